@@ -1,0 +1,45 @@
+import { AwError } from './errors.ts'
+import { isWorkspaceId } from './ids.ts'
+
+/** What a user calls a workspace: `task/agent`. A single segment `X` means `X/main`. */
+export interface WorkspaceName {
+  readonly task: string
+  readonly agent: string
+}
+
+const segment = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/
+const rule = 'A name is TASK/AGENT or TASK; each part is 1 to 100 letters, digits, ".", "_" or "-", starting with a letter or digit'
+
+export function parseName(text: unknown): WorkspaceName {
+  if (typeof text !== 'string') throw new AwError('invalid_name', 'The workspace name is not a string', { hint: rule })
+  const parts = text.split('/')
+  const [task, agent = 'main'] = parts
+  if (task === undefined || parts.length > 2 || !segment.test(task) || !segment.test(agent)) {
+    throw new AwError('invalid_name', `${JSON.stringify(text.slice(0, 200))} is not a workspace name`, { hint: rule })
+  }
+  if (isWorkspaceId(task)) {
+    throw new AwError('invalid_name', `${task} is the form of a workspace id, so it cannot be a name`, { hint: rule })
+  }
+  return { task, agent }
+}
+
+export const formatName = (name: WorkspaceName): string => `${name.task}/${name.agent}`
+
+/** S1.83: any text becomes a name segment: lower case, `[a-z0-9-]`, at most 50 characters, never empty. */
+export function sanitizeSegment(text: string): string {
+  const plain = text
+    .normalize('NFKD')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replace(/^-+/, '')
+    .slice(0, 50)
+    .replace(/-+$/, '')
+  return plain === '' ? 'workspace' : plain
+}
+
+/** S1.83: `planning` and some random bytes become `planning-4f9k2a`. */
+export function generateSegment(label: string, random: Uint8Array): string {
+  const alphabet = 'abcdefghijkmnpqrstuvwxyz23456789'
+  const suffix = Array.from(random.subarray(0, 6), (byte) => alphabet[byte % alphabet.length]).join('')
+  return `${sanitizeSegment(label).slice(0, 43).replace(/-+$/, '')}-${suffix}`
+}
