@@ -1,0 +1,52 @@
+import type { EventId, WorkspaceId } from './ids.ts'
+import type { WorkspaceEventData } from './workspace/events.ts'
+
+/** A stream is one workspace, or `home` for facts about the store itself. */
+export type StreamId = WorkspaceId | 'home'
+
+/** Facts about the store itself. */
+export interface HomeEventData {
+  home_created: { format: number; owner_uid: number }
+  home_migrated: { from: number; to: number; backup: string }
+  /** Unfinished trees in `tmp/` that no operation owns any more were erased. */
+  leftovers_removed: { trees: string[] }
+}
+
+export type EventData = WorkspaceEventData & HomeEventData
+export type EventType = keyof EventData
+
+export interface EventMeta {
+  /** Who asked: `user:UID`, `system`, later a token's name. */
+  readonly actor: string
+  readonly correlation_id: string
+  /** The event that led to this one. */
+  readonly causation_id: string | null
+  /** The operation this event belongs to. A store refuses it once another owner has taken the operation over. */
+  readonly operation: { readonly id: string; readonly epoch: number } | null
+}
+
+/** What a caller appends. The caller chooses the id: appending it again is harmless. */
+export interface NewEvent<T extends EventType = EventType> {
+  readonly id: EventId
+  /** ISO 8601, UTC, milliseconds. */
+  readonly at: string
+  readonly type: T
+  readonly data: EventData[T]
+  readonly meta: EventMeta
+}
+
+/** What the log holds. */
+export interface StoredEvent<T extends EventType = EventType> extends NewEvent<T> {
+  readonly stream: StreamId
+  /** 1 for the first event of a stream, then without gaps. */
+  readonly version: number
+  /** Opaque; later in the log compares greater. Only `follow` and paging take it back. */
+  readonly position: number
+  /** Version of the payload's shape as it was written. */
+  readonly schema: number
+  /** Hash of this record and, through it, of all before it in the stream. */
+  readonly hash: string
+}
+
+/** One of the members of `StoredEvent`, told apart by `type`. */
+export type AnyEvent = { [T in EventType]: StoredEvent<T> }[EventType]

@@ -1,0 +1,37 @@
+import { AwError } from '../errors.ts'
+import { nameOf, type Workspace, type WorkspaceStateName } from './state.ts'
+
+/** The states in which each use case may begin. Everything else is `invalid_state`. */
+export const allowedStates = {
+  files_read: ['ready', 'running', 'stopped', 'failed'],
+  files_write: ['ready', 'running', 'stopped', 'failed'],
+  path: ['ready', 'running', 'stopped', 'failed'],
+  destroy: ['ready', 'running', 'stopped', 'failed', 'destroying'],
+  reset: ['ready', 'stopped', 'failed'],
+  rename: ['ready', 'stopped', 'failed'],
+  label: ['ready', 'running', 'stopped', 'failed'],
+  lease: ['ready', 'running', 'stopped', 'failed'],
+  undelete: ['trashed'],
+  purge: ['trashed'],
+} as const satisfies Record<string, readonly WorkspaceStateName[]>
+
+export type UseCase = keyof typeof allowedStates
+
+export function assertAllowed(workspace: Workspace, useCase: UseCase): void {
+  const states: readonly WorkspaceStateName[] = allowedStates[useCase]
+  if (states.includes(workspace.state)) return
+  const verb = useCase.replaceAll('_', ' ')
+  throw new AwError('invalid_state', `${nameOf(workspace)} is ${workspace.state}; ${verb} needs it to be ${states.join(' or ')}`, {
+    hint: hintFor(workspace),
+    data: { id: workspace.id, state: workspace.state, allowed: states, problem: workspace.problem },
+  })
+}
+
+function hintFor(workspace: Workspace): string {
+  if (workspace.state === 'trashed') return `Bring it back first: aw undelete ${nameOf(workspace)}`
+  if (workspace.state === 'purged') return 'Its bytes are gone; create a new workspace'
+  if (workspace.state === 'creating' || workspace.state === 'destroying') {
+    return 'Wait for the operation in progress, or run: aw recover'
+  }
+  return `Look at it with: aw show ${nameOf(workspace)}`
+}

@@ -1,0 +1,62 @@
+import type { CleanupReason, OperationKind, Owner, Source, WorkspaceConfig } from './state.ts'
+
+/** Every event of a workspace says whose it is, so that a task's history is a filter and not a join. */
+interface Whose {
+  task_id: string
+  agent_id: string
+}
+
+/** An intent begins an operation; the event's `meta.operation` has its id and epoch 1. */
+interface Intent extends Whose {
+  operation: OperationKind
+  owner: Owner
+}
+
+/**
+ * The facts of a workspace, in the past tense and in the seeds' spelling. `*_started` are intents: written before the
+ * host is touched, with the names of everything that will be made. The others are outcomes.
+ */
+export interface WorkspaceEventData {
+  workspace_create_started: Intent & {
+    workspace_path: string
+    profile: string
+    source: Source
+    config: WorkspaceConfig
+    labels: Record<string, string>
+    driver: string
+  }
+  workspace_created: Whose & { workspace_path: string; config: WorkspaceConfig; created_at: string }
+
+  workspace_destroy_started: Intent & { workspace_path: string; cleanup_reason: CleanupReason; tree: string }
+  /** The workspace has left its path. For `failed_create` there never was anything to keep. */
+  workspace_cleanup: Whose & { workspace_path: string; cleanup_reason: CleanupReason; tree: string | null }
+
+  workspace_undelete_started: Intent & { workspace_path: string; tree: string }
+  workspace_undeleted: Whose & { workspace_path: string; tree: string }
+
+  workspace_purge_started: Intent & { trees: string[] }
+  /** The bytes of these trees are gone for good. */
+  workspace_purged: Whose & { trees: string[] }
+
+  workspace_reset_started: Intent & { workspace_path: string; generation: number; tree: string }
+  /** A new tree stands at the path; the one before it is in the trash. */
+  workspace_reset: Whose & { workspace_path: string; generation: number; tree: string }
+
+  workspace_rename_started: Intent & { workspace_path: string; to_task_id: string; to_agent_id: string; to_path: string }
+  workspace_renamed: Whose & { workspace_path: string; from: string }
+
+  workspace_labelled: Whose & { labels: Record<string, string> }
+
+  /** Another process goes on with the operation, because its owner is dead or was stopped. */
+  operation_taken: Whose & { operation: OperationKind; owner: Owner; epoch: number; from: Owner }
+  /** The operation ended without its outcome; what it had done is undone, or kept as the reason says. */
+  operation_abandoned: Whose & { operation: OperationKind; code: string; message: string }
+
+  /** The log knew the workspace, the disk does not: its tree was removed from outside. */
+  workspace_lost: Whose & { workspace_path: string; reason: string }
+
+  lease_acquired: Whose & { lease_id: string; holder: string; expires_at: string }
+  lease_released: Whose & { lease_id: string; holder: string; reason: 'released' | 'expired' | 'taken' }
+}
+
+export type WorkspaceEventType = keyof WorkspaceEventData

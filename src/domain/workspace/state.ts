@@ -1,0 +1,94 @@
+import type { OperationId, WorkspaceId } from '../ids.ts'
+
+export const workspaceStates = ['creating', 'ready', 'running', 'stopped', 'failed', 'destroying', 'trashed', 'purged'] as const
+
+export type WorkspaceStateName = (typeof workspaceStates)[number]
+
+/** Which state may follow which. The tests hold `evolve` to it. */
+export const transitions: Readonly<Record<WorkspaceStateName, readonly WorkspaceStateName[]>> = {
+  creating: ['ready', 'failed', 'trashed', 'purged'],
+  ready: ['running', 'stopped', 'failed', 'destroying', 'purged'],
+  running: ['ready', 'stopped', 'failed', 'destroying', 'purged'],
+  stopped: ['ready', 'running', 'failed', 'destroying', 'purged'],
+  failed: ['ready', 'destroying', 'purged'],
+  destroying: ['trashed', 'purged'],
+  trashed: ['creating', 'purged'],
+  purged: [],
+}
+
+/** A live workspace holds its name; no other live workspace can have it. */
+export const isLive = (state: WorkspaceStateName): boolean => state !== 'trashed' && state !== 'purged'
+
+/** The process that is carrying out an operation, precise enough never to be mistaken for a later one. */
+export interface Owner {
+  readonly host: string
+  readonly boot_id: string
+  /** The pid namespace's inode; a pid means nothing outside it. */
+  readonly pid_namespace: string
+  readonly pid: number
+  /** Clock ticks after boot, from /proc/PID/stat: tells a reused pid apart. */
+  readonly start_time: string
+}
+
+export type OperationKind = 'create' | 'destroy' | 'undelete' | 'purge' | 'reset' | 'rename'
+
+/** A use case that has begun and whose outcome is not in the log yet. */
+export interface Operation {
+  readonly id: OperationId
+  readonly kind: OperationKind
+  readonly owner: Owner
+  /** Raised by one each time another process takes the operation over. */
+  readonly epoch: number
+  readonly started_at: string
+  /** The state to return to if the operation is abandoned. */
+  readonly from: WorkspaceStateName | null
+  /** The payload of the intent: what recovery needs to finish or undo the work. */
+  readonly intent: Readonly<Record<string, unknown>>
+}
+
+export type Source = { readonly kind: 'empty' } | { readonly kind: 'folder'; readonly path: string } | { readonly kind: 'trash'; readonly tree: string }
+
+/** S1.15. Texts are kept as hash and length; the file in the workspace has the text. */
+export interface WorkspaceConfig {
+  readonly max_size_mb: number
+  readonly allowed_operations: readonly string[]
+  readonly git_config: { readonly enabled: boolean; readonly user_name: string; readonly user_email: string }
+  readonly [key: string]: unknown
+}
+
+/** A tree in the trash. */
+export interface TrashedTree {
+  /** Its directory in `trash/`: `<workspace id>.<generation>`. */
+  readonly tree: string
+  readonly generation: number
+  readonly reason: CleanupReason | 'reset'
+  readonly at: string
+}
+
+export type CleanupReason = 'agent_completed' | 'pod_shutdown' | 'user' | 'retention' | 'failed_create'
+
+/** A workspace as the log tells it: the fold of its stream. */
+export interface Workspace {
+  readonly id: WorkspaceId
+  readonly task: string
+  readonly agent: string
+  readonly state: WorkspaceStateName
+  readonly profile: string
+  readonly source: Source
+  readonly config: WorkspaceConfig
+  readonly labels: Readonly<Record<string, string>>
+  /** Where users find it: `<base_path>/<task>/<agent>`. */
+  readonly path: string
+  readonly driver: string
+  /** Raised each time the tree below the path is replaced. */
+  readonly generation: number
+  readonly created_at: string
+  readonly updated_at: string
+  readonly operation: Operation | null
+  readonly trash: readonly TrashedTree[]
+  /** Why the workspace is in a state that nobody asked for. */
+  readonly problem: { readonly code: string; readonly message: string } | null
+  readonly version: number
+}
+
+export const nameOf = (workspace: { task: string; agent: string }): string => `${workspace.task}/${workspace.agent}`

@@ -1,0 +1,156 @@
+import type { AnyEvent, EventType, NewEvent, StreamId } from '../domain/event.ts'
+import type { LeaseId, WorkspaceId } from '../domain/ids.ts'
+import type { Workspace, WorkspaceStateName } from '../domain/workspace/state.ts'
+
+/**
+ * The log: the only source of truth. Nothing in it is ever changed or removed.
+ *
+ * **Words.** A *stream* is one workspace's history (or `home`, the store's own). Its events are numbered from 1 without
+ * gaps: the *version*. All events of all streams have one order: the *position*, opaque to callers. The *read model* is
+ * the fold of each stream by `domain/workspace/evolve`, plus leases; it answers questions without reading history, and
+ * it is updated inside the transaction that appends, so it is never behind and never ahead.
+ *
+ * **Appending.** All events of one call are stored or none. The call resolves only when they would survive a power cut.
+ * The same event id with the same stream, type, data and meta is answered with the first result (a retry is harmless);
+ * with other content it is `event_conflict`. In one call, either all events are new or all are repeats.
+ *
+ * **What the transaction checks** before anything is stored:
+ * - the stream is at the expected version, else `version_conflict` (data: `{ stream, expected, actual }`);
+ * - an event whose `meta.operation` names an operation that is not the stream's current one at that epoch, and that is
+ *   not itself an intent (`*_started`, which must find no operation in progress), is refused with `workspace_busy`: its
+ *   writer was fenced off (data: `{ workspace, operation: the current one or null }`). `operation_taken` must carry the
+ *   current operation's id and the current epoch plus one, in both `meta.operation` and its data;
+ * - a live name is unique, else `workspace_exists` (data: `{ name, id }` of the holder);
+ * - `limits.maxWorkspaces` live workspaces at the most, when the append makes one live, else `limit_reached` (data:
+ *   `{ limit, count }`).
+ *
+ * **The chain.** Each record's hash covers its stored bytes and the hash before it in its stream. A *checkpoint* seals
+ * the heads of all streams; `seal` writes one and returns it so that its hash can be kept elsewhere.
+ *
+ * Every method may wait for other processes; every wait ends with the given signal (`aborted`) or after the store's own
+ * patience (`log_busy`). Several processes use one store at once.
+ */
+export interface EventStore extends AsyncDisposable {
+  readonly name: string
+
+  append(stream: StreamId, expected: number, events: readonly NewEvent[], options?: AppendOptions): Promise<AppendResult>
+
+  /** The events of a stream after a version, oldest first. An unwritten stream is empty, not an error. */
+  read(stream: StreamId, options?: { after?: number }): AsyncIterable<AnyEvent>
+
+  /**
+   * The whole log in order from a position (exclusive; from the beginning without one). Without `live` it ends at what
+   * is stored now; with it, it goes on with what any process appends, never skipping one, until the signal fires, and
+   * then ends without an error.
+   */
+  follow(options?: FollowOptions): AsyncIterable<AnyEvent>
+
+  /** One workspace by its id, in whatever state. */
+  get(id: WorkspaceId): Promise<Workspace | undefined>
+  /** The live workspace with this name. */
+  find(task: string, agent: string): Promise<Workspace | undefined>
+  /** By filter, ordered by id (age); `after` is the last id of the page before. */
+  list(filter?: WorkspaceFilter): Promise<Workspace[]>
+
+  /**
+   * Takes the one lease of a resource, unless another holder has it and it has not expired (then the holder's lease is
+   * returned with `acquired: false`). A holder may take its own lease again, which renews it under the same id.
+   */
+  acquireLease(resource: string, request: LeaseRequest): Promise<{ acquired: boolean; lease: Lease }>
+  /** Extends a lease that is still held; `undefined` if it was lost or has expired. */
+  renewLease(resource: string, id: LeaseId, now: string, expiresAt: string): Promise<Lease | undefined>
+  /** Absent = done. */
+  releaseLease(resource: string, id: LeaseId): Promise<boolean>
+  /** Also an expired one: the caller compares with its own clock. */
+  lease(resource: string): Promise<Lease | undefined>
+
+  /** Seals all stream heads into a checkpoint and writes the anchor; `undefined` if nothing came since the last one. */
+  seal(at: string): Promise<Checkpoint | undefined>
+  /** Recomputes everything from the stored bytes. Reports; never throws for damage, never repairs. */
+  verify(options?: { signal?: AbortSignal }): Promise<Verification>
+  /** Makes the read model anew from the events; tells how many workspaces differed. */
+  rebuild(): Promise<{ workspaces: number; changed: WorkspaceId[] }>
+}
+
+export interface AppendOptions {
+  readonly limits?: { readonly maxWorkspaces?: number | undefined }
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface AppendResult {
+  readonly events: readonly AnyEvent[]
+  /** The fold after the append; `undefined` for the `home` stream. */
+  readonly workspace: Workspace | undefined
+  /** Events since the last checkpoint, so that the caller can decide to seal. */
+  readonly unsealed: number
+}
+
+export interface FollowOptions {
+  readonly after?: number | undefined
+  readonly live?: AbortSignal | undefined
+  readonly task?: string | undefined
+  readonly agent?: string | undefined
+  readonly stream?: StreamId | undefined
+  readonly types?: readonly EventType[] | undefined
+}
+
+export interface WorkspaceFilter {
+  readonly task?: string | undefined
+  readonly agent?: string | undefined
+  readonly states?: readonly WorkspaceStateName[] | undefined
+  readonly labels?: Readonly<Record<string, string>> | undefined
+  /** Created before this instant (ISO 8601). */
+  readonly createdBefore?: string | undefined
+  readonly createdAfter?: string | undefined
+  /** Only those with an operation in progress. */
+  readonly inOperation?: boolean | undefined
+  /** Only those with trees in the trash. */
+  readonly withTrash?: boolean | undefined
+  readonly after?: WorkspaceId | undefined
+  readonly limit?: number | undefined
+}
+
+export interface LeaseRequest {
+  readonly id: LeaseId
+  readonly holder: string
+  readonly now: string
+  readonly expiresAt: string
+}
+
+export interface Lease {
+  readonly id: LeaseId
+  readonly resource: string
+  readonly holder: string
+  readonly acquired_at: string
+  readonly expires_at: string
+}
+
+export interface Checkpoint {
+  readonly number: number
+  readonly at: string
+  /** The last position it covers, and how many events that are. */
+  readonly position: number
+  readonly events: number
+  /** Hash over the heads of all streams and the checkpoint before it. */
+  readonly hash: string
+}
+
+export interface Verification {
+  readonly intact: boolean
+  readonly events: number
+  readonly streams: number
+  /** The last checkpoint that verifies, if any. */
+  readonly checkpoint: Checkpoint | null
+  /** Records after it: chained, but sealed by nothing yet. */
+  readonly unsealed: number
+  /** `checked` if the anchor file agrees with the checkpoints; `missing` if there is none though there should be. */
+  readonly anchor: 'checked' | 'missing' | 'none'
+  readonly problems: readonly VerificationProblem[]
+}
+
+export interface VerificationProblem {
+  readonly kind: 'record_changed' | 'record_missing' | 'record_unreadable' | 'head_mismatch' | 'checkpoint_mismatch' | 'anchor_mismatch' | 'read_model_mismatch'
+  readonly stream: string | null
+  readonly version: number | null
+  readonly message: string
+}

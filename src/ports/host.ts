@@ -1,0 +1,44 @@
+import type { Owner } from '../domain/workspace/state.ts'
+
+/**
+ * What the core needs from the machine besides trees and the log: locks that die with their holder, proof of life, who
+ * is using a directory, and the links by which users find workspaces.
+ */
+export interface Host {
+  /** This process, as operations are signed with. */
+  owner(): Owner
+
+  /**
+   * `dead` only if proved: another boot of this machine, or the same boot and pid namespace with no such process. A process in
+   * another pid namespace or on another host is `unknown`.
+   */
+  liveness(owner: Owner): 'alive' | 'dead' | 'unknown'
+
+  /** Kills exactly that process, never a later one with its pid; resolves when it is gone. */
+  kill(owner: Owner, options: { timeoutMs: number }): Promise<void>
+
+  /**
+   * A kernel lock that the process holds until it is released or dies. `undefined` if it was not to be had in time.
+   * Locks exclude one another between processes and inside one.
+   */
+  lock(name: string, options: { timeoutMs: number; signal?: AbortSignal | undefined }): Promise<Disposable | undefined>
+
+  /** Processes (not this one) with their working directory, root or an open file below a directory. */
+  users(directory: string): Promise<ProcessUse[]>
+
+  /** Makes `path` a symbolic link to `target`, with missing parents. `file_exists` if something else is there. */
+  publish(path: string, target: string): Promise<void>
+  /** Removes the link if it points to `target` (and empty parents below `base`); absent or foreign = left alone. */
+  unpublish(path: string, target: string, base: string): Promise<void>
+  /** Where the link at `path` points, if it is one. */
+  published(path: string): Promise<string | undefined>
+
+  /** `git init` in a fresh directory that nobody else has written to, with a user's name and email for its commits. */
+  gitInit(directory: string, user: { name: string; email: string }, signal?: AbortSignal): Promise<void>
+}
+
+export interface ProcessUse {
+  readonly pid: number
+  readonly command: string
+  readonly uses: 'cwd' | 'root' | 'file'
+}
