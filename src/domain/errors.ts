@@ -16,19 +16,49 @@ export const errorTable = {
   // exists or conflict
   workspace_exists: { exit: 4, status: 409, retryable: false, about: 'A live workspace already has that name' },
   file_exists: { exit: 4, status: 409, retryable: false, about: 'Something already has that path' },
-  invalid_state: { exit: 4, status: 409, retryable: false, about: 'The workspace is in a state that does not allow this' },
-  event_conflict: { exit: 4, status: 409, retryable: false, about: 'An event with that id but other content is in the log' },
+  invalid_state: {
+    exit: 4,
+    status: 409,
+    retryable: false,
+    about: 'The workspace is in a state that does not allow this',
+  },
+  event_conflict: {
+    exit: 4,
+    status: 409,
+    retryable: false,
+    about: 'An event with that id but other content is in the log',
+  },
   version_conflict: { exit: 4, status: 409, retryable: true, about: 'Another writer appended to the stream first' },
   limit_reached: { exit: 4, status: 409, retryable: false, about: 'A configured limit is reached' },
-  snapshot_limit: { exit: 4, status: 409, retryable: false, about: 'The workspace has as many snapshots as it may have' },
+  snapshot_limit: {
+    exit: 4,
+    status: 409,
+    retryable: false,
+    about: 'The workspace has as many snapshots as it may have',
+  },
   nothing_to_undo: { exit: 4, status: 409, retryable: false, about: 'There is nothing to undo' },
   nothing_to_redo: { exit: 4, status: 409, retryable: false, about: 'There is nothing to redo' },
   // denied or path
   permission_denied: { exit: 5, status: 403, retryable: false, about: 'The operating system or a policy refused' },
   path_outside_workspace: { exit: 5, status: 403, retryable: false, about: 'The path leaves the workspace' },
-  symlink_outside_workspace: { exit: 5, status: 403, retryable: false, about: 'A link on the path leaves the workspace' },
-  cannot_resolve_symlinks: { exit: 5, status: 403, retryable: false, about: 'The links on the path cannot be resolved' },
-  path_traversal_attempt: { exit: 5, status: 403, retryable: false, about: 'The path climbs above the workspace with ".."' },
+  symlink_outside_workspace: {
+    exit: 5,
+    status: 403,
+    retryable: false,
+    about: 'A link on the path leaves the workspace',
+  },
+  cannot_resolve_symlinks: {
+    exit: 5,
+    status: 403,
+    retryable: false,
+    about: 'The links on the path cannot be resolved',
+  },
+  path_traversal_attempt: {
+    exit: 5,
+    status: 403,
+    retryable: false,
+    about: 'The path climbs above the workspace with ".."',
+  },
   absolute_path_not_allowed: { exit: 5, status: 403, retryable: false, about: 'Absolute paths are not accepted here' },
   path_protected: { exit: 5, status: 403, retryable: false, about: 'The path belongs to aw and is read-only' },
   invalid_path: { exit: 5, status: 400, retryable: false, about: 'The path is not a usable path' },
@@ -42,7 +72,12 @@ export const errorTable = {
   home_owner_mismatch: { exit: 5, status: 403, retryable: false, about: 'The home belongs to another user' },
   home_version: { exit: 5, status: 409, retryable: false, about: 'The home was written by a newer version' },
   // unenforceable
-  sandbox_unenforceable: { exit: 6, status: 422, retryable: false, about: 'What was asked for cannot be enforced here' },
+  sandbox_unenforceable: {
+    exit: 6,
+    status: 422,
+    retryable: false,
+    about: 'What was asked for cannot be enforced here',
+  },
   unsupported: { exit: 6, status: 422, retryable: false, about: 'This system cannot do what was asked for' },
   // space
   disk_full: { exit: 7, status: 507, retryable: false, about: 'The disk is full, or nearly' },
@@ -115,7 +150,10 @@ export function toAwError(error: unknown): AwError {
   if (error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError')) {
     return new AwError(error.name === 'AbortError' ? 'aborted' : 'timeout', error.message, { cause: error })
   }
-  return fromErrno(error) ?? new AwError('internal', error instanceof Error ? error.message : String(error), { cause: error })
+  return (
+    fromErrno(error) ??
+    new AwError('internal', error instanceof Error ? error.message : String(error), { cause: error })
+  )
 }
 
 const errnoCodes: Readonly<Record<string, ErrorCode>> = {

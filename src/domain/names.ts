@@ -8,7 +8,8 @@ export interface WorkspaceName {
 }
 
 const segment = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/
-const rule = 'A name is TASK/AGENT or TASK; each part is 1 to 100 letters, digits, ".", "_" or "-", starting with a letter or digit'
+const rule =
+  'A name is TASK/AGENT or TASK; each part is 1 to 100 letters, digits, ".", "_" or "-", starting with a letter or digit'
 
 export function parseName(text: unknown): WorkspaceName {
   if (typeof text !== 'string') throw new AwError('invalid_name', 'The workspace name is not a string', { hint: rule })

@@ -33,7 +33,12 @@ import type { Workspace, WorkspaceStateName } from '../domain/workspace/state.ts
 export interface EventStore extends AsyncDisposable {
   readonly name: string
 
-  append(stream: StreamId, expected: number, events: readonly NewEvent[], options?: AppendOptions): Promise<AppendResult>
+  append(
+    stream: StreamId,
+    expected: number,
+    events: readonly NewEvent[],
+    options?: AppendOptions,
+  ): Promise<AppendResult>
 
   /** The events of a stream after a version, oldest first. An unwritten stream is empty, not an error. */
   read(stream: StreamId, options?: { after?: number }): AsyncIterable<AnyEvent>
@@ -149,7 +154,14 @@ export interface Verification {
 }
 
 export interface VerificationProblem {
-  readonly kind: 'record_changed' | 'record_missing' | 'record_unreadable' | 'head_mismatch' | 'checkpoint_mismatch' | 'anchor_mismatch' | 'read_model_mismatch'
+  readonly kind:
+    | 'record_changed'
+    | 'record_missing'
+    | 'record_unreadable'
+    | 'head_mismatch'
+    | 'checkpoint_mismatch'
+    | 'anchor_mismatch'
+    | 'read_model_mismatch'
   readonly stream: string | null
   readonly version: number | null
   readonly message: string

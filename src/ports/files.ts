@@ -31,9 +31,16 @@ export interface FileHandle extends Disposable {
   /** Never replaces a directory; replaces a file only with `replace`. */
   rename(from: string, to: string, options?: PathOptions & { replace?: boolean; parents?: boolean }): FileInfo
   /** A file, or with `recursive` a directory. Links are copied as links. */
-  copy(from: string, to: string, options?: PathOptions & { replace?: boolean; recursive?: boolean; parents?: boolean }): FileInfo
+  copy(
+    from: string,
+    to: string,
+    options?: PathOptions & { replace?: boolean; recursive?: boolean; parents?: boolean },
+  ): FileInfo
   /** Absent is `file_not_found`, unless `missing` is `ignore`. A directory that is not empty needs `recursive`. */
-  remove(path: string, options?: PathOptions & { recursive?: boolean; missing?: 'error' | 'ignore' }): { removed: boolean }
+  remove(
+    path: string,
+    options?: PathOptions & { recursive?: boolean; missing?: 'error' | 'ignore' },
+  ): { removed: boolean }
   /** Where a path leads: the path below the root that the kernel arrived at (S5.5). */
   resolve(path: string, options?: PathOptions): ResolvedPath
 }

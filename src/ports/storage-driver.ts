@@ -74,7 +74,9 @@ export interface StorageCapabilities {
   readonly needsRoot: boolean
 }
 
-export type Probe = { readonly usable: true; readonly notes: readonly string[] } | { readonly usable: false; readonly reasons: readonly string[] }
+export type Probe =
+  | { readonly usable: true; readonly notes: readonly string[] }
+  | { readonly usable: false; readonly reasons: readonly string[] }
 
 export interface ImportOptions {
   readonly into: string

@@ -21,10 +21,14 @@ export function assertAllowed(workspace: Workspace, useCase: UseCase): void {
   const states: readonly WorkspaceStateName[] = allowedStates[useCase]
   if (states.includes(workspace.state)) return
   const verb = useCase.replaceAll('_', ' ')
-  throw new AwError('invalid_state', `${nameOf(workspace)} is ${workspace.state}; ${verb} needs it to be ${states.join(' or ')}`, {
-    hint: hintFor(workspace),
-    data: { id: workspace.id, state: workspace.state, allowed: states, problem: workspace.problem },
-  })
+  throw new AwError(
+    'invalid_state',
+    `${nameOf(workspace)} is ${workspace.state}; ${verb} needs it to be ${states.join(' or ')}`,
+    {
+      hint: hintFor(workspace),
+      data: { id: workspace.id, state: workspace.state, allowed: states, problem: workspace.problem },
+    },
+  )
 }
 
 function hintFor(workspace: Workspace): string {

@@ -42,7 +42,12 @@ export interface WorkspaceEventData {
   /** A new tree stands at the path; the one before it is in the trash. */
   workspace_reset: Whose & { workspace_path: string; generation: number; tree: string }
 
-  workspace_rename_started: Intent & { workspace_path: string; to_task_id: string; to_agent_id: string; to_path: string }
+  workspace_rename_started: Intent & {
+    workspace_path: string
+    to_task_id: string
+    to_agent_id: string
+    to_path: string
+  }
   workspace_renamed: Whose & { workspace_path: string; from: string }
 
   workspace_labelled: Whose & { labels: Record<string, string> }

@@ -50,7 +50,14 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
       return cleanedUp(before, event)
     case 'workspace_undelete_started': {
       const { task_id: task, agent_id: agent, workspace_path: path } = event.data
-      return { ...before, task, agent, path, state: 'creating', operation: operationOf(event, 'trashed', { was: nameAndPath(before) }) }
+      return {
+        ...before,
+        task,
+        agent,
+        path,
+        state: 'creating',
+        operation: operationOf(event, 'trashed', { was: nameAndPath(before) }),
+      }
     }
     case 'workspace_undeleted':
       return { ...before, ...done, state: 'ready', trash: without(before.trash, [event.data.tree]) }
@@ -74,11 +81,19 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
     case 'workspace_labelled':
       return { ...before, labels: event.data.labels }
     case 'operation_taken':
-      return before.operation === null ? before : { ...before, operation: { ...before.operation, epoch: event.data.epoch, owner: event.data.owner } }
+      return before.operation === null
+        ? before
+        : { ...before, operation: { ...before.operation, epoch: event.data.epoch, owner: event.data.owner } }
     case 'operation_abandoned':
       return abandoned(before, event.data)
     case 'workspace_lost':
-      return { ...before, state: 'purged', operation: null, trash: [], problem: { code: 'lost', message: event.data.reason } }
+      return {
+        ...before,
+        state: 'purged',
+        operation: null,
+        trash: [],
+        problem: { code: 'lost', message: event.data.reason },
+      }
     default:
       return before
   }
@@ -112,9 +127,22 @@ function operationOf(
 ): Operation {
   const { operation: kind, owner, ...intent } = event.data
   const id = (event.meta.operation?.id ?? event.id) as OperationId
-  return { id, kind, owner, epoch: event.meta.operation?.epoch ?? 1, started_at: event.at, from, intent: { ...intent, ...extra } }
+  return {
+    id,
+    kind,
+    owner,
+    epoch: event.meta.operation?.epoch ?? 1,
+    started_at: event.at,
+    from,
+    intent: { ...intent, ...extra },
+  }
 }
 
-const nameAndPath = ({ task, agent, path }: Workspace): { task: string; agent: string; path: string } => ({ task, agent, path })
+const nameAndPath = ({ task, agent, path }: Workspace): { task: string; agent: string; path: string } => ({
+  task,
+  agent,
+  path,
+})
 
-const without = (trash: readonly TrashedTree[], gone: readonly string[]): TrashedTree[] => trash.filter((entry) => !gone.includes(entry.tree))
+const without = (trash: readonly TrashedTree[], gone: readonly string[]): TrashedTree[] =>
+  trash.filter((entry) => !gone.includes(entry.tree))

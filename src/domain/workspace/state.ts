@@ -1,6 +1,15 @@
 import type { OperationId, WorkspaceId } from '../ids.ts'
 
-export const workspaceStates = ['creating', 'ready', 'running', 'stopped', 'failed', 'destroying', 'trashed', 'purged'] as const
+export const workspaceStates = [
+  'creating',
+  'ready',
+  'running',
+  'stopped',
+  'failed',
+  'destroying',
+  'trashed',
+  'purged',
+] as const
 
 export type WorkspaceStateName = (typeof workspaceStates)[number]
 
@@ -46,7 +55,10 @@ export interface Operation {
   readonly intent: Readonly<Record<string, unknown>>
 }
 
-export type Source = { readonly kind: 'empty' } | { readonly kind: 'folder'; readonly path: string } | { readonly kind: 'trash'; readonly tree: string }
+export type Source =
+  | { readonly kind: 'empty' }
+  | { readonly kind: 'folder'; readonly path: string }
+  | { readonly kind: 'trash'; readonly tree: string }
 
 /** S1.15. Texts are kept as hash and length; the file in the workspace has the text. */
 export interface WorkspaceConfig {
