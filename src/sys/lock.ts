@@ -1,0 +1,94 @@
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { AwError } from '../domain/errors.ts'
+import { isBusy, sqliteError } from './sqlite-errors.ts'
+
+/**
+ * A lock that the kernel releases when its holder ends, however it ends. Node has no call for one, so an empty SQLite
+ * file held in an exclusive transaction lends its own: nothing is ever written to it. It excludes inside one process
+ * too, and a child does not inherit it.
+ *
+ * Whoever opens and closes a lock file by other means drops the lock of its own process (POSIX locks work so), and
+ * removing one lets a second holder in: lock files are touched by this module alone, and stay.
+ */
+
+export interface LockOptions {
+  /** How long to wait for the holder; for ever without it. */
+  readonly timeoutMs?: number | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/** The lock, or `undefined` if another has it. Blocks for a few milliseconds at the most. */
+export function tryLock(file: string): Disposable | undefined {
+  const database = open(file)
+  const until = performance.now() + spuriousMs
+  // Two contenders can make each other fail though nobody holds the lock, so one refusal proves nothing.
+  while (!take(database)) {
+    if (performance.now() > until) return give(database)
+    Atomics.wait(nobodyWakes, 0, 0, 0.1 + Math.random())
+  }
+  return holding(database)
+}
+
+/** Waits for the lock; `undefined` when the time ran out, `aborted` when the signal fired. */
+export async function lock(file: string, options: LockOptions = {}): Promise<Disposable | undefined> {
+  const { timeoutMs = Infinity, signal } = options
+  const until = performance.now() + timeoutMs
+  const database = open(file)
+  try {
+    let pauseMs = 0.5
+    for (;;) {
+      if (signal?.aborted) throw abortedBy(signal)
+      if (take(database)) return holding(database)
+      const leftMs = until - performance.now()
+      if (leftMs <= 0) return give(database)
+      await sleep(Math.min(leftMs, pauseMs * (0.5 + Math.random())), undefined, { signal }).catch(() => undefined)
+      pauseMs = Math.min(pauseMs * 1.5, 20)
+    }
+  } catch (error) {
+    give(database)
+    throw error
+  }
+}
+
+const spuriousMs = 5
+const nobodyWakes = new Int32Array(new SharedArrayBuffer(4))
+
+/** A connection that is collected drops its lock, so what is held is reachable until it is given back. */
+const held = new Set<DatabaseSync>()
+
+function holding(database: DatabaseSync): Disposable {
+  held.add(database)
+  return {
+    [Symbol.dispose]() {
+      if (held.delete(database)) give(database)
+    },
+  }
+}
+
+function open(file: string): DatabaseSync {
+  try {
+    const database = new DatabaseSync(file, { timeout: 0 })
+    database.exec('PRAGMA journal_mode = MEMORY') // else a journal file would stand beside the lock
+    return database
+  } catch (error) {
+    throw sqliteError(error, 'The lock file cannot be opened')
+  }
+}
+
+function take(database: DatabaseSync): boolean {
+  try {
+    database.exec('BEGIN EXCLUSIVE')
+    return true
+  } catch (error) {
+    if (isBusy(error)) return false
+    throw sqliteError(error, 'The lock cannot be taken')
+  }
+}
+
+function give(database: DatabaseSync): undefined {
+  if (database.isOpen) database.close()
+}
+
+const abortedBy = (signal: AbortSignal): AwError =>
+  new AwError('aborted', 'Waiting for a lock was cancelled', { cause: signal.reason })

@@ -1,0 +1,25 @@
+/**
+ * Takes a lock, proves that it is alone, lets go; `rounds` times. Or holds it until it is killed.
+ * Usage: lock-contender.ts hold FILE | lock-contender.ts race FILE ROUNDS
+ */
+import { closeSync, openSync, unlinkSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { lock } from '../../src/sys/lock.ts'
+
+const [mode, file = '', rounds = '1'] = process.argv.slice(2)
+
+if (mode === 'hold') {
+  const mine = await lock(file)
+  console.log(mine ? 'holding' : 'refused')
+  setInterval(() => undefined, 60_000)
+} else {
+  for (let i = 0; i < Number(rounds); i++) await alone()
+  console.log('done')
+}
+
+async function alone(): Promise<void> {
+  using _mine = await lock(file)
+  closeSync(openSync(`${file}.witness`, 'wx'))
+  await sleep(Math.random() * 2)
+  unlinkSync(`${file}.witness`)
+}
