@@ -68,9 +68,7 @@ function holding(database: DatabaseSync): Disposable {
 
 function open(file: string): DatabaseSync {
   try {
-    const database = new DatabaseSync(file, { timeout: 0 })
-    database.exec('PRAGMA journal_mode = MEMORY') // else a journal file would stand beside the lock
-    return database
+    return new DatabaseSync(file, { timeout: 0 })
   } catch (error) {
     throw sqliteError(error, 'The lock file cannot be opened')
   }
@@ -78,7 +76,8 @@ function open(file: string): DatabaseSync {
 
 function take(database: DatabaseSync): boolean {
   try {
-    database.exec('BEGIN EXCLUSIVE')
+    // Without the pragma a journal file would stand beside the lock.
+    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
     return true
   } catch (error) {
     if (isBusy(error)) return false
