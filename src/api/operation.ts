@@ -1,0 +1,41 @@
+import type { ErrorCode } from '../domain/errors.ts'
+import type { UseCase } from '../domain/workspace/allow.ts'
+import type { Infer, Schema } from './schema.ts'
+
+/**
+ * One thing that `aw` can do. Command line, SDK, HTTP, MCP and the reference pages are derived from this description;
+ * the use case of the same name does the work.
+ */
+export interface Operation<I = unknown, O = unknown> {
+  /** Words of the command line: `create`, `fs read`. */
+  readonly name: string
+  /** `read` changes nothing. `destructive` takes something away from its place, though never for good unless it says so. */
+  readonly kind: 'read' | 'write' | 'destructive'
+  readonly group: 'Workspaces' | 'Files' | 'Log' | 'Care'
+  /** One line for `--help`. */
+  readonly summary: string
+  /** More for its own help page and the reference. */
+  readonly details?: string
+  readonly input: Schema<I>
+  readonly output: Schema<O>
+  /** `stream`: the output describes each of many items. `bytes`: the output is a file's content. */
+  readonly form?: 'value' | 'stream' | 'bytes'
+  /** Fields that may be given by position, in order. */
+  readonly positional: readonly string[]
+  /** The first positional field may be repeated; each gets a result of its own. */
+  readonly batch?: true
+  /** Other spellings of flags: `task-id` for `task`. */
+  readonly flags?: Readonly<Record<string, string>>
+  /** The states in which the use case may begin (`domain/workspace/allow.ts`). */
+  readonly states?: UseCase
+  readonly errors: readonly ErrorCode[]
+  readonly examples: readonly string[]
+}
+
+/** Checks the entry and keeps its exact types. */
+export const operation = <I, O, const R extends Omit<Operation<I, O>, 'input' | 'output'>>(
+  entry: R & { input: Schema<I>; output: Schema<O> },
+): R & { input: Schema<I>; output: Schema<O> } => entry
+
+export type InputOf<Op> = Op extends { input: infer S } ? Infer<S> : never
+export type OutputOf<Op> = Op extends { output: infer S } ? Infer<S> : never

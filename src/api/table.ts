@@ -1,0 +1,18 @@
+import { careOperations } from './operations/care.ts'
+import { fileOperations } from './operations/files.ts'
+import { workspaceOperations } from './operations/workspaces.ts'
+import type { InputOf, Operation, OutputOf } from './operation.ts'
+
+/** Everything `aw` can do. To add an operation: an entry here, a use case in `manager/`, their tests. */
+export const operations = [...workspaceOperations, ...fileOperations, ...careOperations] as const
+
+type Entry = (typeof operations)[number]
+export type OperationName = Entry['name']
+export type Inputs = { [N in OperationName]: InputOf<Extract<Entry, { name: N }>> }
+export type Outputs = { [N in OperationName]: OutputOf<Extract<Entry, { name: N }>> }
+export type StreamName = Extract<Entry, { form: 'stream' }>['name']
+
+export type Table = readonly Operation[]
+
+export const findOperation = (name: string, table: Table = operations as Table): Operation | undefined =>
+  table.find((entry) => entry.name === name)

@@ -1,0 +1,119 @@
+import { workspaceStates } from '../domain/workspace/state.ts'
+import { anything, boolean, choice, integer, json, list, nullable, object, optional, pairs, string } from './schema.ts'
+
+/** What the doors show of a workspace. */
+export const workspaceView = object(
+  {
+    workspace_id: string('The name, TASK/AGENT'),
+    id: string('The id, ws_…, which never changes'),
+    task: string('First part of the name'),
+    agent: string('Second part of the name'),
+    state: choice(workspaceStates, 'Where it is in its life'),
+    path: string('The directory'),
+    profile: string('Which layout it has'),
+    source: json('What it was made from'),
+    config: json('Its configuration'),
+    labels: pairs('Its labels'),
+    driver: string('Which storage driver holds its tree'),
+    generation: integer('How often its tree was replaced, plus one'),
+    created_at: string('When it was made (ISO 8601)'),
+    updated_at: string('When its history last grew (ISO 8601)'),
+    operation: nullable(
+      object({
+        id: string('op_…'),
+        kind: string('What is being done'),
+        started_at: string('Since when'),
+        epoch: integer('How many owners it has had'),
+      }),
+    ),
+    problem: nullable(object({ code: string('Code'), message: string('What happened') })),
+    trash: list(
+      object({
+        tree: string('Its name in the trash'),
+        generation: integer('Of which generation'),
+        reason: string('Why it is there'),
+        at: string('Since when'),
+      }),
+      'Trees of this workspace in the trash',
+    ),
+    size_bytes: optional(nullable(integer('Bytes of its tree; null if not measured'))),
+    size_complete: optional(boolean('False if measuring stopped at a limit: the tree is at least that large')),
+  },
+  'A workspace',
+)
+
+export const fileView = object(
+  {
+    path: string('Path below the workspace'),
+    kind: choice(['file', 'directory', 'symlink', 'fifo', 'socket', 'block', 'char'], 'What it is'),
+    size: integer('Bytes'),
+    mode: integer('Permission bits'),
+    mtime: string('Last change (ISO 8601)'),
+    links: integer('Hard links'),
+    uid: integer('Owner'),
+    gid: integer('Group'),
+    target: optional(string('What a link says')),
+    escapes: optional(boolean('The link leads out of the workspace')),
+    rebased: optional(boolean('The absolute path was taken as relative to the workspace')),
+  },
+  'A file, directory or link',
+)
+
+export const eventView = object(
+  {
+    id: string('ev_…'),
+    stream: string('The workspace, or home'),
+    version: integer('Number in its stream'),
+    position: integer('Place in the log; opaque, later is greater'),
+    at: string('When (ISO 8601)'),
+    type: string('What happened'),
+    schema: integer('Version of the payload'),
+    data: json('The payload'),
+    meta: json('actor, correlation_id, causation_id, operation'),
+    hash: string('Of this record and all before it in its stream'),
+  },
+  'A fact in the log',
+)
+
+export const leaseView = object(
+  {
+    id: string('ls_…'),
+    workspace: string('The workspace it is on'),
+    holder: string('Who has it'),
+    acquired_at: string('Since when'),
+    expires_at: string('Until when, unless renewed'),
+  },
+  'A lease',
+)
+
+export const checkpointView = object({
+  number: integer('Counted from 1'),
+  at: string('When it was sealed'),
+  position: integer('The last record it covers'),
+  events: integer('How many records it covers'),
+  hash: string('Keep it elsewhere: it vouches for everything before it'),
+})
+
+export const problemView = object({
+  kind: string('What is wrong'),
+  stream: nullable(string('Where')),
+  version: nullable(integer('At which record')),
+  message: string('In words'),
+})
+
+export const findingView = object(
+  {
+    name: string('What was looked at'),
+    status: choice(['ok', 'warning', 'problem', 'info'], 'How it is'),
+    message: string('What was found'),
+    hint: nullable(string('What would make it better')),
+  },
+  'A finding of doctor',
+)
+
+export const settingView = object({
+  key: string('The key, as in aw.toml'),
+  value: anything('The value in force'),
+  from: string('default, the file, an environment variable or a flag'),
+  about: string('What it does'),
+})

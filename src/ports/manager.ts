@@ -1,0 +1,35 @@
+import type { Inputs, OperationName, Outputs, StreamName } from '../api/table.ts'
+
+/**
+ * The core as the doors see it: one call for each operation of the table. In process it is the manager itself; through
+ * a daemon it is a client; both give the same answers and the same errors (`AwError`, by code).
+ *
+ * Input has been parsed by the door. A call that is cancelled by its signal undoes what it began and rejects with
+ * `aborted`, unless its outcome is already in the log.
+ */
+export interface Manager extends AsyncDisposable {
+  call<N extends Exclude<OperationName, StreamName>>(
+    name: N,
+    input: Inputs[N],
+    context?: CallContext,
+  ): Promise<Outputs[N]>
+  /** Operations whose answer is many items. Ends when the caller stops reading or the signal fires. */
+  stream<N extends StreamName>(name: N, input: Inputs[N], context?: CallContext): AsyncIterable<Outputs[N]>
+}
+
+export interface CallContext {
+  /** Who asks; recorded with every event. Default: the user of the process. */
+  readonly actor?: string | undefined
+  /** Ties together all events of one request. Default: a new one. */
+  readonly correlationId?: string | undefined
+  readonly causationId?: string | undefined
+  readonly signal?: AbortSignal | undefined
+  /** Told now and then how far long work has come. */
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+}
+
+export interface Progress {
+  readonly phase: string
+  readonly files?: number | undefined
+  readonly bytes?: number | undefined
+}
