@@ -1,0 +1,94 @@
+import * as fs from 'node:fs'
+import { counted } from './crash-points.ts'
+import { AT_FDCWD, native, RENAME } from './native.ts'
+
+/**
+ * Every change that is made to the host's file systems is one of these calls, so that the crash tests can stop the
+ * process before each of them. Reading needs no such care and uses `node:fs` directly.
+ *
+ * The calls are Node's, under Node's names, and throw what Node throws. `createSync` makes a file that must not exist;
+ * `renameNoReplaceSync` never replaces anything.
+ */
+export const hostFs = counted({
+  mkdirSync: (path: fs.PathLike, mode = 0o777): void => void fs.mkdirSync(path, { mode }),
+  renameSync: fs.renameSync,
+  renameNoReplaceSync,
+  exchangeSync,
+  unlinkSync: fs.unlinkSync,
+  rmdirSync: (path: fs.PathLike): void => fs.rmdirSync(path),
+  symlinkSync: (target: fs.PathLike, path: fs.PathLike): void => fs.symlinkSync(target, path),
+  linkSync: fs.linkSync,
+  /** Opens for writing. Neither an existing file nor a link in its place is ever opened. */
+  createSync: (path: fs.PathLike, mode: number): number => fs.openSync(path, createFlags, mode),
+  /** Opens an existing file for appending; never waits for the other end of a pipe. */
+  openAppendSync: (path: fs.PathLike): number => fs.openSync(path, appendFlags),
+  /** Writes everything, at the end of what this descriptor has written. */
+  writeSync: writeAllSync,
+  copyFileSync: fs.copyFileSync,
+  ftruncateSync: fs.ftruncateSync,
+  fsyncSync: fs.fsyncSync,
+  fchmodSync: fs.fchmodSync,
+  chmodSync: fs.chmodSync,
+  fchownSync: fs.fchownSync,
+  lchownSync: fs.lchownSync,
+  utimesSync: fs.utimesSync,
+  futimesSync: fs.futimesSync,
+  lutimesSync: fs.lutimesSync,
+  fsetxattrSync: (fd: number, name: string, value: Uint8Array): void => native()?.fsetxattr(fd, name, value),
+  fremovexattrSync: (fd: number, name: string): void => native()?.fremovexattr(fd, name),
+})
+
+const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_APPEND, O_NONBLOCK } = fs.constants
+const createFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
+const appendFlags = O_WRONLY | O_APPEND | O_NONBLOCK
+
+function writeAllSync(fd: number, bytes: Uint8Array): void {
+  for (let done = 0; done < bytes.length;) done += fs.writeSync(fd, bytes, done)
+}
+
+/**
+ * Throws EEXIST if something is at `to`. One atomic call where system calls are available and the file system knows the
+ * flag. Elsewhere a file or link is linked to its new name, then unlinked from the old: also never a replacement, but a
+ * crash in between leaves both names. A directory cannot be linked: it is looked at first, then renamed, and as
+ * rename(2) replaces nothing but an empty directory by a directory, an empty directory made at `to` in that instant is
+ * the most that can be lost.
+ */
+function renameNoReplaceSync(from: string, to: string): void {
+  const calls = native()
+  if (!calls) return renameByHand(from, to)
+  try {
+    calls.renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME.NOREPLACE)
+  } catch (error) {
+    // EINVAL is also "a directory into itself"; renaming by hand then says so again.
+    if (!hasCode(error, 'EINVAL', 'ENOSYS')) throw error
+    renameByHand(from, to)
+  }
+}
+
+function renameByHand(from: string, to: string): void {
+  if (fs.lstatSync(from).isDirectory()) return renameIfAbsent(from, to)
+  try {
+    fs.linkSync(from, to)
+  } catch (error) {
+    if (!hasCode(error, 'EPERM', 'EOPNOTSUPP', 'ENOTSUP', 'EMLINK')) throw error
+    return renameIfAbsent(from, to)
+  }
+  fs.unlinkSync(from)
+}
+
+function renameIfAbsent(from: string, to: string): void {
+  if (fs.lstatSync(to, { throwIfNoEntry: false })) {
+    throw Object.assign(new Error(`EEXIST: rename to ${to}`), { code: 'EEXIST', errno: -17, syscall: 'rename' })
+  }
+  fs.renameSync(from, to)
+}
+
+/** Swaps two names in one step. There is no way to do that without the system call: ENOSYS. */
+function exchangeSync(one: string, other: string): void {
+  const calls = native()
+  if (!calls) throw Object.assign(new Error('ENOSYS: renameat2'), { code: 'ENOSYS', errno: -38, syscall: 'renameat2' })
+  calls.renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME.EXCHANGE)
+}
+
+const hasCode = (error: unknown, ...codes: string[]): boolean =>
+  error instanceof Error && 'code' in error && codes.includes(String(error.code))

@@ -1,0 +1,175 @@
+import { closeSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { constants, platform } from 'node:os'
+
+/**
+ * The system calls that Node does not offer, through koffi, which is an optional dependency: where it does not load (or
+ * the machine is not a 64-bit Linux that we know the numbers of) `native()` is undefined and `nativeProblem()` says why.
+ * Importing this module never throws and loads nothing.
+ *
+ * A call that fails throws an Error like Node's own, with `code` ('ENOENT'), `errno` (negative) and `syscall`. All calls
+ * are synchronous. Descriptors are close-on-exec.
+ */
+export interface Native {
+  /** Opens `path` below the directory `dirfd` as `resolve` (see RESOLVE) demands. Retries what the kernel asks to. */
+  openat2(dirfd: number, path: string, flags: number, resolve: number, mode?: number): number
+  /** False where the kernel lacks openat2 or a filter forbids it. */
+  readonly hasOpenat2: boolean
+  /** `flags`: see RENAME. */
+  renameat2(fromDir: number, from: string, toDir: number, to: string, flags: number): void
+  /** Fills `buffer` with directory records; answers how many bytes, 0 at the end. */
+  getdents64(fd: number, buffer: Buffer): number
+  flistxattr(fd: number): string[]
+  fgetxattr(fd: number, name: string): Buffer
+  fsetxattr(fd: number, name: string, value: Uint8Array): void
+  fremovexattr(fd: number, name: string): void
+  /** Makes the whole file system that holds `fd` durable. */
+  syncfs(fd: number): void
+  /** A handle on a process that no later process with its pid can take over. */
+  pidfdOpen(pid: number): number
+  pidfdSendSignal(pidfd: number, signal: number): void
+}
+
+export const AT_FDCWD = -100
+export const RENAME = { NOREPLACE: 1, EXCHANGE: 2 } as const
+export const RESOLVE = { NO_XDEV: 1, NO_MAGICLINKS: 2, NO_SYMLINKS: 4, BENEATH: 8, IN_ROOT: 16 } as const
+
+let loaded: { native?: Native; problem?: string } | undefined
+
+export const native = (): Native | undefined => (loaded ??= load()).native
+
+/** Why `native()` is undefined; undefined when it is not. */
+export const nativeProblem = (): string | undefined => (loaded ??= load()).problem
+
+// -- loading ---------------------------------------------------------------------------------------------------------
+
+const O_CLOEXEC = 0o2000000
+
+const numbers = {
+  x64: {
+    openat2: 437,
+    renameat2: 316,
+    getdents64: 217,
+    fsetxattr: 190,
+    fgetxattr: 193,
+    flistxattr: 196,
+    fremovexattr: 199,
+    syncfs: 306,
+    pidfd_open: 434,
+    pidfd_send_signal: 424,
+  },
+  arm64: {
+    openat2: 437,
+    renameat2: 276,
+    getdents64: 61,
+    fsetxattr: 7,
+    fgetxattr: 10,
+    flistxattr: 13,
+    fremovexattr: 16,
+    syncfs: 267,
+    pidfd_open: 434,
+    pidfd_send_signal: 424,
+  },
+} as const
+
+type Syscall = keyof (typeof numbers)['x64']
+type Koffi = Pick<typeof import('koffi'), 'load' | 'errno'>
+
+function load(): { native?: Native; problem?: string } {
+  if (platform() !== 'linux') return { problem: `system calls are only known for Linux, this is ${platform()}` }
+  const arch = process.arch
+  if (arch !== 'x64' && arch !== 'arm64') return { problem: `system calls are not known for the processor ${arch}` }
+  try {
+    const koffi = createRequire(import.meta.url)('koffi') as Koffi
+    return { native: bind(koffi, numbers[arch]) }
+  } catch (error) {
+    return { problem: `koffi does not load: ${error instanceof Error ? error.message : String(error)}` }
+  }
+}
+
+function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
+  const library = koffi.load(null)
+  /** One binding of the variadic `syscall` for each shape of arguments. */
+  const shape = (parameters: string) => library.func(`long syscall(long number, ${parameters})`)
+  const pathCall = shape('int fd, const char *path, const void *how, size_t size')
+  const renameCall = shape('int fromDir, const char *from, int toDir, const char *to, unsigned int flags')
+  const bufferCall = shape('int fd, void *buffer, size_t size')
+  const valueCall = shape('int fd, const char *name, void *value, size_t size, int flags')
+  const numberCall = shape('int first, int second, void *third, unsigned int fourth')
+
+  const check = (result: number | bigint, syscall: Syscall): number => {
+    if (result >= 0) return Number(result)
+    throw systemError(koffi.errno(), syscall)
+  }
+
+  // Calls are synchronous and never nest, so one block of memory serves them all.
+  const how = Buffer.alloc(24)
+  const openat2 = (dirfd: number, path: string, flags: number, resolve: number, mode = 0): number => {
+    how.writeUInt32LE((flags | O_CLOEXEC) >>> 0, 0)
+    how.writeUInt32LE(mode, 8)
+    how.writeUInt32LE(resolve, 16)
+    for (let attempt = 0; ; attempt++) {
+      const result = Number(pathCall(number.openat2, dirfd, path, how, how.length))
+      if (result >= 0) return result
+      const errno = koffi.errno()
+      // EAGAIN: something was renamed while the kernel followed a "..".
+      const again = errno === constants.errno.EAGAIN || errno === constants.errno.EINTR
+      if (!again || attempt === 128) throw systemError(errno, 'openat2')
+    }
+  }
+
+  const sized = (
+    syscall: 'flistxattr' | 'fgetxattr',
+    call: (buffer: Buffer | null, size: number) => number,
+  ): Buffer => {
+    for (;;) {
+      const size = check(call(null, 0), syscall)
+      if (size === 0) return Buffer.alloc(0)
+      const buffer = Buffer.alloc(size)
+      const result = call(buffer, size)
+      if (result >= 0) return buffer.subarray(0, result)
+      // It grew between the two calls.
+      if (koffi.errno() !== constants.errno.ERANGE) throw systemError(koffi.errno(), syscall)
+    }
+  }
+
+  return {
+    openat2,
+    hasOpenat2: works(() => openat2(AT_FDCWD, '/', 0o10000000, 0)),
+    renameat2: (fromDir, from, toDir, to, flags) =>
+      void check(renameCall(number.renameat2, fromDir, from, toDir, to, flags), 'renameat2'),
+    getdents64: (fd, buffer) => check(bufferCall(number.getdents64, fd, buffer, buffer.length), 'getdents64'),
+    flistxattr: (fd) =>
+      sized('flistxattr', (buffer, size) => Number(bufferCall(number.flistxattr, fd, buffer, size)))
+        .toString()
+        .split('\0')
+        .filter(Boolean),
+    fgetxattr: (fd, name) =>
+      sized('fgetxattr', (buffer, size) => Number(valueCall(number.fgetxattr, fd, name, buffer, size, 0))),
+    fsetxattr: (fd, name, value) =>
+      void check(valueCall(number.fsetxattr, fd, name, value, value.length, 0), 'fsetxattr'),
+    fremovexattr: (fd, name) => void check(valueCall(number.fremovexattr, fd, name, null, 0, 0), 'fremovexattr'),
+    syncfs: (fd) => void check(numberCall(number.syncfs, fd, 0, null, 0), 'syncfs'),
+    pidfdOpen: (pid) => check(numberCall(number.pidfd_open, pid, 0, null, 0), 'pidfd_open'),
+    pidfdSendSignal: (pidfd, signal) =>
+      void check(numberCall(number.pidfd_send_signal, pidfd, signal, null, 0), 'pidfd_send_signal'),
+  }
+}
+
+function works(open: () => number): boolean {
+  try {
+    closeSync(open())
+    return true
+  } catch {
+    return false
+  }
+}
+
+// Two names share a number here and there; the first of these is the one that Node uses.
+const names = new Map<number, string>()
+for (const [name, value] of Object.entries(constants.errno)) if (!names.has(value)) names.set(value, name)
+
+function systemError(errno: number, syscall: string): NodeJS.ErrnoException {
+  const code = names.get(errno) ?? `E${errno}`
+  return Object.assign(new Error(`${code}: ${syscall}`), { code, errno: -errno, syscall })
+}
