@@ -1,0 +1,199 @@
+import { AwError } from './errors.ts'
+import { nearest } from './nearest.ts'
+
+/** How a setting's value is written and checked. */
+type Kind = 'text' | 'count' | 'switch' | 'mode' | readonly string[]
+
+interface Key {
+  readonly kind: Kind
+  readonly default: string | number | boolean
+  readonly about: string
+  /** What the five seeds call it. */
+  readonly seeds?: string
+}
+
+/** Every setting. `aw.toml` has them as `[section] key`, the environment as AW_SECTION_KEY, `--set` as section.key */
+export const configKeys = {
+  'workspaces.base_path': {
+    kind: 'text',
+    default: '',
+    about: 'Where workspaces are found, as BASE/TASK/AGENT; empty means HOME/workspaces; relative to the home',
+    seeds: 'S1 base_path, S2 storage.workspaces_path',
+  },
+  'workspaces.profile': {
+    kind: ['aw', 'ipa', 'repo', 'session'],
+    default: 'aw',
+    about: 'Layout of a workspace that does not ask for one',
+  },
+  'workspaces.max_size_mb': {
+    kind: 'count',
+    default: 1000,
+    about: 'Size limit written into a workspace that does not ask for one',
+    seeds: 'S1 default_max_size_mb',
+  },
+  'workspaces.max_workspaces': {
+    kind: 'count',
+    default: 0,
+    about: 'How many workspaces may be live at once; 0 means as many as fit',
+    seeds: 'S4 resources.max_workspaces',
+  },
+  'workspaces.dir_mode': { kind: 'mode', default: 0o755, about: 'Mode of directories that aw makes in a workspace' },
+  'workspaces.file_mode': { kind: 'mode', default: 0o644, about: 'Mode of files that aw makes in a workspace' },
+  'storage.driver': { kind: ['auto', 'dir'], default: 'auto', about: 'How trees are kept' },
+  'storage.root': {
+    kind: 'text',
+    default: '',
+    about: 'The directory that holds the trees, on one mount; empty means HOME/storage; relative to the home',
+  },
+  'space.min_free_mb': { kind: 'count', default: 64, about: 'No workspace is made when less space than this is free' },
+  'trash.retention_days': {
+    kind: 'count',
+    default: 7,
+    about: 'How long a destroyed workspace can be brought back before aw gc erases it',
+    seeds: 'S2 workspaces.retention_days',
+  },
+  'shutdown.policy': {
+    kind: ['keep', 'stop', 'trash'],
+    default: 'keep',
+    about: 'What aw shutdown does with workspaces; trash is what S1 calls cleanup_on_pod_shutdown',
+    seeds: 'S1 cleanup_on_pod_shutdown',
+  },
+  'shutdown.timeout_ms': {
+    kind: 'count',
+    default: 5000,
+    about: 'How long aw shutdown may take',
+    seeds: 'S1 shutdown timeout',
+  },
+  'git.enabled': {
+    kind: 'switch',
+    default: false,
+    about: 'Make a git repository in a new workspace that does not say',
+    seeds: 'S1 git_config.enabled',
+  },
+  'git.user_name': {
+    kind: 'text',
+    default: 'aw agent',
+    about: 'Name for commits in that repository',
+    seeds: 'S1 git_config.user_name',
+  },
+  'git.user_email': {
+    kind: 'text',
+    default: 'agent@aw.invalid',
+    about: 'Address for commits in that repository',
+    seeds: 'S1 git_config.user_email',
+  },
+  'files.max_read_mb': { kind: 'count', default: 64, about: 'Largest file that is read in one piece' },
+  'locks.timeout_ms': {
+    kind: 'count',
+    default: 10_000,
+    about: 'How long to wait for another operation on a workspace',
+  },
+  'log.checkpoint_every': { kind: 'count', default: 256, about: 'Seal the log after so many events' },
+} as const satisfies Record<string, Key>
+
+export type ConfigKey = keyof typeof configKeys
+type Value<K extends Key> = K['kind'] extends 'count' | 'mode'
+  ? number
+  : K['kind'] extends 'switch'
+    ? boolean
+    : K['kind'] extends readonly (infer V)[]
+      ? V
+      : string
+export type Settings = { readonly [K in ConfigKey]: Value<(typeof configKeys)[K]> }
+
+/** Where a value came from: shown by `aw config show`. */
+export type Origin = 'default' | 'file' | 'environment' | 'flag'
+
+export interface Config {
+  readonly settings: Settings
+  readonly origins: Readonly<Record<ConfigKey, Origin>>
+}
+
+export interface ConfigSources {
+  /** The parsed file: tables of keys. */
+  readonly file?: Readonly<Record<string, unknown>> | undefined
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined
+  /** `--set section.key=value` */
+  readonly set?: Readonly<Record<string, string>> | undefined
+}
+
+/** Later sources win: defaults, file, environment, flags. The whole is checked, and what is unknown is refused. */
+export function resolveConfig(sources: ConfigSources): Config {
+  const settings: Record<string, unknown> = {}
+  const origins: Record<string, Origin> = {}
+  const put = (key: string, value: unknown, origin: Origin): void => {
+    settings[key] = checked(key, value, origin)
+    origins[key] = origin
+  }
+  for (const [key, { default: value }] of Object.entries(configKeys)) {
+    settings[key] = value
+    origins[key] = 'default'
+  }
+  for (const [key, value] of flatten(sources.file ?? {})) put(key, value, 'file')
+  for (const key of Object.keys(configKeys)) {
+    const value = sources.env?.[variableOf(key)]
+    if (value !== undefined) put(key, value, 'environment')
+  }
+  for (const [key, value] of Object.entries(sources.set ?? {})) put(key, value, 'flag')
+  return { settings: settings as unknown as Settings, origins: origins as Record<ConfigKey, Origin> }
+}
+
+export const variableOf = (key: string): string => `AW_${key.replace('.', '_').toUpperCase()}`
+
+function flatten(file: Readonly<Record<string, unknown>>): [string, unknown][] {
+  return Object.entries(file).flatMap(([section, value]): [string, unknown][] => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return [[section, value]]
+    return Object.entries(value).map(([key, inner]): [string, unknown] => [`${section}.${key}`, inner])
+  })
+}
+
+function checked(key: string, value: unknown, origin: Origin): unknown {
+  if (!Object.hasOwn(configKeys, key)) throw unknownKey(key, origin)
+  const { kind } = configKeys[key as ConfigKey] as Key
+  const result = kind === 'text' ? asText(value) : fromText(kind, value)
+  if (result !== undefined) return result
+  const wanted = typeof kind === 'object' ? `one of ${kind.join(', ')}` : expectations[kind]
+  throw new AwError('invalid_config', `${key} is ${JSON.stringify(value)} (${origin}); it must be ${wanted}`, {
+    hint: (configKeys[key as ConfigKey] as Key).about,
+    data: { key, origin },
+  })
+}
+
+const expectations = {
+  text: 'text without a NUL byte',
+  count: 'a whole number, 0 or more',
+  switch: 'true or false',
+  mode: 'an octal mode such as 0755 that its owner can use',
+} as const
+
+const asText = (value: unknown): string | undefined =>
+  typeof value === 'string' && !value.includes('\0') ? value : undefined
+
+function fromText(kind: Exclude<Kind, 'text'>, value: unknown): unknown {
+  if (kind === 'switch') return typeof value === 'boolean' ? value : { true: true, false: false }[String(value)]
+  if (kind === 'count') return count(value)
+  if (kind === 'mode') return mode(value)
+  return typeof value === 'string' && kind.includes(value) ? value : undefined
+}
+
+function count(value: unknown): number | undefined {
+  const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
+  return Number.isSafeInteger(number) && (number as number) >= 0 ? (number as number) : undefined
+}
+
+/** Octal text, or a number from a TOML octal literal. A mode that locks its owner out would break the workspace. */
+function mode(value: unknown): number | undefined {
+  const number =
+    typeof value === 'string' && /^(0o)?[0-7]{3,4}$/.test(value) ? Number.parseInt(value.replace('0o', ''), 8) : value
+  if (!Number.isSafeInteger(number)) return undefined
+  const bits = number as number
+  return bits >= 0 && bits <= 0o7777 && (bits & 0o600) === 0o600 ? bits : undefined
+}
+
+function unknownKey(key: string, origin: Origin): AwError {
+  const close = nearest(key, Object.keys(configKeys))
+  return new AwError('invalid_config', `There is no setting ${key} (${origin})`, {
+    hint: close === undefined ? 'See them all with: aw config show' : `Did you mean ${close}?`,
+    data: { key, origin },
+  })
+}

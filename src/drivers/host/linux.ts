@@ -1,0 +1,21 @@
+import { join } from 'node:path'
+import type { Host } from '../../ports/host.ts'
+import { gitInit } from '../../sys/git.ts'
+import { publish, published, unpublish } from '../../sys/links.ts'
+import { lock } from '../../sys/lock.ts'
+import { killProcess, liveness, ownProcess, processesUsing } from '../../sys/process.ts'
+
+/** @param locks the directory of lock files; nothing else is in it */
+export function linuxHost({ locks }: { locks: string }): Host {
+  return {
+    owner: ownProcess,
+    liveness,
+    kill: (owner, { timeoutMs }) => killProcess(owner, timeoutMs),
+    lock: (name, options) => lock(join(locks, `${name}.lock`), options),
+    users: async (directory) => processesUsing(directory),
+    publish: async (path, target) => publish(path, target),
+    unpublish: async (path, target, base) => unpublish(path, target, base),
+    published: async (path) => published(path),
+    gitInit,
+  }
+}

@@ -1,0 +1,87 @@
+import { closeSync, fsyncSync, lstatSync, openSync, readlinkSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { AwError } from '../domain/errors.ts'
+import { hostFs } from './host-fs.ts'
+
+/** The links by which users find workspaces: `<base>/<task>/<agent>` points to the tree. */
+
+export function publish(path: string, target: string): void {
+  // A parent made for us can be removed as empty by someone else before we use it.
+  for (let attempt = 0; ; attempt++) {
+    ensureDirectory(dirname(path))
+    try {
+      hostFs.symlinkSync(target, path)
+      break
+    } catch (error) {
+      if (hasCode(error, 'EEXIST') && published(path) === target) break
+      if (hasCode(error, 'EEXIST')) throw taken(path)
+      if (!hasCode(error, 'ENOENT') || attempt === 100) throw error
+    }
+  }
+  syncDirectory(dirname(path))
+}
+
+/** Only a link to `target` is removed; then parents that are empty now, up to `base`. */
+export function unpublish(path: string, target: string, base: string): void {
+  if (published(path) === target) {
+    try {
+      hostFs.unlinkSync(path)
+    } catch (error) {
+      if (!hasCode(error, 'ENOENT')) throw error
+    }
+  }
+  for (let parent = dirname(path); parent !== base && parent.startsWith(`${base}/`); parent = dirname(parent)) {
+    try {
+      hostFs.rmdirSync(parent)
+    } catch (error) {
+      if (hasCode(error, 'ENOENT')) continue
+      // Others have links there, or it is not ours to remove.
+      break
+    }
+  }
+}
+
+export function published(path: string): string | undefined {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined
+  }
+}
+
+/** Makes a directory and its missing parents. */
+export function ensureDirectory(path: string, mode = 0o755): void {
+  if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) return
+  ensureDirectory(dirname(path), mode)
+  try {
+    hostFs.mkdirSync(path, mode)
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error
+  }
+}
+
+/** Makes renames and new names in a directory durable. */
+export function syncDirectory(path: string): void {
+  let fd: number
+  try {
+    fd = openSync(path, 'r')
+  } catch (error) {
+    // Removed as empty by someone else: then there is nothing to make durable.
+    if (hasCode(error, 'ENOENT')) return
+    throw error
+  }
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+const taken = (path: string): AwError =>
+  new AwError('file_exists', `There is something at ${path} that aw did not make`, {
+    hint: 'Move it away, or choose another name or base_path',
+    data: { path },
+  })
+
+export const hasCode = (error: unknown, ...codes: string[]): boolean =>
+  error instanceof Error && 'code' in error && codes.includes(String(error.code))

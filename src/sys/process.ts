@@ -1,0 +1,141 @@
+import { closeSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { AwError } from '../domain/errors.ts'
+import type { Owner } from '../domain/workspace/state.ts'
+import { counted } from './crash-points.ts'
+import { native } from './native.ts'
+
+let self: Owner | undefined
+
+/** This process. On systems without /proc the boot and the namespace are not known, and so never proved different. */
+export function ownProcess(): Owner {
+  self ??= {
+    host: hostname(),
+    boot_id: bootId(),
+    pid_namespace: pidNamespace(),
+    pid: process.pid,
+    start_time: startTime(process.pid) ?? '',
+  }
+  return self
+}
+
+export function liveness(owner: Owner): 'alive' | 'dead' | 'unknown' {
+  const own = ownProcess()
+  if (owner.host !== own.host || owner.boot_id === '' || own.boot_id === '') return 'unknown'
+  if (owner.boot_id !== own.boot_id) return 'dead'
+  if (owner.pid_namespace !== own.pid_namespace) return 'unknown'
+  const started = startTime(owner.pid)
+  return started === owner.start_time ? 'alive' : 'dead'
+}
+
+/** Ends exactly this process: the handle is taken first, then its start time is compared, then the handle is used. */
+export async function killProcess(owner: Owner, timeoutMs: number): Promise<void> {
+  if (liveness(owner) === 'unknown') {
+    throw new AwError(
+      'workspace_busy',
+      `Process ${owner.pid} runs on ${owner.host} in another namespace and cannot be reached from here`,
+      {
+        hint: 'Stop it where it runs',
+        data: { owner },
+      },
+    )
+  }
+  const send = handle(owner.pid)
+  if (send === undefined || liveness(owner) === 'dead') return
+  send()
+  const until = performance.now() + timeoutMs
+  while (liveness(owner) === 'alive') {
+    if (performance.now() > until)
+      throw new AwError('timeout', `Process ${owner.pid} did not end within ${timeoutMs} ms`)
+    await sleep(5)
+  }
+}
+
+const signals = counted({
+  byHandle: (pidfd: number): void => native()?.pidfdSendSignal(pidfd, 9),
+  byNumber: (pid: number): void => void process.kill(pid, 'SIGKILL'),
+})
+
+/** What sends SIGKILL to the process that has this pid now; `undefined` if there is none. */
+function handle(pid: number): (() => void) | undefined {
+  const calls = native()
+  if (calls === undefined) return () => quietly(() => signals.byNumber(pid))
+  try {
+    const pidfd = calls.pidfdOpen(pid)
+    return () => {
+      quietly(() => signals.byHandle(pidfd))
+      closeSync(pidfd)
+    }
+  } catch {
+    return undefined
+  }
+}
+
+export interface ProcessUse {
+  readonly pid: number
+  readonly command: string
+  readonly uses: 'cwd' | 'root' | 'file'
+}
+
+/** Processes, other than this one, with their working directory, root or an open file below a directory. */
+export function processesUsing(directory: string): ProcessUse[] {
+  return processIds().flatMap((pid) => {
+    const uses = useOf(pid, directory)
+    return uses === undefined ? [] : [{ pid, command: commandOf(pid), uses }]
+  })
+}
+
+function useOf(pid: number, directory: string): ProcessUse['uses'] | undefined {
+  const below = (link: string): boolean => isBelow(readLink(link), directory)
+  if (below(`/proc/${pid}/cwd`)) return 'cwd'
+  if (below(`/proc/${pid}/root`)) return 'root'
+  const open = names(`/proc/${pid}/fd`).some((fd) => below(`/proc/${pid}/fd/${fd}`))
+  return open ? 'file' : undefined
+}
+
+const isBelow = (target: string | undefined, directory: string): boolean =>
+  target !== undefined && (target === directory || target.startsWith(`${directory}/`))
+
+function processIds(): number[] {
+  return names('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => pid !== process.pid)
+}
+
+/** Field 22 of /proc/PID/stat; the name in field 2 may hold spaces and brackets, so count from its end. */
+function startTime(pid: number): string | undefined {
+  const stat = read(`/proc/${pid}/stat`)
+  if (stat === undefined) return undefined
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  // A zombie has ended; only its parent has not noticed.
+  return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19]
+}
+
+const commandOf = (pid: number): string => (read(`/proc/${pid}/comm`) ?? '').trim()
+const bootId = (): string => (read('/proc/sys/kernel/random/boot_id') ?? '').trim()
+const pidNamespace = (): string => readLink('/proc/self/ns/pid') ?? ''
+
+function read(file: string): string | undefined {
+  return attempt(() => readFileSync(file, 'latin1'))
+}
+
+function readLink(file: string): string | undefined {
+  return attempt(() => readlinkSync(file))
+}
+
+function names(directory: string): string[] {
+  return attempt(() => readdirSync(directory)) ?? []
+}
+
+/** /proc changes while it is read: what is gone or forbidden is simply not there. */
+function attempt<T>(look: () => T): T | undefined {
+  try {
+    return look()
+  } catch {
+    return undefined
+  }
+}
+
+const quietly = (act: () => void): void => void attempt(act)

@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process'
+import { AwError } from '../domain/errors.ts'
+import { counted } from './crash-points.ts'
+
+/**
+ * Runs a program to its end: an argument array, never a shell; an environment that is given whole; no input. Any exit
+ * but 0 is `aw_command_failed` with what the program said.
+ */
+export function run(program: string, args: readonly string[], options: RunOptions): Promise<{ stdout: string }> {
+  return processes.run(program, args, options)
+}
+
+interface RunOptions {
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal | undefined
+}
+
+const processes = counted({ run: start })
+
+function start(program: string, args: readonly string[], options: RunOptions): Promise<{ stdout: string }> {
+  const { cwd, env, timeoutMs, signal } = options
+  return new Promise((resolve, reject) => {
+    const limit = AbortSignal.timeout(timeoutMs)
+    const child = spawn(program, args, {
+      cwd,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
+      killSignal: 'SIGKILL',
+    })
+    const output = { stdout: '', stderr: '' }
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout = keep(output.stdout, text)))
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr = keep(output.stderr, text)))
+    child.on('error', (error) => reject(failed(program, args, error.message, null, error)))
+    child.on('close', (code, killedBy) => {
+      if (code === 0) return resolve({ stdout: output.stdout })
+      reject(failed(program, args, output.stderr.trim() || `it ended by ${killedBy ?? `exit code ${code}`}`, code))
+    })
+  })
+}
+
+const keep = (before: string, text: string): string => (before + text).slice(0, 65_536)
+
+function failed(
+  program: string,
+  args: readonly string[],
+  message: string,
+  exitCode: number | null,
+  cause?: unknown,
+): AwError {
+  const missing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT'
+  return new AwError(
+    'aw_command_failed',
+    missing ? `${program} is not installed` : `${program} ${args[0] ?? ''} failed: ${message}`,
+    {
+      hint: missing ? `Install ${program} and try again` : 'Run aw doctor to see what this machine can do',
+      data: { exit_code: exitCode, message, program },
+      cause,
+    },
+  )
+}
