@@ -1,0 +1,35 @@
+/** Files, processes, sockets and native code are touched in sys/ only; the rest of the product asks it. */
+import { expect, test } from 'vitest'
+import { importsOf } from './imports.ts'
+import { isTest, readFiles, type SourceFile } from './source-tree.ts'
+
+const hostModules = ['node:fs', 'node:fs/promises', 'node:child_process', 'node:net', 'node:sqlite', 'koffi']
+
+/** The command reads what it was given: a file, or what was piped in. */
+const exceptions: Readonly<Record<string, readonly string[]>> = { 'src/cli/': ['node:fs', 'node:fs/promises'] }
+
+function hostAccess(file: SourceFile): string[] {
+  if (file.path.startsWith('src/sys/') || file.path.startsWith('src/testing/')) return []
+  const allowed = Object.entries(exceptions).flatMap(([folder, modules]) =>
+    file.path.startsWith(folder) ? modules : [],
+  )
+  return importsOf(file)
+    .filter(({ kind, specifier }) => kind !== 'type' && hostModules.includes(specifier) && !allowed.includes(specifier))
+    .map(({ line, specifier }) => `${file.path}:${line}: ${specifier} belongs to src/sys`)
+}
+
+test('only sys/ touches the host', () => {
+  const sources = readFiles('src/**/*.ts').filter((file) => !isTest(file))
+  expect(sources.some(({ path }) => path.startsWith('src/sys/'))).toBe(true)
+  expect(sources.flatMap(hostAccess)).toEqual([])
+})
+
+test.each([
+  ['src/drivers/storage/a.ts', `import { writeFile } from 'node:fs/promises'`],
+  ['src/drivers/events/a.ts', `import { DatabaseSync } from 'node:sqlite'`],
+  ['src/aw.ts', `import { spawn } from 'node:child_process'`],
+  ['src/client/a.ts', `const { connect } = await import('node:net')`],
+  ['src/cli/a.ts', `const koffi = await import('koffi')`],
+])('the rule finds %s: %s', (path, text) => {
+  expect(hostAccess({ path, text })).toHaveLength(1)
+})
