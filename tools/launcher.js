@@ -2,7 +2,7 @@
 // The `aw` command. Syntax and modules that every Node since 12 reads: an old one must be able to say what is missing.
 import * as module from 'module'
 
-const [major, minor] = process.versions.node.split('.').map(Number)
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 
 if (major < 22 || (major === 22 && minor < 18)) {
   console.error(
@@ -12,6 +12,7 @@ if (major < 22 || (major === 22 && minor < 18)) {
   process.exitCode = 1
 } else {
   keepCompiledCode()
+  // @ts-expect-error: the build puts it beside this file
   void import('./cli.js')
 }
 

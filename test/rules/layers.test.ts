@@ -17,7 +17,7 @@ interface Row {
 const table: Readonly<Record<string, Row>> = {
   domain: { parts: [], names: { 'node:crypto': ['createHash', 'hash'] } },
   ports: { parts: [], onlyTypes: ['api', 'domain'] },
-  manager: { parts: ['domain', 'ports'] },
+  manager: { parts: ['domain', 'ports'], onlyTypes: ['api'] },
   sys: { parts: ['domain'], onlyTypes: ['ports'], outside: ['node:*', 'koffi'] },
   drivers: { parts: ['domain', 'ports', 'sys'], outside: ['node:*', 'smol-toml'] },
   api: { parts: ['domain'] },

@@ -28,7 +28,7 @@ export function runWithPinnedNode(args) {
 function pinnedNode() {
   const pinned = inRoot('node_modules', '.bin', 'node')
   if (existsSync(pinned)) return pinned
-  const [major, minor] = process.versions.node.split('.').map(Number)
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   if (major > 22 || (major === 22 && minor >= 18)) return process.execPath
   throw new SetupError(
     `This checkout brings its own Node on Linux (x64, arm64) only, and this Node ${process.versions.node} is too old.\n` +
