@@ -1,0 +1,65 @@
+import type { LogRecord } from './chain.ts'
+import { AwError } from './errors.ts'
+import type { AnyEvent, EventType } from './event.ts'
+
+/** Makes the payload of one schema into that of the next. Pure; it sees what was stored and nothing else. */
+export type Upcast = (data: Record<string, unknown>) => Record<string, unknown>
+
+export type UpcastTable = Readonly<Record<string, readonly Upcast[]>>
+
+/**
+ * How each type of event has changed: its n-th function makes schema n into n + 1, so a type with none is at schema 1.
+ * What is stored never changes; old events are made new each time they are read. Every schema that was ever written
+ * keeps a sample in `test/samples/events/`.
+ */
+export const upcasts = {
+  workspace_create_started: [],
+  workspace_created: [],
+  workspace_destroy_started: [],
+  workspace_cleanup: [],
+  workspace_undelete_started: [],
+  workspace_undeleted: [],
+  workspace_purge_started: [],
+  workspace_purged: [],
+  workspace_reset_started: [],
+  workspace_reset: [],
+  workspace_rename_started: [],
+  workspace_renamed: [],
+  workspace_labelled: [],
+  operation_taken: [],
+  operation_abandoned: [],
+  workspace_lost: [],
+  lease_acquired: [],
+  lease_released: [],
+  home_created: [],
+  home_migrated: [],
+  leftovers_removed: [],
+} as const satisfies Record<EventType, readonly Upcast[]>
+
+export const currentSchema = (type: EventType): number => upcasts[type].length + 1
+
+/**
+ * The event that a record holds, in today's shape; `schema` still says how it was written. An event of an unknown type
+ * or of a newer schema comes out as it was stored: a newer program wrote it, and readers pass over what they do not
+ * know. Only a record that is not JSON at all is `log_damaged`.
+ */
+export function decode(record: LogRecord, table: UpcastTable = upcasts): AnyEvent {
+  const { id, stream, version, position, at, type, schema, hash } = record
+  const stored = parse(record, record.data)
+  const steps = table[type]?.slice(schema - 1) ?? []
+  const data = steps.reduce((older, upcast) => upcast(older), stored)
+  const meta = parse(record, record.meta)
+  return { id, stream, version, position, at, type, schema, data, meta, hash } as unknown as AnyEvent
+}
+
+function parse(record: LogRecord, text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text) as Record<string, unknown>
+  } catch (cause) {
+    throw new AwError('log_damaged', `Event ${record.version} of ${record.stream} cannot be read`, {
+      hint: 'Run: aw audit verify',
+      data: { stream: record.stream, version: record.version },
+      cause,
+    })
+  }
+}

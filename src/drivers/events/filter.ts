@@ -1,0 +1,34 @@
+import type { AnyEvent } from '../../domain/event.ts'
+import type { Workspace } from '../../domain/workspace/state.ts'
+import type { FollowOptions, WorkspaceFilter } from '../../ports/event-store.ts'
+
+/** What the filters of the port mean. The SQL of a store says the same; the contract suite holds them together. */
+
+/** An instant in the one spelling that sorts as text. */
+export const instant = (text: string): string => new Date(text).toISOString()
+
+export function matchesWorkspace(workspace: Workspace, filter: WorkspaceFilter): boolean {
+  const { task, agent, states, labels, createdBefore, createdAfter, inOperation, withTrash, after } = filter
+  return (
+    (task === undefined || workspace.task === task) &&
+    (agent === undefined || workspace.agent === agent) &&
+    (states === undefined || states.includes(workspace.state)) &&
+    Object.entries(labels ?? {}).every(([key, value]) => workspace.labels[key] === value) &&
+    (createdBefore === undefined || workspace.created_at < instant(createdBefore)) &&
+    (createdAfter === undefined || workspace.created_at > instant(createdAfter)) &&
+    (inOperation === undefined || (workspace.operation !== null) === inOperation) &&
+    (withTrash === undefined || workspace.trash.length > 0 === withTrash) &&
+    (after === undefined || workspace.id > after)
+  )
+}
+
+export function matchesEvent(event: AnyEvent, options: FollowOptions): boolean {
+  const { task, agent, stream, types } = options
+  const whose = event.data as { task_id?: string; agent_id?: string }
+  return (
+    (task === undefined || whose.task_id === task) &&
+    (agent === undefined || whose.agent_id === agent) &&
+    (stream === undefined || event.stream === stream) &&
+    (types === undefined || types.includes(event.type))
+  )
+}

@@ -1,0 +1,156 @@
+import {
+  assertNameFree,
+  assertPlaceFree,
+  assertVersion,
+  claims,
+  planAppend,
+  repeated,
+} from '../../domain/append-rules.ts'
+import { checkpointHash, emptyHead, noHash, type Head, type LogRecord } from '../../domain/chain.ts'
+import { AwError } from '../../domain/errors.ts'
+import type { AnyEvent } from '../../domain/event.ts'
+import { decode } from '../../domain/upcast.ts'
+import { evolve } from '../../domain/workspace/evolve.ts'
+import { isLive, type Workspace } from '../../domain/workspace/state.ts'
+import type { Checkpoint, EventStore, FollowOptions, Lease } from '../../ports/event-store.ts'
+import { auditor } from './audit.ts'
+import { matchesEvent, matchesWorkspace } from './filter.ts'
+import { decideLease, expired } from './leases.ts'
+
+/** The log in the memory of one process: the shortest store that keeps the contract, and the oracle for the others. */
+export function memoryEvents(): EventStore {
+  const log: LogRecord[] = []
+  const heads = new Map<string, Head>()
+  /** As texts, so that nothing a caller does to what it was given reaches the store. */
+  const workspaces = new Map<string, string>()
+  const leases = new Map<string, Lease>()
+  const checkpoints: Checkpoint[] = []
+  const news = new EventTarget()
+  let closed = false
+
+  const parse = (text: string | undefined): Workspace | undefined =>
+    text === undefined ? undefined : (JSON.parse(text) as Workspace)
+  const all = (): Workspace[] => [...workspaces.values()].map((text) => JSON.parse(text) as Workspace)
+  const live = (): Workspace[] => all().filter(({ state }) => isLive(state))
+  const find = (task: string, agent: string): Workspace | undefined =>
+    live().find((workspace) => workspace.task === task && workspace.agent === agent)
+  const history = (stream: string): AnyEvent[] =>
+    log.filter((record) => record.stream === stream).map((it) => decode(it))
+  const unsealed = (): number => log.length - (checkpoints.at(-1)?.events ?? 0)
+  const fold = (events: readonly AnyEvent[]): Workspace | undefined =>
+    events.reduce(evolve, undefined as Workspace | undefined)
+
+  async function* follow(options: FollowOptions): AsyncGenerator<AnyEvent> {
+    const { live: signal } = options
+    const end = signal ? Infinity : log.length
+    const over = (): boolean => closed || signal?.aborted === true
+    for (let next = options.after ?? 0; next < end && !over();) {
+      const record = log[next]
+      if (record === undefined) {
+        await once(news, signal)
+        continue
+      }
+      next += 1
+      const event = decode(record)
+      if (matchesEvent(event, options)) yield event
+    }
+  }
+
+  return {
+    name: 'memory',
+
+    async append(stream, expected, events, { limits = {}, signal } = {}) {
+      if (signal?.aborted) throw new AwError('aborted', 'The append was cancelled', { cause: signal.reason })
+      const stored = events.map(({ id }) => log.find((record) => record.id === id))
+      const earlier = repeated(
+        stream,
+        events,
+        stored.map((record) => record && decode(record)),
+      )
+      if (earlier) {
+        const until = earlier.at(-1)?.version ?? 0
+        const workspace =
+          stream === 'home' ? undefined : fold(history(stream).filter(({ version }) => version <= until))
+        return { events: earlier, workspace, unsealed: unsealed() }
+      }
+      const head = heads.get(stream) ?? emptyHead
+      assertVersion(stream, expected, head.version)
+      const before = parse(workspaces.get(stream))
+      const plan = planAppend(stream, head, log.length, before, events)
+      const { name, place } = claims(before, plan.workspace)
+      if (name && plan.workspace) assertNameFree(plan.workspace, find(plan.workspace.task, plan.workspace.agent)?.id)
+      if (place && limits.maxWorkspaces !== undefined) assertPlaceFree(limits.maxWorkspaces, live().length)
+
+      log.push(...plan.records)
+      const last = plan.records.at(-1)
+      if (last) heads.set(stream, { version: last.version, hash: last.hash })
+      if (plan.workspace) workspaces.set(stream, JSON.stringify(plan.workspace))
+      news.dispatchEvent(new Event('news'))
+      return { events: plan.events, workspace: plan.workspace, unsealed: unsealed() }
+    },
+
+    async *read(stream, { after = 0 } = {}) {
+      yield* history(stream).slice(after)
+    },
+    follow: (options = {}) => follow(options),
+
+    get: async (id) => parse(workspaces.get(id)),
+    find: async (task, agent) => find(task, agent),
+    async list(filter = {}) {
+      const matching = all().filter((workspace) => matchesWorkspace(workspace, filter))
+      return matching.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, filter.limit)
+    },
+
+    async acquireLease(resource, request) {
+      const answer = decideLease(resource, leases.get(resource), request)
+      if (answer.acquired) leases.set(resource, answer.lease)
+      return answer
+    },
+    async renewLease(resource, id, now, expiresAt) {
+      const current = leases.get(resource)
+      if (current?.id !== id || expired(current, now)) return undefined
+      const lease = { ...current, expires_at: expiresAt }
+      leases.set(resource, lease)
+      return lease
+    },
+    releaseLease: async (resource, id) => leases.get(resource)?.id === id && leases.delete(resource),
+    lease: async (resource) => leases.get(resource),
+
+    async seal(at) {
+      if (unsealed() === 0) return undefined
+      const previous = checkpoints.at(-1)
+      const content = { number: checkpoints.length + 1, at, position: log.length, events: log.length }
+      const since = new Map<string, Head>(log.slice(previous?.position ?? 0).map((record) => [record.stream, record]))
+      const checkpoint = { ...content, hash: checkpointHash(previous?.hash ?? noHash, content, since) }
+      checkpoints.push(checkpoint)
+      return checkpoint
+    },
+    async verify() {
+      const audit = auditor(checkpoints)
+      for (const record of log) audit.record(record)
+      const matches = (workspace: Workspace): boolean => workspaces.get(workspace.id) === JSON.stringify(workspace)
+      return audit.finish({ heads, anchor: null, readModel: { ids: [...workspaces.keys()], matches } })
+    },
+    async rebuild() {
+      const truth = [...heads.keys()]
+        .map((stream) => fold(history(stream)))
+        .filter((workspace) => workspace !== undefined)
+      const changed = truth.filter((workspace) => workspaces.get(workspace.id) !== JSON.stringify(workspace))
+      for (const workspace of changed) workspaces.set(workspace.id, JSON.stringify(workspace))
+      return { workspaces: truth.length, changed: changed.map(({ id }) => id) }
+    },
+
+    async [Symbol.asyncDispose]() {
+      closed = true
+      news.dispatchEvent(new Event('news'))
+    },
+  }
+}
+
+/** The next news, or the signal. */
+async function once(news: EventTarget, signal: AbortSignal | undefined): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  news.addEventListener('news', () => resolve(), { once: true })
+  signal?.addEventListener('abort', () => resolve(), { once: true })
+  await promise
+}

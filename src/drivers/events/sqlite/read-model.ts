@@ -1,0 +1,98 @@
+import { isLive, type Workspace } from '../../../domain/workspace/state.ts'
+import type { WorkspaceFilter } from '../../../ports/event-store.ts'
+import type { Cell, Database } from '../../../sys/database.ts'
+import { instant } from '../filter.ts'
+
+/** The table `workspaces`: the fold of each stream, and beside it the columns that questions are asked by. */
+
+const columns = [
+  'id',
+  'task',
+  'agent',
+  'state',
+  'live',
+  'created_at',
+  'updated_at',
+  'version',
+  'in_operation',
+  'has_trash',
+  'labels',
+  'data',
+] as const
+
+export type WorkspaceRow = Record<(typeof columns)[number], Cell>
+
+export const workspaceRow = (workspace: Workspace): WorkspaceRow => ({
+  id: workspace.id,
+  task: workspace.task,
+  agent: workspace.agent,
+  state: workspace.state,
+  live: isLive(workspace.state) ? 1 : 0,
+  created_at: workspace.created_at,
+  updated_at: workspace.updated_at,
+  version: workspace.version,
+  in_operation: workspace.operation === null ? 0 : 1,
+  has_trash: workspace.trash.length === 0 ? 0 : 1,
+  labels: JSON.stringify(workspace.labels),
+  data: JSON.stringify(workspace),
+})
+
+export const sameRow = (a: WorkspaceRow, b: WorkspaceRow): boolean => columns.every((column) => a[column] === b[column])
+
+const save = `
+INSERT INTO workspaces (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})
+ON CONFLICT (id) DO UPDATE SET ${columns
+  .slice(1)
+  .map((column) => `${column} = excluded.${column}`)
+  .join(', ')}`
+
+export function saveWorkspace(database: Database, workspace: Workspace): void {
+  const row = workspaceRow(workspace)
+  database.run(save, ...columns.map((column) => row[column]))
+}
+
+export const allRows = (database: Database): WorkspaceRow[] =>
+  database.all(`SELECT ${columns.join(', ')} FROM workspaces`) as WorkspaceRow[]
+
+export const countLive = (database: Database): number =>
+  Number(database.get('SELECT count(*) AS count FROM workspaces WHERE live = 1')?.['count'])
+
+export function holderOf(database: Database, task: string, agent: string): string | undefined {
+  const row = database.get('SELECT id FROM workspaces WHERE task = ? AND agent = ? AND live = 1', task, agent)
+  return row && String(row['id'])
+}
+
+const fold = (row: { data?: Cell } | undefined): Workspace | undefined =>
+  row && (JSON.parse(String(row.data)) as Workspace)
+
+export const getWorkspace = (database: Database, id: string): Workspace | undefined =>
+  fold(database.get('SELECT data FROM workspaces WHERE id = ?', id))
+
+export const findWorkspace = (database: Database, task: string, agent: string): Workspace | undefined =>
+  fold(database.get('SELECT data FROM workspaces WHERE task = ? AND agent = ? AND live = 1', task, agent))
+
+export function listWorkspaces(database: Database, filter: WorkspaceFilter): Workspace[] {
+  const conditions: string[] = []
+  const cells: Cell[] = []
+  const where = (condition: string, ...values: Cell[]): void => {
+    conditions.push(condition)
+    cells.push(...values)
+  }
+  if (filter.task !== undefined) where('task = ?', filter.task)
+  if (filter.agent !== undefined) where('agent = ?', filter.agent)
+  if (filter.states) where('state IN (SELECT value FROM json_each(?))', JSON.stringify(filter.states))
+  for (const [key, value] of Object.entries(filter.labels ?? {})) {
+    where('EXISTS (SELECT 1 FROM json_each(labels) AS label WHERE label.key = ? AND label.value = ?)', key, value)
+  }
+  if (filter.createdBefore !== undefined) where('created_at < ?', instant(filter.createdBefore))
+  if (filter.createdAfter !== undefined) where('created_at > ?', instant(filter.createdAfter))
+  if (filter.inOperation !== undefined) where(`in_operation = ${filter.inOperation ? 1 : 0}`)
+  if (filter.withTrash !== undefined) where(`has_trash = ${filter.withTrash ? 1 : 0}`)
+  if (filter.after !== undefined) where('id > ?', filter.after)
+  const rows = database.all(
+    `SELECT data FROM workspaces WHERE ${['1', ...conditions].join(' AND ')} ORDER BY id LIMIT ?`,
+    ...cells,
+    filter.limit ?? -1,
+  )
+  return rows.map((row) => fold(row)).filter((workspace) => workspace !== undefined)
+}

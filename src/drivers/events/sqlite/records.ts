@@ -1,0 +1,35 @@
+import type { LogRecord } from '../../../domain/chain.ts'
+import type { AnyEvent, StreamId } from '../../../domain/event.ts'
+import { decode } from '../../../domain/upcast.ts'
+import type { Database } from '../../../sys/database.ts'
+
+export const recordColumns = 'position, id, stream, version, at, type, schema, task, agent, data, meta, hash'
+
+const insert = `INSERT INTO events (${recordColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+export function insertRecord(database: Database, record: LogRecord): void {
+  const { position, id, stream, version, at, type, schema, task, agent, data, meta, hash } = record
+  database.run(insert, position, id, stream, version, at, type, schema, task, agent, data, meta, hash)
+}
+
+export const records = (database: Database, rest: string, ...cells: (string | number)[]): LogRecord[] =>
+  database.all(`SELECT ${recordColumns} FROM events ${rest}`, ...cells) as unknown as LogRecord[]
+
+export function eventById(database: Database, id: string): AnyEvent | undefined {
+  const [record] = records(database, 'WHERE id = ?', id)
+  return record && decode(record)
+}
+
+const pageSize = 500
+
+/** Page by page, so that a long history neither fills the memory nor holds up other work. */
+export async function* readStream(database: Database, stream: StreamId, after: number): AsyncGenerator<AnyEvent> {
+  for (let last = after; ;) {
+    const page = await database.reading(() =>
+      records(database, 'WHERE stream = ? AND version > ? ORDER BY version LIMIT ?', stream, last, pageSize),
+    )
+    for (const record of page) yield decode(record)
+    last = page.at(-1)?.version ?? last
+    if (page.length < pageSize) return
+  }
+}

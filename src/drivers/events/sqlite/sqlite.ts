@@ -1,0 +1,98 @@
+import { statSync } from 'node:fs'
+import { AwError } from '../../../domain/errors.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { EventStore } from '../../../ports/event-store.ts'
+import { openDatabase, type Database } from '../../../sys/database.ts'
+import { durableFile, readIfPresent } from '../../../sys/durable-file.ts'
+import { append } from './append.ts'
+import { anchorIsBehind, completeAnchor, seal } from './checkpoints.ts'
+import { sqliteFeed } from './follow.ts'
+import { formats as ourFormats, prepareHome, type Formats } from './format.ts'
+import { sqliteLeases } from './leases.ts'
+import { findWorkspace, getWorkspace, listWorkspaces } from './read-model.ts'
+import { rebuild } from './rebuild.ts'
+import { readStream } from './records.ts'
+import { verify } from './verify.ts'
+
+export interface SqliteEventsOptions {
+  /** The database. Its directory exists and belongs to the caller. */
+  readonly file: string
+  /** The anchor file; without one, checkpoints are in the database alone. */
+  readonly anchor?: string | undefined
+  readonly clock: Clock
+  /** How long to wait for other processes before `log_busy`; 30 s. */
+  readonly patienceMs?: number | undefined
+  /** Whose home it must be; the process's own uid. */
+  readonly uid?: number | undefined
+  readonly formats?: Formats | undefined
+}
+
+/** The log in one SQLite file, shared by any number of processes of one user. */
+export async function sqliteEvents(options: SqliteEventsOptions): Promise<EventStore> {
+  const { file, anchor, clock, patienceMs, uid = process.getuid?.() ?? 0, formats = ourFormats } = options
+  assertOwner(file, uid)
+  durableFile.create(file)
+  if (anchor !== undefined && isEmpty(file)) durableFile.create(anchor)
+  const database = await openDatabase({ file, patienceMs })
+  try {
+    await prepareHome(database, { file, uid, clock, formats })
+    const behind = anchor !== undefined && (await database.reading(() => anchorIsBehind(database, anchor)))
+    if (behind) await database.transaction(() => completeAnchor(database, anchor))
+  } catch (error) {
+    database[Symbol.dispose]()
+    throw error
+  }
+  const openReader = (): Promise<Database> => openDatabase({ file, patienceMs, readOnly: true })
+  const feed = sqliteFeed(openReader)
+
+  return {
+    name: 'sqlite',
+    async append(stream, expected, events, { limits, signal } = {}) {
+      const work = () => append(database, formats.current, stream, expected, events, limits)
+      const result = await database.transaction(work, { signal })
+      feed.wake()
+      return result
+    },
+    read: (stream, { after = 0 } = {}) => readStream(database, stream, after),
+    follow: (choice = {}) => feed.follow(choice),
+    get: (id) => database.reading(() => getWorkspace(database, id)),
+    find: (task, agent) => database.reading(() => findWorkspace(database, task, agent)),
+    list: (filter = {}) => database.reading(() => listWorkspaces(database, filter)),
+    ...sqliteLeases(database),
+    async seal(at) {
+      const checkpoint = await database.transaction(() => seal(database, at))
+      if (checkpoint && anchor !== undefined) await database.transaction(() => completeAnchor(database, anchor))
+      return checkpoint
+    },
+    async verify({ signal } = {}) {
+      using reader = await openReader()
+      // In one transaction, or a checkpoint made meanwhile would be in the anchor and not in what the reader sees.
+      const text = await database.transaction(
+        () => {
+          if (anchor !== undefined && anchorIsBehind(database, anchor)) completeAnchor(database, anchor)
+          reader.script('BEGIN; SELECT count(*) FROM checkpoints')
+          return anchor === undefined ? null : readIfPresent(anchor)
+        },
+        { signal },
+      )
+      return await verify(reader, text, signal)
+    },
+    rebuild: () => database.transaction(() => rebuild(database)),
+    async [Symbol.asyncDispose]() {
+      await feed[Symbol.asyncDispose]()
+      database[Symbol.dispose]()
+    },
+  }
+}
+
+const isEmpty = (file: string): boolean => statSync(file).size === 0
+
+/** Another user, root included, would leave files beside the log that its owner cannot write. */
+function assertOwner(file: string, uid: number): void {
+  const owner = statSync(file, { throwIfNoEntry: false })?.uid ?? uid
+  if (owner === uid) return
+  throw new AwError('home_owner_mismatch', `The home belongs to uid ${owner}; this process is uid ${uid}`, {
+    hint: `Run aw as uid ${owner}, or choose a home of your own with AW_HOME`,
+    data: { owner, uid },
+  })
+}

@@ -1,0 +1,53 @@
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { counted } from './crash-points.ts'
+
+/** Small files beside the log. Each call returns when what it did would survive a power cut. */
+export const durableFile = counted({
+  /** Makes an empty file for its owner alone. One that exists is not even opened: closing it could drop SQLite's locks. */
+  create(file: string): void {
+    if (existsSync(file)) return
+    try {
+      closeSync(openSync(file, 'ax', 0o600))
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return
+      throw error
+    }
+    syncPath(dirname(file))
+  },
+  append(file: string, text: string): void {
+    const isNew = !existsSync(file)
+    const handle = openSync(file, 'a', 0o600)
+    try {
+      writeSync(handle, text)
+      fsyncSync(handle)
+    } finally {
+      closeSync(handle)
+    }
+    if (isNew) syncPath(dirname(file))
+  },
+  rename(from: string, to: string): void {
+    syncPath(from)
+    renameSync(from, to)
+    syncPath(dirname(to))
+  },
+})
+
+/** Its text, or `undefined` if there is no such file. */
+export function readIfPresent(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function syncPath(path: string): void {
+  const handle = openSync(path, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
