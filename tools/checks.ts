@@ -3,13 +3,8 @@ import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { inRoot, root } from './root.ts'
 
-interface Check {
-  readonly name: string
-  readonly args: readonly string[]
-}
-
 export interface CheckResult {
-  readonly name: string
+  readonly name: CheckName
   readonly passed: boolean
   readonly seconds: number
   readonly output: string
@@ -27,10 +22,10 @@ export const checks = {
 export type CheckName = keyof typeof checks
 
 /** Runs them together; prints one line for each as it ends, then what the failed ones said. */
-export async function runChecks(names: readonly CheckName[], folder = root): Promise<readonly CheckResult[]> {
+export async function runChecks(names: readonly CheckName[]): Promise<readonly CheckResult[]> {
   const results = await Promise.all(
     names.map(async (name) => {
-      const result = await runCheck({ name, args: checks[name] }, folder)
+      const result = await runCheck(name)
       console.log(`${result.passed ? 'ok    ' : 'FAILED'} ${name.padEnd(10)} ${result.seconds.toFixed(1)} s`)
       return result
     }),
@@ -39,10 +34,10 @@ export async function runChecks(names: readonly CheckName[], folder = root): Pro
   return results
 }
 
-async function runCheck({ name, args }: Check, folder: string): Promise<CheckResult> {
+export async function runCheck(name: CheckName, folder = root): Promise<CheckResult> {
   const start = performance.now()
-  const [program = '', ...rest] = args
-  const child = spawn(process.execPath, [inRoot(program), ...rest], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+  const [program, ...args] = checks[name]
+  const child = spawn(process.execPath, [inRoot(program), ...args], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
   const code = new Promise<number | null>((resolve, reject) => child.on('error', reject).on('close', resolve))
   const output = (await Promise.all([text(child.stdout), text(child.stderr)])).join('')
   return { name, passed: (await code) === 0, seconds: (performance.now() - start) / 1000, output }

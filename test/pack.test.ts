@@ -1,0 +1,146 @@
+/** The package as users get it: packed, installed into an empty folder from its tarball, and used there. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { inRoot, root } from '../tools/root.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'aw-pack-'))
+let tarball: string
+
+/** Without its scripts, which would build dist/ anew under the other tests. */
+beforeAll(() => {
+  execFileSync('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: root, stdio: 'pipe' })
+  tarball = join(folder, readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? 'no tarball')
+})
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+test('the tarball holds what is published and nothing else', () => {
+  const names = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' }).trim().split('\n')
+  const tops = new Set(names.map((name) => name.split('/')[1]))
+  expect(tops).toEqual(new Set(['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'package.json']))
+  expect(names).toEqual(expect.arrayContaining(['package/dist/aw.js', 'package/dist/types/index.d.ts']))
+  expect(names.filter((name) => name.includes('.test.') || /dist\/types\/(testing|cli)\//.test(name))).toEqual([])
+})
+
+test('packing builds first', () => {
+  const { scripts } = JSON.parse(readFileSync(inRoot('package.json'), 'utf8')) as { scripts: Record<string, string> }
+  expect(scripts['prepack']).toBe(scripts['build'])
+})
+
+describe.each([
+  ['with everything', [], true],
+  ['without the optional parts', ['--omit=optional'], false],
+] as const)('installed %s', (name, flags, hasKoffi) => {
+  const app = join(folder, name.replaceAll(' ', '-'))
+
+  beforeAll(() => {
+    mkdirSync(app)
+    writeFileSync(join(app, 'package.json'), '{ "private": true, "type": "module" }')
+    execFileSync('npm', ['install', '--no-audit', '--no-fund', ...flags, tarball], { cwd: app, stdio: 'pipe' })
+  })
+
+  const aw = (...args: readonly string[]): { code: number | null; stdout: string; stderr: string } => {
+    const home = join(app, 'home')
+    const { status, stdout, stderr } = spawnSync(join(app, 'node_modules/.bin/aw'), args, {
+      cwd: app,
+      encoding: 'utf8',
+      env: { PATH: process.env['PATH'], HOME: app, AW_HOME: home },
+    })
+    return { code: status, stdout, stderr }
+  }
+
+  test('the optional part is there or not, as asked', () => {
+    expect(existsSync(join(app, 'node_modules/koffi'))).toBe(hasKoffi)
+  })
+
+  test('aw --help and aw --version', () => {
+    expect(aw('--help')).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('create') as string })
+    expect(aw('--version')).toMatchObject({ code: 0, stdout: expect.stringMatching(/\d+\.\d+\.\d+/) as string })
+  })
+
+  test('aw doctor speaks of the optional part', () => {
+    const { stdout, stderr } = aw('doctor')
+    expect(stdout + stderr).toMatch(/koffi/i)
+  })
+
+  test('a workspace comes and goes', () => {
+    const created = aw('create', '--id', 'task/agent')
+    expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\/[^\n]+\n$/) as string })
+    const path = created.stdout.trim()
+    writeFileSync(join(path, 'file.txt'), 'text')
+    expect(aw('path', 'task/agent')).toMatchObject({ code: 0, stdout: `${path}\n` })
+    expect(aw('destroy', 'task/agent')).toMatchObject({ code: 0 })
+    expect(existsSync(path)).toBe(false)
+  })
+
+  test('the library has its values and its types', () => {
+    writeFileSync(join(app, 'consumer.ts'), consumer)
+    const tsc = [inRoot('node_modules/typescript/bin/tsc'), ...compilerFlags, 'consumer.ts']
+    const typed = spawnSync(process.execPath, tsc, { cwd: app, encoding: 'utf8' })
+    expect(typed).toMatchObject({ status: 0, stdout: '' })
+    const ran = spawnSync(process.execPath, ['consumer.ts'], { cwd: app, encoding: 'utf8' })
+    expect(ran).toMatchObject({ status: 0, stdout: 'disk_full 7\n' })
+  })
+})
+
+test('an old Node is told what is needed', () => {
+  const old = oldNode()
+  const { status, stdout, stderr } = spawnSync(old, [inRoot('dist/aw.js'), 'list'], { encoding: 'utf8' })
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+  expect(stderr).toMatch(/^aw needs Node 22\.18 or later, and this is Node \d+\.\d+\.\d+ \(.+\)\.\n.*Install.*\n$/)
+})
+
+/** No skipLibCheck: the declarations that are published are checked too. */
+const compilerFlags = (
+  '--noEmit --strict --module nodenext --target es2024 --lib es2024,esnext.disposable ' +
+  `--typeRoots ${inRoot('node_modules/@types')} --types node`
+).split(' ')
+
+const consumer = `import { AwError, type ErrorCode } from 'agent-workspaces'
+
+const code: ErrorCode = 'disk_full'
+const error: AwError = new AwError(code, 'No space')
+console.log(error.code, error.exitCode)
+
+// @ts-expect-error: there is no such code
+const wrong: ErrorCode = 'no_such_code'
+void wrong
+`
+
+/** The machine's own, where it is old enough; else one from the registry. */
+function oldNode(): string {
+  const folders = (process.env['PATH'] ?? '').split(delimiter)
+  const ours = folders.map((path) => join(path, 'node')).find((node) => isExecutable(node) && isOld(node))
+  if (ours) return ours
+  const name = `node-linux-${process.arch}`
+  execFileSync('npm', ['install', '--no-audit', '--no-fund', '--prefix', folder, `${name}@20`], { stdio: 'pipe' })
+  return join(folder, 'node_modules', name, 'bin/node')
+}
+
+function isOld(node: string): boolean {
+  const version = execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' })
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  return major < 22 || (major === 22 && minor < 18)
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
