@@ -47,7 +47,7 @@ async function bundleTo(outdir: string): Promise<void> {
     external: ['koffi'],
     define: { __AW_VERSION__: JSON.stringify(version) },
     chunkNames: 'parts/[name]-[hash]',
-    legalComments: 'none',
+    legalComments: 'eof',
     logLevel: 'warning',
   })
 }
