@@ -57,17 +57,21 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
   }
 
   return {
-    async transaction(work, waiting) {
-      await patiently(() => prepared('BEGIN IMMEDIATE').run(), waiting)
-      try {
-        const result = work()
-        calls.commit(prepared('COMMIT'))
-        calls.committed()
-        return result
-      } catch (error) {
-        if (connection.isTransaction) connection.exec('ROLLBACK')
-        throw sqliteError(error, 'The log cannot be written')
-      }
+    transaction(work, waiting) {
+      // Only the first statement can meet another writer. From there on nothing is awaited: a second transaction of
+      // this process would find itself inside the first.
+      return patiently(() => {
+        prepared('BEGIN IMMEDIATE').run()
+        try {
+          const result = work()
+          calls.commit(prepared('COMMIT'))
+          calls.committed()
+          return result
+        } catch (error) {
+          if (connection.isTransaction) connection.exec('ROLLBACK')
+          throw sqliteError(error, 'The log cannot be written')
+        }
+      }, waiting)
     },
     reading: patiently,
     all: (sql, ...cells) => prepared(sql).all(...cells) as Row[],
