@@ -1,20 +1,11 @@
 /** The package as users get it: packed, installed into an empty folder from its tarball, and used there. */
 import { execFileSync, spawnSync } from 'node:child_process'
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { inRoot, root } from '../tools/root.ts'
+import { oldNode } from './old-node.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'aw-pack-'))
 let tarball: string
@@ -97,8 +88,7 @@ describe.each([
 })
 
 test('an old Node is told what is needed', () => {
-  const old = oldNode()
-  const { status, stdout, stderr } = spawnSync(old, [inRoot('dist/aw.js'), 'list'], { encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync(oldNode(folder), [inRoot('dist/aw.js'), 'list'], { encoding: 'utf8' })
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
   expect(stderr).toMatch(/^aw needs Node 22\.18 or later, and this is Node \d+\.\d+\.\d+ \(.+\)\.\n.*Install.*\n$/)
 })
@@ -119,28 +109,3 @@ console.log(error.code, error.exitCode)
 const wrong: ErrorCode = 'no_such_code'
 void wrong
 `
-
-/** The machine's own, where it is old enough; else one from the registry. */
-function oldNode(): string {
-  const folders = (process.env['PATH'] ?? '').split(delimiter)
-  const ours = folders.map((path) => join(path, 'node')).find((node) => isExecutable(node) && isOld(node))
-  if (ours) return ours
-  const name = `node-linux-${process.arch}`
-  execFileSync('npm', ['install', '--no-audit', '--no-fund', '--prefix', folder, `${name}@20`], { stdio: 'pipe' })
-  return join(folder, 'node_modules', name, 'bin/node')
-}
-
-function isOld(node: string): boolean {
-  const version = execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' })
-  const [major = 0, minor = 0] = version.split('.').map(Number)
-  return major < 22 || (major === 22 && minor < 18)
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
