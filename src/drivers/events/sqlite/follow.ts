@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { AnyEvent } from '../../../domain/event.ts'
 import { decode } from '../../../domain/upcast.ts'
 import type { FollowOptions } from '../../../ports/event-store.ts'
-import type { Cell, Database } from '../../../sys/database.ts'
+import type { Cell, Database, Row } from '../../../sys/database.ts'
 import { recordColumns } from './records.ts'
 
 /** Follows the log on a connection of its own, so that `data_version` tells of every other connection's commits. */
@@ -10,6 +10,12 @@ export interface Feed extends AsyncDisposable {
   follow(options: FollowOptions): AsyncGenerator<AnyEvent>
   /** This process has appended: look now. */
   wake(): void
+}
+
+interface Look {
+  readonly seen: Cell | undefined
+  readonly top: number
+  readonly page: Row[]
 }
 
 const pageSize = 500
@@ -23,18 +29,28 @@ export function sqliteFeed(openReader: () => Promise<Database>): Feed {
 
   async function* follow(options: FollowOptions): AsyncGenerator<AnyEvent> {
     const { live } = options
+    if (closed) return
     const database = await (reader ??= openReader())
     const over = (): boolean => closed || live?.aborted === true
-    const ask = <T>(work: () => T): Promise<T> => database.reading(work)
     const select = pageQuery(options)
-    const end = live ? Infinity : await ask(() => lastPosition(database))
     let after = options.after ?? 0
+    let end = Infinity
     let idleMs = shortestMs
-    while (!over()) {
-      const seen = await ask(() => dataVersion(database))
+
+    /** All in one go: the store may be closed whenever this waits. */
+    const look = (): Look | undefined => {
+      if (over()) return undefined
+      const seen = dataVersion(database)
       // Without the top, a filter that nothing passes would read the same records again each time.
-      const top = Math.min(end, await ask(() => lastPosition(database)))
-      const page = await ask(() => database.all(select.sql, after, top, ...select.cells, pageSize))
+      const top = Math.min(end, lastPosition(database))
+      return { seen, top, page: database.all(select.sql, after, top, ...select.cells, pageSize) }
+    }
+
+    for (;;) {
+      const found = await database.reading(look)
+      if (found === undefined) return
+      const { seen, top, page } = found
+      if (!live) end = top
       for (const row of page) {
         if (over()) return
         yield decode(row as never)
@@ -46,7 +62,7 @@ export function sqliteFeed(openReader: () => Promise<Database>): Feed {
       }
       after = Math.max(after, top)
       if (!live) return
-      while (!over() && (await ask(() => dataVersion(database))) === seen) {
+      while (await database.reading(() => !over() && dataVersion(database) === seen)) {
         await pause(idleMs, live)
         idleMs = Math.min(idleMs * 1.5, longestMs)
       }

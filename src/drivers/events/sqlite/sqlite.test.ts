@@ -1,0 +1,37 @@
+import fc from 'fast-check'
+import { afterEach, expect, it } from 'vitest'
+import type { NewEvent } from '../../../domain/event.ts'
+import { eventStoreContract } from '../../../testing/event-store-contract.ts'
+import { makeIds, perform, steps } from '../../../testing/event-store-contract/properties.ts'
+import { makeLogHome, type LogHome } from '../../../testing/log-home.ts'
+import { memoryEvents } from '../memory.ts'
+import { sqliteEvents } from './sqlite.ts'
+
+const homes: LogHome[] = []
+const newHome = (): LogHome => {
+  const home = makeLogHome()
+  homes.push(home)
+  return home
+}
+
+afterEach(() => {
+  for (const home of homes.splice(0)) home.remove()
+})
+
+eventStoreContract('sqlite', () => sqliteEvents(newHome()))
+
+it('answers as the store in memory does', async () => {
+  await fc.assert(
+    fc.asyncProperty(steps, async (todo) => {
+      const home = newHome()
+      await using store = await sqliteEvents(home)
+      const oracle = memoryEvents()
+      const ids = makeIds()
+      const remember = new Map<number, NewEvent>()
+      const expected = await perform(oracle, todo, ids, remember)
+      expect(await perform(store, todo, ids, remember)).toEqual(expected)
+      expect(await store.list()).toEqual(await oracle.list())
+    }),
+    { numRuns: 50 },
+  )
+})

@@ -1,0 +1,164 @@
+import { expect, it } from 'vitest'
+import type { NewEvent } from '../../domain/event.ts'
+import { creation, newId, sampleEvent } from '../sample-events.ts'
+import { collect } from '../collect.ts'
+import type { OpenStore } from '../event-store-contract.ts'
+
+export function appendContract(open: OpenStore): void {
+  it('stores events in order and answers with the workspace after them', async () => {
+    const store = await open()
+    const id = newId('ws')
+    const { intent, outcome } = creation('a')
+    const first = await store.append(id, 0, [intent])
+    const second = await store.append(id, 1, [outcome])
+    expect(first.workspace).toMatchObject({ id, state: 'creating', version: 1 })
+    expect(second.workspace).toMatchObject({ id, state: 'ready', version: 2, operation: null })
+    expect(await collect(store.read(id))).toEqual([...first.events, ...second.events])
+    expect(second.events[0]).toMatchObject({ ...outcome, stream: id, version: 2, schema: 1 })
+    expect(second.unsealed).toBe(first.unsealed + 1)
+  })
+
+  it('stores several events at once', async () => {
+    const store = await open()
+    const id = newId('ws')
+    const { intent, outcome } = creation('a')
+    const { events, workspace } = await store.append(id, 0, [intent, outcome])
+    expect(events.map(({ version }) => version)).toEqual([1, 2])
+    expect(workspace).toMatchObject({ state: 'ready', version: 2 })
+    expect(await collect(store.read(id, { after: 1 }))).toEqual(events.slice(1))
+  })
+
+  it('knows nothing of a stream that was never written', async () => {
+    const store = await open()
+    const id = newId('ws')
+    expect(await collect(store.read(id))).toEqual([])
+    expect(await store.get(id)).toBeUndefined()
+    expect(await store.append(id, 0, [])).toMatchObject({ events: [], workspace: undefined })
+  })
+
+  it('stores all events of a call or none', async () => {
+    const store = await open()
+    const id = newId('ws')
+    const { intent } = creation('a')
+    const foreign = sampleEvent('workspace_created', { operation: { id: newId('op'), epoch: 1 } })
+    await expect(store.append(id, 0, [intent, foreign])).rejects.toMatchObject({ code: 'workspace_busy' })
+    expect(await collect(store.read(id))).toEqual([])
+    expect(await store.list()).toEqual([])
+    await store.append(id, 0, [intent])
+  })
+
+  it('refuses a writer that expects another version', async () => {
+    const store = await open()
+    const id = newId('ws')
+    await store.append(id, 0, [creation('a').intent])
+    for (const expected of [0, 2]) {
+      await expect(store.append(id, expected, [sampleEvent('workspace_labelled')])).rejects.toMatchObject({
+        code: 'version_conflict',
+        data: { stream: id, expected, actual: 1 },
+      })
+    }
+    await expect(store.append(newId('ws'), 1, [creation('b').intent])).rejects.toMatchObject({ data: { actual: 0 } })
+  })
+
+  it('answers a repeated call with the first result', async () => {
+    const store = await open()
+    const id = newId('ws')
+    const { intent, outcome } = creation('a')
+    const first = await store.append(id, 0, [intent, outcome])
+    await store.append(id, 2, [sampleEvent('workspace_labelled', { data: { labels: { later: 'yes' } } })])
+    const again = await store.append(id, 0, [intent, outcome])
+    expect(again.events).toEqual(first.events)
+    expect(again.workspace).toEqual(first.workspace)
+    expect(await collect(store.read(id))).toHaveLength(3)
+  })
+
+  it('sees a repeat in whatever order the fields come, and whenever it is tried', async () => {
+    const store = await open()
+    const id = newId('ws')
+    const { intent } = creation('a')
+    const first = await store.append(id, 0, [intent])
+    const data = Object.fromEntries(Object.entries(intent.data).toReversed())
+    const shuffled = { ...intent, data, at: '2030-01-01T00:00:00.000Z' } as unknown as NewEvent
+    expect((await store.append(id, 0, [shuffled])).events).toEqual(first.events)
+  })
+
+  it('refuses an id that stands for something else', async () => {
+    const store = await open()
+    const id = newId('ws')
+    const { intent } = creation('a')
+    await store.append(id, 0, [intent])
+    const data = { ...intent.data, agent_id: 'other' } as NewEvent['data']
+    const other: readonly NewEvent[][] = [
+      [{ ...intent, data }],
+      [{ ...intent, meta: { ...intent.meta, actor: 'user:1' } }],
+      [{ ...intent, type: 'workspace_labelled' }],
+      [intent, sampleEvent('workspace_labelled')],
+      [sampleEvent('workspace_labelled'), intent],
+    ]
+    for (const events of other) {
+      await expect(store.append(id, 1, events)).rejects.toMatchObject({ code: 'event_conflict' })
+    }
+    await expect(store.append(newId('ws'), 0, [intent])).rejects.toMatchObject({ code: 'event_conflict' })
+    const label = sampleEvent('workspace_labelled')
+    await expect(store.append(id, 1, [label, label])).rejects.toMatchObject({ code: 'event_conflict' })
+    expect(await collect(store.read(id))).toHaveLength(1)
+  })
+
+  it('keeps every text as it was given', async () => {
+    const store = await open()
+    const id = newId('ws')
+    const labels = {
+      'nul\0': '\0',
+      "quote'": '"',
+      snow: '☃ 𝄞',
+      lone: '\ud800',
+      line: '\n\r\u2028',
+      empty: '',
+      long: 'x'.repeat(1e6),
+    }
+    const { workspace } = await store.append(id, 0, [creation('a', 'main', { labels }).intent])
+    expect(workspace?.labels).toEqual(labels)
+    expect((await store.get(id))?.labels).toEqual(labels)
+    expect(await store.verify()).toMatchObject({ intact: true })
+  })
+
+  it('is not changed by what a caller does to its answers', async () => {
+    const store = await open()
+    const id = newId('ws')
+    const { events, workspace } = await store.append(id, 0, [creation('a').intent])
+    Object.assign(events[0]?.data ?? {}, { task_id: 'changed' })
+    Object.assign(workspace ?? {}, { task: 'changed' })
+    Object.assign((await store.get(id)) ?? {}, { task: 'changed' })
+    expect(await store.get(id)).toMatchObject({ task: 'a' })
+    expect((await collect(store.read(id)))[0]?.data).toMatchObject({ task_id: 'a' })
+  })
+
+  it('keeps what concerns the store itself in a stream of its own', async () => {
+    const store = await open()
+    const before = await collect(store.read('home'))
+    const removed = sampleEvent('leftovers_removed')
+    const { events, workspace } = await store.append('home', before.length, [removed])
+    expect(workspace).toBeUndefined()
+    expect(await collect(store.read('home'))).toEqual([...before, ...events])
+    expect(await store.list()).toEqual([])
+    expect((await store.append('home', before.length, [removed])).events).toEqual(events)
+  })
+
+  it('stores nothing for a caller that has gone', async () => {
+    const store = await open()
+    const id = newId('ws')
+    const gone = store.append(id, 0, [creation('a').intent], { signal: AbortSignal.abort() })
+    await expect(gone).rejects.toMatchObject({ code: 'aborted' })
+    expect(await store.get(id)).toBeUndefined()
+  })
+
+  it('lets one of many writers win each version', async () => {
+    const store = await open()
+    const id = newId('ws')
+    await store.append(id, 0, [creation('a').intent])
+    const tries = Array.from({ length: 10 }, () => store.append(id, 1, [sampleEvent('workspace_labelled')]))
+    const results = await Promise.allSettled(tries)
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    expect(await collect(store.read(id))).toHaveLength(2)
+  })
+}

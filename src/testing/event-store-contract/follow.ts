@@ -1,0 +1,111 @@
+import { expect, it } from 'vitest'
+import type { AnyEvent } from '../../domain/event.ts'
+import type { EventStore, FollowOptions } from '../../ports/event-store.ts'
+import { newId, sampleEvent, creation } from '../sample-events.ts'
+import { collect } from '../collect.ts'
+import type { OpenStore } from '../event-store-contract.ts'
+import { make } from './read-model.ts'
+
+export const all = (store: EventStore, options: FollowOptions = {}): Promise<AnyEvent[]> =>
+  collect(store.follow(options))
+
+/** Follows until it has seen so many events. */
+async function take(store: EventStore, count: number, options: FollowOptions = {}): Promise<AnyEvent[]> {
+  const stop = new AbortController()
+  const seen: AnyEvent[] = []
+  for await (const event of store.follow({ ...options, live: stop.signal })) {
+    seen.push(event)
+    if (seen.length === count) stop.abort()
+  }
+  return seen
+}
+
+export function followContract(open: OpenStore): void {
+  it('gives the whole log in order and ends', async () => {
+    const store = await open()
+    const start = await all(store)
+    for (const task of ['a', 'b', 'c']) await make(store, task)
+    const log = await all(store)
+    expect(log).toHaveLength(start.length + 6)
+    const positions = log.map(({ position }) => position)
+    expect(positions).toEqual([...new Set(positions)].sort((a, b) => a - b))
+  })
+
+  it('begins after a position', async () => {
+    const store = await open()
+    for (const task of ['a', 'b']) await make(store, task)
+    const log = await all(store)
+    for (const [i, { position }] of log.entries()) {
+      expect(await all(store, { after: position })).toEqual(log.slice(i + 1))
+    }
+  })
+
+  it('filters', async () => {
+    const store = await open()
+    const a = await make(store, 'a', 'one')
+    const b = await make(store, 'a', 'two')
+    await make(store, 'b', 'one')
+    const types = async (options: FollowOptions) => (await all(store, options)).map(({ type }) => type)
+    const both = ['workspace_create_started', 'workspace_created']
+    expect(await types({ task: 'a' })).toEqual([...both, ...both])
+    expect(await types({ agent: 'one' })).toEqual([...both, ...both])
+    expect(await types({ task: 'a', agent: 'two' })).toEqual(both)
+    expect(await types({ stream: a })).toEqual(both)
+    expect(await types({ stream: b, types: ['workspace_created'] })).toEqual(['workspace_created'])
+    expect(await types({ task: 'a', types: [] })).toEqual([])
+    expect(await types({ task: 'none' })).toEqual([])
+  })
+
+  it('goes on with what is appended, in its own process too', async () => {
+    const store = await open()
+    const start = (await all(store)).length
+    const following = take(store, start + 40)
+    for (let i = 0; i < 20; i++) await make(store, `t${i}`)
+    const seen = await following
+    expect(seen).toEqual(await all(store))
+  })
+
+  it('goes on from a position with a filter', async () => {
+    const store = await open()
+    await make(store, 'old')
+    const after = (await all(store)).at(-1)?.position
+    const following = take(store, 3, { after, types: ['workspace_labelled'] })
+    const id = await make(store, 'new')
+    for (let i = 0; i < 3; i++) await store.append(id, 2 + i, [sampleEvent('workspace_labelled')])
+    expect((await following).map(({ version }) => version)).toEqual([3, 4, 5])
+  })
+
+  it('serves several followers, each at its own pace', async () => {
+    const store = await open()
+    const start = (await all(store)).length
+    const followers = Array.from({ length: 5 }, () => take(store, start + 10))
+    for (let i = 0; i < 5; i++) await make(store, `t${i}`)
+    const [first, ...others] = await Promise.all(followers)
+    for (const other of others) expect(other).toEqual(first)
+  })
+
+  it('ends without an error when the signal fires or has fired', async () => {
+    const store = await open()
+    expect(await all(store, { live: AbortSignal.abort() })).toEqual([])
+    const seen = await all(store, { live: AbortSignal.timeout(20) })
+    expect(seen).toEqual(await all(store))
+  })
+
+  it('ends when the store is closed', async () => {
+    const store = await open()
+    const following = all(store, { live: new AbortController().signal })
+    await store.append(newId('ws'), 0, [creation('a').intent])
+    await store[Symbol.asyncDispose]()
+    expect((await following).length).toBeLessThan(3)
+    expect(await all(store, { live: new AbortController().signal })).toEqual([])
+  })
+
+  it('can be left at any event', async () => {
+    const store = await open()
+    await make(store, 'a')
+    for await (const event of store.follow({ live: new AbortController().signal })) {
+      expect(event.position).toBeGreaterThan(0)
+      break
+    }
+  })
+}

@@ -1,0 +1,69 @@
+import { expect, it } from 'vitest'
+import { makeId, type LeaseId } from '../../domain/ids.ts'
+import type { LeaseRequest } from '../../ports/event-store.ts'
+import type { OpenStore } from '../event-store-contract.ts'
+
+let count = 0
+const newLease = (): LeaseId => makeId('ls', ++count, new Uint8Array(10))
+
+const minute = (n: number): string => new Date(Date.UTC(2026, 0, 1, 0, n)).toISOString()
+const request = (holder: string, from: number, to: number): LeaseRequest => ({
+  id: newLease(),
+  holder,
+  now: minute(from),
+  expiresAt: minute(to),
+})
+
+export function leaseContract(open: OpenStore): void {
+  it('gives a resource to one holder', async () => {
+    const store = await open()
+    const mine = await store.acquireLease('janitor', request('a', 0, 10))
+    expect(mine).toMatchObject({ acquired: true, lease: { resource: 'janitor', holder: 'a', expires_at: minute(10) } })
+    const theirs = await store.acquireLease('janitor', request('b', 5, 15))
+    expect(theirs).toEqual({ acquired: false, lease: mine.lease })
+    expect(await store.lease('janitor')).toEqual(mine.lease)
+    expect((await store.acquireLease('other', request('b', 5, 15))).acquired).toBe(true)
+  })
+
+  it('lets a holder take its own lease again, under the same id', async () => {
+    const store = await open()
+    const first = await store.acquireLease('r', request('a', 0, 10))
+    const second = await store.acquireLease('r', request('a', 5, 20))
+    expect(second).toEqual({ acquired: true, lease: { ...first.lease, expires_at: minute(20) } })
+  })
+
+  it('gives an expired lease to whoever asks, as a new one', async () => {
+    const store = await open()
+    const first = await store.acquireLease('r', request('a', 0, 10))
+    expect(await store.lease('r')).toEqual(first.lease)
+    const second = await store.acquireLease('r', request('b', 10, 20))
+    expect(second).toMatchObject({ acquired: true, lease: { holder: 'b' } })
+    expect(await store.renewLease('r', first.lease.id, minute(11), minute(30))).toBeUndefined()
+    expect(await store.releaseLease('r', first.lease.id)).toBe(false)
+    expect(await store.lease('r')).toEqual(second.lease)
+  })
+
+  it('renews a lease that is still held', async () => {
+    const store = await open()
+    const { lease } = await store.acquireLease('r', request('a', 0, 10))
+    expect(await store.renewLease('r', lease.id, minute(9), minute(20))).toEqual({ ...lease, expires_at: minute(20) })
+    expect(await store.renewLease('r', lease.id, minute(20), minute(30))).toBeUndefined()
+    expect(await store.renewLease('unknown', lease.id, minute(0), minute(30))).toBeUndefined()
+  })
+
+  it('releases once', async () => {
+    const store = await open()
+    const { lease } = await store.acquireLease('r', request('a', 0, 10))
+    expect(await store.releaseLease('r', lease.id)).toBe(true)
+    expect(await store.releaseLease('r', lease.id)).toBe(false)
+    expect(await store.lease('r')).toBeUndefined()
+  })
+
+  it('gives one of many contenders the lease', async () => {
+    const store = await open()
+    const tries = Array.from({ length: 20 }, (_, i) => store.acquireLease('r', request(`holder-${i}`, 0, 10)))
+    const answers = await Promise.all(tries)
+    expect(answers.filter(({ acquired }) => acquired)).toHaveLength(1)
+    expect(new Set(answers.map(({ lease }) => lease.id)).size).toBe(1)
+  })
+}

@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto'
+import type { EventData, EventType, NewEvent } from '../domain/event.ts'
+import { makeId, type EventId, type OperationId, type WorkspaceId } from '../domain/ids.ts'
+import type { Owner } from '../domain/workspace/state.ts'
+
+/** One payload of each type, as it is written today. The type checker holds them to the types. */
+
+const whose = { task_id: 'fix-login', agent_id: 'main' }
+
+const owner: Owner = {
+  host: 'builder',
+  boot_id: 'f1f6f7a0-4f1c-4f0e-9d0e-0c6f5b7d7a11',
+  pid_namespace: '4026531836',
+  pid: 4242,
+  start_time: '123456',
+}
+
+const config = {
+  max_size_mb: 1024,
+  allowed_operations: ['read', 'write'],
+  git_config: { enabled: true, user_name: 'Agent', user_email: 'agent@example.com' },
+}
+
+const path = '/home/user/.aw/workspaces/fix-login/main'
+const tree = 'ws_01hzx5k8w40000000000000001.1'
+
+export const sampleData: { readonly [T in EventType]: EventData[T] } = {
+  workspace_create_started: {
+    ...whose,
+    operation: 'create',
+    owner,
+    workspace_path: path,
+    profile: 'aw',
+    source: { kind: 'folder', path: '/home/user/project' },
+    config,
+    labels: { team: 'web' },
+    driver: 'dir',
+  },
+  workspace_created: {
+    ...whose,
+    workspace_path: path,
+    config,
+    created_at: '2026-11-15T09:00:00.000Z',
+    imported: {
+      files: 12,
+      bytes: 34567,
+      reflinked: 0,
+      skipped: 1,
+      skipped_paths: [{ path: 'run/agent.sock', reason: 'socket' }],
+    },
+  },
+  workspace_destroy_started: {
+    ...whose,
+    operation: 'destroy',
+    owner,
+    workspace_path: path,
+    cleanup_reason: 'user',
+    tree,
+  },
+  workspace_cleanup: { ...whose, workspace_path: path, cleanup_reason: 'user', tree },
+  workspace_undelete_started: { ...whose, operation: 'undelete', owner, workspace_path: path, tree },
+  workspace_undeleted: { ...whose, workspace_path: path, tree },
+  workspace_purge_started: { ...whose, operation: 'purge', owner, trees: [tree] },
+  workspace_purged: { ...whose, trees: [tree] },
+  workspace_reset_started: { ...whose, operation: 'reset', owner, workspace_path: path, generation: 2, tree },
+  workspace_reset: { ...whose, workspace_path: path, generation: 2, tree },
+  workspace_rename_started: {
+    ...whose,
+    operation: 'rename',
+    owner,
+    workspace_path: path,
+    to_task_id: 'fix-logout',
+    to_agent_id: 'main',
+    to_path: '/home/user/.aw/workspaces/fix-logout/main',
+  },
+  workspace_renamed: {
+    task_id: 'fix-logout',
+    agent_id: 'main',
+    workspace_path: '/home/user/.aw/workspaces/fix-logout/main',
+    from: 'fix-login/main',
+  },
+  workspace_labelled: { ...whose, labels: { team: 'web', stage: 'review' } },
+  operation_taken: { ...whose, operation: 'create', owner: { ...owner, pid: 4343 }, epoch: 2, from: owner },
+  operation_abandoned: { ...whose, operation: 'create', code: 'disk_full', message: 'No space left on the device' },
+  workspace_lost: { ...whose, workspace_path: path, reason: 'Its tree was removed from outside' },
+  lease_acquired: {
+    ...whose,
+    lease_id: 'ls_01hzx5k8w40000000000000002',
+    holder: 'agent-7',
+    expires_at: '2026-11-15T10:00:00.000Z',
+  },
+  lease_released: { ...whose, lease_id: 'ls_01hzx5k8w40000000000000002', holder: 'agent-7', reason: 'released' },
+  home_created: { format: 1, owner_uid: 1000 },
+  home_migrated: { from: 1, to: 2, backup: 'log.db.format-1' },
+  leftovers_removed: { trees: ['op_01hzx5k8w40000000000000003'] },
+}
+
+type Id = { ws: WorkspaceId; ev: EventId; op: OperationId }
+
+export const newId = <P extends keyof Id>(prefix: P): Id[P] => makeId(prefix, Date.now(), randomBytes(10)) as Id[P]
+
+export interface SampleOptions<T extends EventType> {
+  readonly data?: Partial<EventData[T]>
+  readonly operation?: { id: string; epoch: number } | null
+  readonly at?: string
+}
+
+/** A fresh event of a type: the sample with what matters to the test put in. */
+export function sampleEvent<T extends EventType>(type: T, options: SampleOptions<T> = {}): NewEvent {
+  const { data = {}, operation = null, at = new Date().toISOString() } = options
+  const meta = { actor: 'user:1000', correlation_id: 'cor_sample', causation_id: null, operation }
+  return { id: newId('ev'), at, type, data: { ...sampleData[type], ...data }, meta }
+}
+
+/** Creation as it happens: the intent, then the outcome. */
+export function creation(task: string, agent = 'main', rest: Partial<EventData['workspace_create_started']> = {}) {
+  const operation = { id: newId('op'), epoch: 1 }
+  const whoseIt = { task_id: task, agent_id: agent }
+  const at = new Date().toISOString()
+  const intent = sampleEvent('workspace_create_started', { data: { ...rest, ...whoseIt }, operation, at })
+  const outcome = sampleEvent('workspace_created', { data: { ...whoseIt, created_at: at }, operation, at })
+  return { operation, intent, outcome }
+}
