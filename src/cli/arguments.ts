@@ -1,0 +1,127 @@
+import type { Operation } from '../api/operation.ts'
+import { AwError } from '../domain/errors.ts'
+import { nearest } from '../domain/nearest.ts'
+import { flagsOf, usage, type Flag } from './flags.ts'
+import { findGlobal, globalFlags } from './globals.ts'
+
+/** What stands on the command line, sorted but not yet understood. */
+export interface Arguments {
+  /** By field; a switch has `true` or `false` as text. */
+  readonly fields: ReadonlyMap<string, readonly string[]>
+  readonly globals: ReadonlyMap<string, readonly string[]>
+  readonly positionals: readonly string[]
+}
+
+/** The global flags before the command's words. */
+export function leadingGlobals(args: readonly string[]): { globals: Map<string, string[]>; rest: readonly string[] } {
+  const globals = new Map<string, string[]>()
+  let i = 0
+  for (; i < args.length && (args[i] ?? '').startsWith('-') && args[i] !== '-'; i++) {
+    const token = split(args[i] ?? '')
+    const flag = findGlobal(token.name)
+    if (flag === undefined)
+      throw unknownFlag(
+        token.name,
+        globalFlags.map((entry) => entry.name),
+        'aw',
+      )
+    if (flag.value === undefined) add(globals, flag.name, switchValue(token))
+    else add(globals, flag.name, token.value ?? valueAfter(args, i++, token.name))
+  }
+  return { globals, rest: args.slice(i) }
+}
+
+/** Sorts what follows the command's words. `operation` is undefined for a command with global flags only. */
+export function sortArguments(args: readonly string[], operation: Operation | undefined): Arguments {
+  const flags = operation === undefined ? [] : flagsOf(operation)
+  const fields = new Map<string, string[]>()
+  const globals = new Map<string, string[]>()
+  const positionals: string[] = []
+  for (let i = 0; i < args.length; i++) {
+    const word = args[i] ?? ''
+    if (word === '--') {
+      positionals.push(...args.slice(i + 1))
+      break
+    }
+    if (!word.startsWith('-') || word === '-') {
+      positionals.push(word)
+      continue
+    }
+    const token = split(word)
+    const own = findOwn(flags, token.name)
+    if (own !== undefined) {
+      if (own.flag.kind !== 'switch') add(fields, own.flag.field, token.value ?? valueAfter(args, i++, token.name))
+      else fields.set(own.flag.field, [String((switchValue(token) === 'true') !== own.negated)])
+      continue
+    }
+    const global = findGlobal(token.name)
+    if (global === undefined) throw unknownFlag(token.name, namesOf(flags), operation?.name)
+    if (global.value === undefined) add(globals, global.name, switchValue(token))
+    else add(globals, global.name, token.value ?? valueAfter(args, i++, token.name))
+  }
+  return { fields, globals, positionals }
+}
+
+interface Token {
+  readonly name: string
+  readonly value: string | undefined
+}
+
+function split(word: string): Token {
+  const at = word.startsWith('--') ? word.indexOf('=') : -1
+  return at === -1 ? { name: word, value: undefined } : { name: word.slice(0, at), value: word.slice(at + 1) }
+}
+
+function findOwn(flags: readonly Flag[], name: string): { flag: Flag; negated: boolean } | undefined {
+  if (!name.startsWith('--')) return undefined
+  const find = (wanted: string): Flag | undefined => flags.find((flag) => flag.names.includes(wanted))
+  const flag = find(name.slice(2))
+  if (flag !== undefined) return { flag, negated: false }
+  const denied = name.startsWith('--no-') ? find(name.slice(5)) : undefined
+  return denied?.kind === 'switch' ? { flag: denied, negated: true } : undefined
+}
+
+function valueAfter(args: readonly string[], at: number, flag: string): string {
+  const value = args[at + 1]
+  // `-` alone and `-5` may well be values; `--other` is a forgotten one.
+  if (value !== undefined && !value.startsWith('--')) return value
+  throw new AwError('invalid_input', `${flag} needs a value`, {
+    hint: `Give it as ${flag} VALUE or ${flag}=VALUE`,
+    data: { flag },
+  })
+}
+
+function switchValue(token: Token): string {
+  if (token.value === undefined || token.value === 'true') return 'true'
+  if (token.value === 'false') return 'false'
+  throw new AwError('invalid_input', `${token.name} takes no value, only true or false`, { data: { flag: token.name } })
+}
+
+function add(map: Map<string, string[]>, name: string, value: string): void {
+  map.set(name, [...(map.get(name) ?? []), value])
+}
+
+const namesOf = (flags: readonly Flag[]): string[] => [
+  ...flags.flatMap((flag) => flag.names),
+  ...globalFlags.map((flag) => flag.name),
+]
+
+function unknownFlag(token: string, known: readonly string[], command: string | undefined): AwError {
+  const close = token.startsWith('--') ? nearest(token.slice(2), known) : undefined
+  const help = command === undefined || command === 'aw' ? 'aw help' : `aw help ${command}`
+  return new AwError('invalid_input', `There is no flag ${token}`, {
+    hint: close === undefined ? `See the flags with: ${help}` : `Did you mean --${close}?`,
+    data: { flag: token },
+  })
+}
+
+export function missing(operation: Operation, flag: Flag): AwError {
+  const how = operation.positional.includes(flag.field) ? flag.name.toUpperCase() : `--${flag.name}`
+  return new AwError('invalid_input', `${operation.name} needs ${how} (${lowerFirst(flag.schema.description ?? '')})`, {
+    hint: `Usage: ${usage(operation)}`,
+    data: { field: flag.field },
+  })
+}
+
+const lowerFirst = (text: string): string =>
+  /^[A-Z][a-z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text

@@ -1,0 +1,136 @@
+import type { Operation } from '../api/operation.ts'
+import { toAwError, type AwError } from '../domain/errors.ts'
+import type { CallContext, Manager } from '../ports/manager.ts'
+import type { Arguments } from './arguments.ts'
+import { paint, wantsColor } from './color.ts'
+import { errorObject, humanError } from './errors.ts'
+import type { Globals } from './globals.ts'
+import { inputsOf } from './input.ts'
+import type { Io } from './io.ts'
+import type { ProgressLine } from './progress.ts'
+import { rendererFor } from './render/renderers.ts'
+import type { Renderer, View } from './render/view.ts'
+import { exitCodeOf, textDefaults } from './verdict.ts'
+
+type Input = Record<string, unknown>
+
+/** All that the steps of one command share. */
+interface Session {
+  readonly operation: Operation
+  readonly globals: Globals
+  readonly io: Io
+  readonly manager: Manager
+  readonly context: CallContext
+  readonly progress: ProgressLine | undefined
+}
+
+/** Calls the operation for each of its inputs and shows what comes back. */
+export async function callOperation(operation: Operation, given: Arguments, globals: Globals, io: Io): Promise<number> {
+  const inputs = await inputsOf(operation, given, io)
+  const { home, configFile, set, json, quiet } = globals
+  const place = { ...(home === undefined ? {} : { home }), ...(configFile === undefined ? {} : { configFile }) }
+  await using manager = await io.connect({ ...place, set, env: io.env, cwd: io.cwd })
+  using progress = await progressLine(io, quiet)
+  const context: CallContext = {
+    signal: io.signal,
+    ...(progress === undefined ? {} : { onProgress: (news) => progress.show(news) }),
+  }
+  const session: Session = { operation, globals, io, manager, context, progress }
+  const full = json ? inputs : inputs.map((input) => ({ ...textDefaults(operation.name, quiet), ...input }))
+  const [only = {}] = full
+  if (operation.form === 'stream') return await showStream(session, only)
+  return await (full.length === 1 ? callOne(session, only) : callMany(session, full))
+}
+
+async function callOne(session: Session, input: Input): Promise<number> {
+  const { operation, globals, io } = session
+  const output = await call(session, input)
+  if (globals.json) await io.stdout.write(jsonText(output, io))
+  else await show(session, await rendererFor(operation), output, input)
+  return exitCodeOf(operation.name, output)
+}
+
+/** Each item succeeds or fails on its own; the exit code is that of the first failure. */
+async function callMany(session: Session, inputs: readonly Input[]): Promise<number> {
+  const { operation, globals, io } = session
+  const renderer = await rendererFor(operation)
+  const field = operation.positional[0] ?? 'id'
+  const results: unknown[] = []
+  let exitCode = 0
+  for (const input of inputs) {
+    const name = String(input[field])
+    try {
+      const output = await call(session, input)
+      results.push({ id: name, ok: true, result: output })
+      exitCode ||= exitCodeOf(operation.name, output)
+      if (!globals.json) await show(session, renderer, output, input, name)
+    } catch (thrown) {
+      if (io.signal.aborted) throw thrown
+      const error = toAwError(thrown)
+      results.push({ id: name, ok: false, error: errorObject(error) })
+      exitCode ||= error.exitCode
+      if (!globals.json) await complain(session, error)
+    }
+  }
+  if (globals.json) await io.stdout.write(jsonText(results, io))
+  return exitCode
+}
+
+async function showStream(session: Session, input: Input): Promise<number> {
+  const { operation, globals, io, manager, context } = session
+  const renderer = globals.json ? undefined : await rendererFor(operation)
+  try {
+    for await (const item of manager.stream(
+      operation.name as never,
+      input as never,
+      context,
+    ) as AsyncIterable<unknown>) {
+      if (renderer === undefined) await io.stdout.write(`${JSON.stringify(item)}\n`)
+      else await show(session, renderer, item, input)
+    }
+  } catch (error) {
+    if (!io.signal.aborted) throw error
+  }
+  // Ctrl-C is how one stops following: no message, only the customary code.
+  return io.signal.aborted ? 130 : 0
+}
+
+async function call({ manager, operation, context, progress }: Session, input: Input): Promise<unknown> {
+  try {
+    return await manager.call(operation.name as never, input as never, context)
+  } finally {
+    progress?.clear()
+  }
+}
+
+async function show(session: Session, renderer: Renderer, output: unknown, input: Input, name?: string): Promise<void> {
+  const { globals, io } = session
+  const view: View = {
+    paint: paint(wantsColor(io.stdout.isTerminal, io.env, globals.noColor)),
+    terminal: io.stdout.isTerminal,
+    columns: io.stdout.isTerminal ? io.stdout.columns : Infinity,
+    quiet: globals.quiet,
+    now: io.now(),
+    input,
+  }
+  const { out, note } = renderer(output as never, view)
+  const label = name === undefined || out === '' ? '' : `${name}${view.terminal ? '  ' : '\t'}`
+  if (typeof out !== 'string') await io.stdout.write(out)
+  else if (out !== '') await io.stdout.write(`${label}${out}\n`)
+  if (note !== undefined && io.stderr.isTerminal && !globals.quiet) {
+    await io.stderr.write(`${paint(wantsColor(true, io.env, globals.noColor)).dim(note)}\n`)
+  }
+}
+
+const complain = async ({ io, globals }: Session, error: AwError): Promise<void> =>
+  io.stderr.write(humanError(error, io, globals.noColor))
+
+/** One line for programs, indented for people. Bytes are base64, as in every other door. */
+const jsonText = (output: unknown, io: Io): string =>
+  `${JSON.stringify(output instanceof Uint8Array ? Buffer.from(output).toString('base64') : output, null, io.stdout.isTerminal ? 2 : 0)}\n`
+
+async function progressLine(io: Io, quiet: boolean): Promise<ProgressLine | undefined> {
+  if (quiet || !io.stderr.isTerminal) return undefined
+  const { startProgress } = await import('./progress.ts')
+  return startProgress(io)
+}

@@ -1,0 +1,36 @@
+import type { CommandModel, Values } from './model.ts'
+
+/** The parts of the `case` statements that bash and zsh share. */
+
+export const cases = (entries: readonly (readonly [string, string])[]): string =>
+  entries.map(([pattern, reply]) => `    ${quote(pattern)}) REPLY=${quote(reply)} ;;`).join('\n')
+
+/** A global flag is looked for after those of the command, so its pattern fits every command. */
+export function valueCases(commands: readonly CommandModel[], anywhere: CommandModel): string {
+  const own = commands.flatMap(({ name, flags }) =>
+    valued(flags).map((flag) => [`${name} ${flag[0]}`, flag[1]] as const),
+  )
+  const global = valued(anywhere.flags).map(([flag, values]) => `    *${quote(` ${flag}`)}) REPLY=${quote(values)} ;;`)
+  return [cases(own), ...global].join('\n')
+}
+
+export const positionCases = (commands: readonly CommandModel[]): string =>
+  cases(
+    commands.flatMap(({ name, positions, repeats }) => {
+      const listed = positions.map((values, i) => [`${name} ${i}`, text(values)] as const)
+      // A batch takes the same again and again; ten names on one line are plenty to complete.
+      const more = repeats
+        ? Array.from({ length: 9 }, (_, i) => [`${name} ${i + 1}`, text(positions[0] ?? 'none')] as const)
+        : []
+      return [...listed, ...more]
+    }),
+  )
+
+const valued = (flags: CommandModel['flags']): [string, string][] =>
+  flags.flatMap((flag): [string, string][] =>
+    flag.values === undefined ? [] : [[`--${flag.name}`, text(flag.values)]],
+  )
+
+const text = (values: Values): string => (typeof values === 'string' ? values : values.join(' '))
+
+export const quote = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`

@@ -1,0 +1,92 @@
+import type { Table } from '../../api/table.ts'
+import { completionModel, nextWords, type CommandModel, type Values } from './model.ts'
+
+export function fishScript(table: Table): string {
+  const commands = completionModel(table)
+  const valued = commands.flatMap(({ name, flags }) =>
+    flags.flatMap((flag) => (flag.values === undefined ? [] : [quote(`${name} --${flag.name}`)])),
+  )
+  const prefixes = new Set(commands.flatMap(({ name }) => [name, ...parents(name)]))
+  return `# fish completion for aw. For this shell: aw completion fish | source
+# For every shell: aw completion fish > ~/.config/fish/completions/aw.fish
+
+set -g __aw_commands ${[...prefixes].map(quote).join(' ')}
+set -g __aw_valued ${valued.join(' ')}
+
+# The words of the command so far, and how many arguments follow them.
+function __aw_state
+    set -l command ''
+    set -l position 0
+    set -l skip 0
+    for word in (commandline -opc)[2..-1]
+        if test $skip = 1
+            set skip 0
+            continue
+        end
+        switch $word
+            case '--*=*'
+            case '-*'
+                if contains -- "$command $word" $__aw_valued; or contains -- $word --home --config-file --set --format
+                    set skip 1
+                end
+            case '*'
+                set -l longer (string trim -- "$command $word")
+                if test $position = 0; and contains -- $longer $__aw_commands
+                    set command $longer
+                else
+                    set position (math $position + 1)
+                end
+        end
+    end
+    echo $command
+    echo $position
+end
+
+function __aw_at
+    set -l state (__aw_state)
+    test "$state[1]" = "$argv[1]"; or return 1
+    test (count $argv) = 1; or contains -- $state[2] $argv[2..-1]
+end
+
+complete -c aw -f
+${[...nextWords(commands)].flatMap(([prefix, words]) => words.map(({ word, about }) => offer(prefix, '0', word, about))).join('\n')}
+${commands.flatMap(flagLines).join('\n')}
+${commands.flatMap(positionLines).join('\n')}
+`
+}
+
+const offer = (command: string, positions: string, words: string, about?: string): string =>
+  `complete -c aw -n ${quote(`__aw_at ${quote(command)} ${positions}`)} -a ${quote(words)}${about === undefined ? '' : ` -d ${quote(about)}`}`
+
+function flagLines({ name, flags }: CommandModel): string[] {
+  return flags.map((flag) => {
+    const at = `complete -c aw -n ${quote(`__aw_at ${quote(name)}`)} -l ${flag.name} -d ${quote(flag.about)}`
+    return flag.values === undefined ? at : `${at} ${valueOptions(flag.values)}`
+  })
+}
+
+function positionLines({ name, positions, repeats }: CommandModel): string[] {
+  return positions.flatMap((values, i) => {
+    if (values === 'none') return []
+    const at = repeats && i === 0 ? '0 1 2 3 4 5 6 7 8 9' : String(i)
+    return [offer(name, at, lookup(values))]
+  })
+}
+
+function valueOptions(values: Values): string {
+  if (values === 'files') return '-r -F'
+  return values === 'none' ? '-x' : `-x -a ${quote(lookup(values))}`
+}
+
+function lookup(values: Values): string {
+  if (typeof values !== 'string') return values.join(' ')
+  if (values === 'folders') return '(__fish_complete_directories)'
+  return values === 'files' ? '(__fish_complete_path)' : `(aw __names ${values} 2>/dev/null)`
+}
+
+const parents = (name: string): string[] => {
+  const words = name.split(' ')
+  return words.slice(1).map((_, i) => words.slice(0, i + 1).join(' '))
+}
+
+const quote = (word: string): string => `'${word.replaceAll('\\', '\\\\').replaceAll("'", String.raw`\'`)}'`

@@ -1,0 +1,113 @@
+import type { Operation } from '../../api/operation.ts'
+import type { Table } from '../../api/table.ts'
+import { visibleBuiltins } from '../command.ts'
+import { choicesOf, flagsOf, type Flag } from '../flags.ts'
+import { globalFlags } from '../globals.ts'
+
+/** What can stand for a value: fixed words, or something the shell or `aw` has to look up. */
+export type Values = readonly string[] | 'live' | 'trashed' | 'tasks' | 'files' | 'folders' | 'none'
+
+export interface FlagModel {
+  readonly name: string
+  readonly about: string
+  /** None for a switch. */
+  readonly values?: Values
+}
+
+export interface CommandModel {
+  readonly name: string
+  readonly about: string
+  readonly flags: readonly FlagModel[]
+  /** What may stand in each position, in order. */
+  readonly positions: readonly Values[]
+  /** The last position may be repeated. */
+  readonly repeats: boolean
+}
+
+/** Before any command is named: the global flags. */
+export const anywhere = (): CommandModel => ({ name: '', about: '', flags: globals, positions: [], repeats: false })
+
+/** Everything the three scripts need, worked out once from the table. */
+export function completionModel(table: Table): readonly CommandModel[] {
+  const ofTable = table.flatMap((operation) => {
+    const model = commandModel(operation)
+    return operation.name === 'doctor' ? [model, { ...model, name: 'check' }] : [model]
+  })
+  const own = visibleBuiltins().map(({ name, summary, words }): CommandModel => {
+    const positions = name === 'help' ? [helpWords(table)] : words === undefined ? [] : [words]
+    return { name, about: summary, flags: globals, positions, repeats: false }
+  })
+  return [...ofTable, ...own]
+}
+
+function commandModel(operation: Operation): CommandModel {
+  const flags = flagsOf(operation)
+  const taken = new Set(flags.flatMap((flag) => flag.names))
+  const own = flags.flatMap((flag) => flag.names.map((name) => flagModel(flag, spelled(flag, name), operation)))
+  const positions = operation.positional.map((field) => {
+    const flag = flags.find((candidate) => candidate.field === field)
+    return flag === undefined ? 'none' : valuesOf(flag, operation)
+  })
+  return {
+    name: operation.name,
+    about: operation.summary,
+    flags: [...own, ...globals.filter((flag) => !taken.has(flag.name))],
+    positions,
+    repeats: operation.batch === true,
+  }
+}
+
+const spelled = (flag: Flag, name: string): string => (flag.schema.default === true ? `no-${name}` : name)
+
+function flagModel(flag: Flag, name: string, operation: Operation): FlagModel {
+  const about = flag.schema.description ?? ''
+  return flag.kind === 'switch' ? { name, about } : { name, about, values: valuesOf(flag, operation) }
+}
+
+function valuesOf(flag: Flag, operation: Operation): Values {
+  const choices = choicesOf(flag)
+  if (choices.length > 0) return choices
+  if (flag.schema['x-cli'] === 'folder') return 'folders'
+  if (flag.schema['x-cli'] === 'json') return 'files'
+  if (flag.field === 'id') return whoseNames(operation)
+  if (flag.field === 'workspace') return 'live'
+  if (flag.field === 'task') return 'tasks'
+  return 'none'
+}
+
+function whoseNames({ states, errors }: Operation): Values {
+  if (states === 'undelete' || states === 'purge') return 'trashed'
+  // What may fail because the name is taken, and needs no workspace to begin with, wants a new name.
+  return states === undefined && errors.includes('workspace_exists') ? 'none' : 'live'
+}
+
+const globals: readonly FlagModel[] = globalFlags.map(({ name, about, value, choices }) => {
+  if (value === undefined) return { name, about }
+  const looked = value === 'DIR' ? 'folders' : value === 'FILE' ? 'files' : 'none'
+  return { name, about, values: choices ?? looked }
+})
+
+const helpWords = (table: Table): string[] => [
+  ...new Set([
+    ...table.map((entry) => entry.name.split(' ')[0] ?? ''),
+    ...visibleBuiltins().map((entry) => entry.name),
+  ]),
+  'exit-codes',
+]
+
+/** The words that may follow a prefix: `` → create, fs, …; `fs` → read, write, … */
+export function nextWords(commands: readonly CommandModel[]): Map<string, { word: string; about: string }[]> {
+  const next = new Map<string, { word: string; about: string }[]>()
+  for (const { name, about } of commands) {
+    const words = name.split(' ')
+    for (const [i, word] of words.entries()) {
+      const prefix = words.slice(0, i).join(' ')
+      const known = next.get(prefix) ?? []
+      const isLast = i === words.length - 1
+      if (!known.some((entry) => entry.word === word))
+        known.push({ word, about: isLast ? about : `Commands of ${word}` })
+      next.set(prefix, known)
+    }
+  }
+  return next
+}

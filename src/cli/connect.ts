@@ -1,0 +1,18 @@
+import type { Manager } from '../ports/manager.ts'
+
+/** What the global flags say about where to look. */
+export interface ConnectOptions {
+  readonly home?: string
+  readonly configFile?: string
+  readonly set?: Readonly<Record<string, string>>
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly cwd: string
+}
+
+export type Connect = (options: ConnectOptions) => Promise<Manager>
+
+/** Opens the core in this process. It is loaded only now: `aw --help` or a misspelt flag does not need it. */
+export const connect: Connect = async (options) => {
+  const { openManager } = await import('../aw.ts')
+  return openManager(options)
+}

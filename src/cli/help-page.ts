@@ -1,0 +1,63 @@
+import type { Operation } from '../api/operation.ts'
+import { errorTable } from '../domain/errors.ts'
+import { choicesOf, flagsOf, placeholder, readsStdin, usage, type Flag } from './flags.ts'
+import { globalRows, type Page } from './help.ts'
+import { rows, wrap } from './layout.ts'
+import { kebab } from './text.ts'
+
+/** All there is to know about one command. */
+export function operationPage(operation: Operation, page: Page): string {
+  const { bold, dim } = page.paint
+  const flags = flagsOf(operation)
+  const section = (title: string, body: string): string[] => (body === '' ? [] : [`${bold(title)}\n${body}`])
+  return [
+    operation.summary,
+    `${bold('Usage')}  ${usage(operation)}`,
+    ...(operation.details === undefined ? [] : [wrap(operation.details, page.width).join('\n')]),
+    ...section('Arguments', rows(argumentRows(operation), page)),
+    ...section(
+      'Flags',
+      rows(
+        flags.map((flag) => [flagText(flag), flagAbout(flag)]),
+        page,
+      ),
+    ),
+    ...section('Flags for every command', globalRows(page)),
+    ...section('Examples', operation.examples.map((example) => `  ${dim('$')} ${example}`).join('\n')),
+    ...section('Errors', rows(errorRows(operation), page)),
+  ].join('\n\n')
+}
+
+export function argumentRows(operation: Operation): [string, string][] {
+  const flags = flagsOf(operation)
+  return operation.positional.map((field, i) => {
+    const about = flags.find((flag) => flag.field === field)?.schema.description ?? ''
+    const batch = operation.batch === true && i === 0
+    return [kebab(field).toUpperCase(), batch ? `${about}; several may be given` : about]
+  })
+}
+
+/** `--task, --task-id TASK` */
+export function flagText(flag: Flag): string {
+  const spelling = (name: string): string => `--${flag.schema.default === true ? 'no-' : ''}${name}`
+  const names = flag.names.map(spelling).join(', ')
+  return flag.kind === 'switch' ? names : `${names} ${placeholder(flag)}`
+}
+
+export function flagAbout(flag: Flag): string {
+  const { description = '', default: fallback } = flag.schema
+  const choices = choicesOf(flag)
+  const hidden = choices.length > 0 && !placeholder(flag).includes('|')
+  const parts = [
+    flag.schema.default === true ? `Do not ${description.charAt(0).toLowerCase()}${description.slice(1)}` : description,
+    hidden ? `One of ${choices.join(', ')}` : '',
+    flag.kind === 'many' ? (choices.length > 0 ? 'May be repeated, or separated by commas' : 'May be repeated') : '',
+    flag.schema['x-cli'] === 'json' ? 'A JSON object, or @FILE that holds one' : '',
+    readsStdin(flag) ? 'Otherwise standard input is read' : '',
+    fallback === undefined || typeof fallback === 'boolean' ? '' : `Default: ${JSON.stringify(fallback)}`,
+  ]
+  return parts.filter((part) => part !== '').join('. ')
+}
+
+export const errorRows = (operation: Operation): [string, string][] =>
+  [...new Set(operation.errors)].map((code) => [code, `exit ${errorTable[code].exit}  ${errorTable[code].about}`])

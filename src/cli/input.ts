@@ -1,0 +1,125 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { Operation } from '../api/operation.ts'
+import { parse } from '../api/parse.ts'
+import type { JsonSchema } from '../api/schema.ts'
+import { parseDuration } from '../domain/duration.ts'
+import { AwError } from '../domain/errors.ts'
+import { missing, type Arguments } from './arguments.ts'
+import { flagsOf, readsStdin, usage, type Flag } from './flags.ts'
+import { splitPair } from './globals.ts'
+import type { Io } from './io.ts'
+
+type Input = Record<string, unknown>
+
+/** Turns the arguments into the operation's input, checked. A batch gives one input for each of its items. */
+export async function inputsOf(operation: Operation, given: Arguments, io: Io): Promise<Input[]> {
+  const flags = flagsOf(operation)
+  const texts = placePositionals(operation, given, flags)
+  const first = operation.batch === true ? operation.positional[0] : undefined
+  const items = first === undefined ? [] : (texts.get(first) ?? [])
+  const shared: Input = {}
+  for (const flag of flags) {
+    if (flag.field === first && items.length > 0) continue
+    const values = texts.get(flag.field)
+    if (values !== undefined) shared[flag.field] = await fieldOf(flag, values, io.cwd)
+    else if (flag.required && readsStdin(flag)) shared[flag.field] = await fromStdin(flag, io)
+    else if (flag.required) throw missing(operation, flag)
+  }
+  const inputs = items.length > 0 ? items.map((item) => ({ ...shared, [first as string]: item })) : [shared]
+  for (const input of inputs) parse(operation.input, input)
+  return inputs
+}
+
+/** Positions fill the fields that no flag has filled, in order; a batch takes what is left over. */
+function placePositionals(
+  operation: Operation,
+  given: Arguments,
+  flags: readonly Flag[],
+): Map<string, readonly string[]> {
+  const texts = new Map(given.fields)
+  const batch = operation.batch === true ? operation.positional[0] : undefined
+  const open = operation.positional.filter((field) => field === batch || !texts.has(field))
+  const words = [...given.positionals]
+  for (const [i, field] of open.entries()) {
+    const after = open.length - i - 1
+    const count = field === batch ? Math.max(0, words.length - after) : Math.min(1, words.length)
+    const taken = words.splice(0, count)
+    if (taken.length > 0) texts.set(field, [...(texts.get(field) ?? []), ...taken])
+  }
+  if (words.length > 0) throw unexpected(operation, words[0] ?? '')
+  for (const flag of flags) {
+    const values = texts.get(flag.field) ?? []
+    if (flag.kind === 'one' && flag.field !== batch && values.length > 1) throw twice(flag)
+  }
+  return texts
+}
+
+async function fieldOf(flag: Flag, texts: readonly string[], cwd: string): Promise<unknown> {
+  const label = `--${flag.name}`
+  const value = await valueOf(flag.schema, texts, label, cwd)
+  if (flag.schema.type === 'array') for (const item of value as unknown[]) parse(flag.schema.items ?? {}, item, label)
+  else parse(flag.schema, value, label)
+  return value
+}
+
+async function valueOf(schema: JsonSchema, texts: readonly string[], label: string, cwd: string): Promise<unknown> {
+  const text = texts[0] ?? ''
+  switch (schema['x-cli']) {
+    case 'pairs':
+      return Object.fromEntries(texts.map((pair) => splitPair(pair, label)))
+    case 'json':
+      return readJson(text, label, cwd)
+    case 'folder':
+      return text === 'empty' ? 'empty' : { folder: resolve(cwd, text) }
+    case 'duration':
+      parseDuration(text, label)
+      return text
+    case 'octal':
+      return /^(0o?)?[0-7]+$/.test(text) ? Number.parseInt(text.replace('o', ''), 8) : text
+    default:
+      return schema.type === 'array' ? listOf(schema, texts) : scalar(schema, text)
+  }
+}
+
+/** A choice cannot hold a comma, so `--state ready,failed` is plain; other items are taken as they are. */
+const listOf = (schema: JsonSchema, texts: readonly string[]): unknown[] =>
+  texts
+    .flatMap((text) => (schema.items?.enum === undefined ? [text] : text.split(',')))
+    .map((text) => scalar(schema.items ?? {}, text))
+
+/** What cannot be converted stays text: `parse` then says what is wrong with it. */
+function scalar(schema: JsonSchema, text: string): unknown {
+  if (schema.type === 'boolean') return text === 'true'
+  const isNumber = schema.type === 'integer' || schema.type === 'number'
+  return isNumber && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
+}
+
+async function readJson(text: string, label: string, cwd: string): Promise<unknown> {
+  const file = text.startsWith('@') ? resolve(cwd, text.slice(1)) : undefined
+  try {
+    return JSON.parse(file === undefined ? text : await readFile(file, 'utf8')) as unknown
+  } catch (error) {
+    const what = file === undefined ? label : `The file of ${label}`
+    throw new AwError('invalid_input', `${what} is not readable as JSON: ${(error as Error).message}`, {
+      hint: `Give an object, ${label} '{"key":"value"}', or a file that holds one, ${label} @file.json`,
+      data: { flag: label },
+      cause: error,
+    })
+  }
+}
+
+async function fromStdin(flag: Flag, io: Io): Promise<unknown> {
+  if (io.stdinIsTerminal) await io.stderr.write('Reading from the terminal; end with Ctrl-D on a line of its own\n')
+  const bytes = await io.stdin()
+  return flag.schema.contentEncoding === 'base64' ? bytes : new TextDecoder().decode(bytes)
+}
+
+const unexpected = (operation: Operation, word: string): AwError =>
+  new AwError('invalid_input', `${operation.name} does not know what to do with ${JSON.stringify(word)}`, {
+    hint: `Usage: ${usage(operation)}`,
+    data: { argument: word },
+  })
+
+const twice = (flag: Flag): AwError =>
+  new AwError('invalid_input', `--${flag.name} is given twice`, { data: { flag: `--${flag.name}` } })

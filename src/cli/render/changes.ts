@@ -1,0 +1,57 @@
+import type { Outputs } from '../../api/table.ts'
+import { pairsOf } from './columns.ts'
+import { bytes, count } from './units.ts'
+import type { Shown, View } from './view.ts'
+
+/** Confirmations: a line that says what is true now. */
+
+export const renamed = (workspace: Outputs['rename'], { quiet }: View): Shown => ({
+  out: workspace.path,
+  ...(quiet ? {} : { note: `The workspace is now ${workspace.workspace_id}` }),
+})
+
+export function labelled({ labels }: Outputs['label'], view: View): Shown {
+  if (view.quiet) return { out: '' }
+  return {
+    out: Object.entries(labels)
+      .map(([key, value]) => `${key}=${value}`)
+      .join('\n'),
+  }
+}
+
+export const reset = ({ path, trash }: Outputs['reset']): Shown => {
+  const last = trash.at(-1)
+  return last === undefined
+    ? { out: path }
+    : { out: path, note: `The tree before it is kept. Bring it back with: aw undelete ${last.tree} --as NAME` }
+}
+
+export const undeleted = ({ path }: Outputs['undelete']): Shown => ({ out: path })
+
+export function purged(output: Outputs['purge'], { quiet }: View): Shown {
+  if (quiet) return { out: '' }
+  return { out: output.purged ? `Erased ${bytes(output.bytes)}` : 'Nothing to erase' }
+}
+
+export const adapted = ({ text, replaced }: Outputs['prompt adapt']): Shown => ({
+  out: Buffer.from(text),
+  note: `${count(replaced, 'path')} replaced`,
+})
+
+export const lease = (output: Outputs['lease acquire'], view: View): Shown => ({
+  out: view.quiet
+    ? output.id
+    : pairsOf(
+        [
+          ['lease', output.id],
+          ['workspace', output.workspace],
+          ['holder', output.holder],
+          ['until', output.expires_at],
+        ],
+        view,
+      ),
+})
+
+export const released = (output: Outputs['lease release'], { quiet }: View): Shown => ({
+  out: quiet ? '' : output.released ? 'Lease given back' : 'The lease was not held any more',
+})

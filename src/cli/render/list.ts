@@ -1,0 +1,26 @@
+import type { Outputs } from '../../api/table.ts'
+import { columns, type Row } from './columns.ts'
+import { sizeOf, sourceOf, stateCell } from './workspace.ts'
+import { age } from './units.ts'
+import type { Shown, View } from './view.ts'
+
+export function list(workspaces: Outputs['list'], view: View): Shown {
+  if (workspaces.length === 0) return { out: '', note: nothing(view) }
+  if (view.quiet) return { out: workspaces.map((workspace) => workspace.workspace_id).join('\n') }
+  const head: Row = ['NAME', 'STATE', { text: 'SIZE', right: true }, { text: 'AGE', right: true }, 'SOURCE']
+  const rows = workspaces.map((workspace): Row => [
+    { text: workspace.workspace_id, paint: view.paint.bold },
+    stateCell(workspace, view),
+    { text: sizeOf(workspace), right: true },
+    { text: age(workspace.created_at, view.now), right: true },
+    { text: sourceOf(workspace.source), paint: view.paint.dim },
+  ])
+  return { out: columns(head, rows, view) }
+}
+
+function nothing({ input }: View): string {
+  if (input['trashed'] === true) return 'The trash is empty'
+  const filters = Object.keys(input).filter((key) => !['sizes', 'limit', 'all'].includes(key))
+  if (filters.length > 0) return 'No workspace fits. See all with: aw list --all'
+  return 'No workspaces yet. Make one with: aw create fix-login --from .'
+}

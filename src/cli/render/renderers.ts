@@ -1,0 +1,54 @@
+import type { Operation } from '../../api/operation.ts'
+import { destroyed, existence, pathOnly, raw } from './quick.ts'
+import type { Renderer } from './view.ts'
+
+/** The commands that scripts call most are shown without loading anything more. */
+const quick: Readonly<Record<string, Renderer>> = {
+  create: pathOnly,
+  ensure: pathOnly,
+  path: pathOnly,
+  exists: existence,
+  destroy: destroyed,
+  'fs read': raw,
+}
+
+const lazy: Readonly<Record<string, () => Promise<Renderer>>> = {
+  list: async () => (await import('./list.ts')).list,
+  show: async () => (await import('./show.ts')).show,
+  paths: async () => (await import('./show.ts')).paths,
+  rename: async () => (await import('./changes.ts')).renamed,
+  label: async () => (await import('./changes.ts')).labelled,
+  reset: async () => (await import('./changes.ts')).reset,
+  undelete: async () => (await import('./changes.ts')).undeleted,
+  purge: async () => (await import('./changes.ts')).purged,
+  'prompt adapt': async () => (await import('./changes.ts')).adapted,
+  'lease acquire': async () => (await import('./changes.ts')).lease,
+  'lease renew': async () => (await import('./changes.ts')).lease,
+  'lease release': async () => (await import('./changes.ts')).released,
+  events: async () => (await import('./events.ts')).event,
+  'audit verify': async () => (await import('./audit.ts')).verified,
+  'audit seal': async () => (await import('./audit.ts')).sealed,
+  gc: async () => (await import('./care.ts')).gc,
+  recover: async () => (await import('./care.ts')).recover,
+  shutdown: async () => (await import('./care.ts')).shutdown,
+  doctor: async () => (await import('./doctor.ts')).doctor,
+  'config show': async () => (await import('./config.ts')).config,
+  'fs list': async () => (await import('./files.ts')).listing,
+  'fs tree': async () => (await import('./tree.ts')).tree,
+  'fs stat': async () => (await import('./files.ts')).stat,
+  'fs resolve': async () => (await import('./files.ts')).resolved,
+  'fs write': async () => (await import('./files.ts')).changed,
+  'fs append': async () => (await import('./files.ts')).changed,
+  'fs mkdir': async () => (await import('./files.ts')).changed,
+  'fs move': async () => (await import('./files.ts')).changed,
+  'fs copy': async () => (await import('./files.ts')).changed,
+  'fs remove': async () => (await import('./files.ts')).removed,
+}
+
+/** An operation without a renderer of its own is shown field by field. */
+export async function rendererFor({ name, form }: Operation): Promise<Renderer> {
+  const ready = quick[name] ?? (form === 'bytes' ? raw : undefined)
+  return ready ?? (await (lazy[name] ?? generic)())
+}
+
+const generic = async (): Promise<Renderer> => (await import('./generic.ts')).generic

@@ -1,0 +1,37 @@
+import type { Outputs } from '../../api/table.ts'
+import { pairsOf } from './columns.ts'
+import { age } from './units.ts'
+import { sizeOf, sourceOf, stateCell } from './workspace.ts'
+import type { Shown, View } from './view.ts'
+
+export function show(workspace: Outputs['show'], view: View): Shown {
+  const { operation, problem, trash, labels, config } = workspace
+  const entries: [string, string][] = [
+    ['name', workspace.workspace_id],
+    ['id', workspace.id],
+    ['state', stateCell(workspace, view).text],
+    ['path', workspace.path],
+    ['size', sizeOf(workspace)],
+    ['source', sourceOf(workspace.source)],
+    ['profile', workspace.profile],
+    ['storage', workspace.driver],
+    ['generation', String(workspace.generation)],
+    ['created', moment(workspace.created_at, view)],
+    ['updated', moment(workspace.updated_at, view)],
+  ]
+  for (const [key, value] of Object.entries(labels)) entries.push(['label', `${key}=${value}`])
+  for (const [key, value] of Object.entries(config)) entries.push([`config.${key}`, plain(value)])
+  if (operation !== null) entries.push(['in progress', `${operation.kind} since ${moment(operation.started_at, view)}`])
+  if (problem !== null) entries.push(['problem', `${problem.message} (${problem.code})`])
+  for (const item of trash) entries.push(['in the trash', `${item.tree}, ${item.reason}, ${moment(item.at, view)}`])
+  return { out: pairsOf(entries, view) }
+}
+
+export function paths(output: Outputs['paths'], view: View): Shown {
+  const { directories, ...rest } = output
+  const entries = [...Object.entries(rest), ...Object.entries(directories)] as [string, string][]
+  return { out: pairsOf(entries, view) }
+}
+
+const moment = (at: string, view: View): string => (view.terminal ? `${at} (${age(at, view.now)})` : at)
+const plain = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))

@@ -1,0 +1,30 @@
+/** 1536 → `1.5 KiB` */
+export function bytes(amount: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']
+  let value = amount
+  let unit = 0
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024
+    unit++
+  }
+  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`
+}
+
+/** `2 files`, `1 file` */
+export const count = (amount: number, one: string, many = `${one}s`): string => `${amount} ${amount === 1 ? one : many}`
+
+/** How long ago: `now`, `5m`, `3h`, `12d`, `2y`. */
+export function age(since: string, now: number): string {
+  const seconds = Math.floor((now - Date.parse(since)) / 1000)
+  if (Number.isNaN(seconds)) return '?'
+  if (seconds < 5) return 'now'
+  for (const [unit, size, limit] of steps) if (seconds < limit) return `${Math.floor(seconds / size)}${unit}`
+  return `${Math.floor(seconds / 31_536_000)}y`
+}
+
+const steps: readonly (readonly [string, number, number])[] = [
+  ['s', 1, 60],
+  ['m', 60, 3600],
+  ['h', 3600, 172_800],
+  ['d', 86_400, 31_536_000 * 2],
+]

@@ -1,0 +1,21 @@
+import type { Paint } from '../color.ts'
+
+/** What a renderer may know about where its text goes. */
+export interface View {
+  readonly paint: Paint
+  readonly terminal: boolean
+  /** Width of the terminal; infinite in a pipe. */
+  readonly columns: number
+  readonly quiet: boolean
+  readonly now: number
+  readonly input: Readonly<Record<string, unknown>>
+}
+
+export interface Shown {
+  /** For standard output, without the last line break. */
+  readonly out: string | Uint8Array
+  /** One line for a person at a terminal, on standard error. */
+  readonly note?: string
+}
+
+export type Renderer = (output: never, view: View) => Shown

@@ -1,0 +1,25 @@
+import type { Outputs } from '../../api/table.ts'
+import type { Cell } from './columns.ts'
+import { bytes } from './units.ts'
+import type { View } from './view.ts'
+
+type Workspace = Outputs['show']
+
+/** What is in progress or wrong matters more than the state itself. */
+export function stateCell({ state, operation, problem }: Workspace, { paint }: View): Cell {
+  if (operation !== null) return { text: `${state} (${operation.kind})`, paint: paint.yellow }
+  if (problem !== null || state === 'failed') return { text: `${state} !`, paint: paint.red }
+  const painters: Readonly<Record<string, Cell['paint']>> = { ready: paint.green, running: paint.cyan }
+  return { text: state, paint: painters[state] ?? paint.dim }
+}
+
+export function sizeOf({ size_bytes, size_complete }: Workspace): string {
+  if (size_bytes === undefined || size_bytes === null) return '-'
+  return size_complete === false ? `> ${bytes(size_bytes)}` : bytes(size_bytes)
+}
+
+export function sourceOf(source: Readonly<Record<string, unknown>>): string {
+  const { kind, ...rest } = source
+  const detail = Object.values(rest).find((value): value is string => typeof value === 'string')
+  return detail === undefined ? String(kind) : `${String(kind)} ${detail}`
+}

@@ -1,0 +1,68 @@
+import { leadingGlobals, sortArguments } from './arguments.ts'
+import { callOperation } from './call.ts'
+import { findCommand, groupError, type Command } from './command.ts'
+import { reportError } from './errors.ts'
+import { readGlobals, wantsJson, type Globals } from './globals.ts'
+import type { Io } from './io.ts'
+
+/** Runs one command line and answers with its exit code. Nothing is thrown, nothing is left running. */
+export async function run(args: readonly string[], io: Io): Promise<number> {
+  try {
+    return await dispatch(args, io)
+  } catch (error) {
+    return reportError(error, io, { json: wantsJson(args), noColor: args.includes('--no-color') })
+  }
+}
+
+async function dispatch(args: readonly string[], io: Io): Promise<number> {
+  const leading = leadingGlobals(args)
+  const globals = readGlobals(leading.globals)
+  if (globals.version) return printVersion(globals, io)
+  if (globals.help || leading.rest.length === 0) return help(leading.rest, globals, io)
+  const command = findCommand(leading.rest, io.table)
+  if (asksForHelp(command.rest)) return help(wordsOf(command), withGlobals(leading.globals, command), io)
+  if (command.kind === 'group') throw groupError(command.group, command.rest[0], io.table)
+
+  const given = sortArguments(command.rest, command.kind === 'operation' ? command.operation : undefined)
+  const all = readGlobals(merge(leading.globals, given.globals))
+  if (all.version) return printVersion(all, io)
+  if (command.kind === 'operation') return callOperation(command.operation, given, all, io)
+  const runBuiltin = await command.builtin.load()
+  return runBuiltin(given.positionals, all, io)
+}
+
+async function help(words: readonly string[], globals: Globals, io: Io): Promise<number> {
+  const { helpCommand } = await import('./help.ts')
+  return helpCommand(words, globals, io)
+}
+
+async function printVersion(globals: Globals, io: Io): Promise<number> {
+  const { version } = await import('../version.ts')
+  await io.stdout.write(globals.json ? `${JSON.stringify({ version: version() })}\n` : `aw ${version()}\n`)
+  return 0
+}
+
+/** `--help` wins over everything else on the line, even over what would be an error. */
+function asksForHelp(rest: readonly string[]): boolean {
+  const end = rest.indexOf('--')
+  return (end === -1 ? rest : rest.slice(0, end)).some((token) => token === '--help' || token === '-h')
+}
+
+function wordsOf(command: Command): string[] {
+  if (command.kind === 'operation') return command.operation.name.split(' ')
+  return [command.kind === 'builtin' ? command.builtin.name : command.group]
+}
+
+const withGlobals = (leading: ReadonlyMap<string, readonly string[]>, command: Command): Globals => ({
+  ...readGlobals(leading),
+  ...(command.rest.includes('--no-color') ? { noColor: true } : {}),
+})
+
+function merge(
+  first: ReadonlyMap<string, readonly string[]>,
+  second: ReadonlyMap<string, readonly string[]>,
+): Map<string, readonly string[]> {
+  const merged = new Map(first)
+  for (const [name, values] of second) merged.set(name, [...(merged.get(name) ?? []), ...values])
+  return merged
+}

@@ -1,0 +1,114 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { paint, wantsColor, type Paint } from './color.ts'
+import type { Globals } from './globals.ts'
+import type { Io, Output } from './io.ts'
+import { wrap } from './layout.ts'
+import { run } from './run.ts'
+
+interface Step {
+  readonly why: string
+  readonly args: readonly string[]
+  /** What is piped into the command. */
+  readonly stdin?: string
+}
+
+const name = 'fix-login/claude'
+const notes = 'work/notes.md'
+
+const steps: readonly Step[] = [
+  {
+    why: 'An agent gets a workspace of its own: a real directory. The command prints its path and nothing else.',
+    args: ['create', name],
+  },
+  {
+    why: 'Agents work in it with their own tools. You can look in and help from outside, never past its walls.',
+    args: ['fs', 'write', name, notes],
+    stdin: 'The login fails because the clock is wrong\n',
+  },
+  { why: 'What is in it now.', args: ['fs', 'tree', name] },
+  { why: 'All workspaces at a glance.', args: ['list'] },
+  { why: 'Somebody destroys it, perhaps too early.', args: ['destroy', name] },
+  { why: 'Nothing is lost: destroy only moved it to the trash.', args: ['list', '--trashed'] },
+  { why: 'So it comes back, byte for byte.', args: ['undelete', name] },
+  { why: 'The same notes as before.', args: ['fs', 'read', name, notes] },
+  { why: 'Who did what and when is in one log that only grows.', args: ['events', '--workspace', name] },
+  { why: 'And anyone can check that nobody changed it.', args: ['audit', 'verify'] },
+]
+
+/** `aw tour`: the commands a user would type, run for real in a home that is gone afterwards. */
+export async function tourCommand(_args: readonly string[], globals: Globals, io: Io): Promise<number> {
+  const look = paint(wantsColor(io.stdout.isTerminal, io.env, globals.noColor))
+  const place = await mkdtemp(join(tmpdir(), 'aw-tour-'))
+  try {
+    await io.stdout.write(`${intro(look)}\n`)
+    for (const step of steps) {
+      const exitCode = await take(step, place, globals, io, look)
+      if (exitCode !== 0) return exitCode
+    }
+    await io.stdout.write(`${ending(look)}\n`)
+    return 0
+  } finally {
+    // Through the front door first, so that whatever holds the tree lets go of it; then the empty home.
+    await run(['destroy', name, '--purge', '--if-exists', '--force'], silent(inside(place, io, () => undefined)))
+    await rm(place, { recursive: true, force: true })
+  }
+}
+
+async function take(step: Step, place: string, globals: Globals, io: Io, look: Paint): Promise<number> {
+  const piped = step.stdin === undefined ? '' : `echo '${step.stdin.trimEnd()}' | `
+  const why = wrap(step.why, Math.min(io.stdout.columns, 100) - 2).map((line) => look.dim(`# ${line}`))
+  await io.stdout.write(`\n${why.join('\n')}\n${look.green('$')} ${look.bold(`${piped}aw ${step.args.join(' ')}`)}\n`)
+  const heard: string[] = []
+  const flags = globals.noColor ? ['--no-color'] : []
+  const exitCode = await run(
+    [...step.args, ...flags],
+    inside(place, io, (text) => void heard.push(text), step.stdin),
+  )
+  await io.stdout.write(heard.join(''))
+  return exitCode
+}
+
+/** The same process as seen by a command of the tour: another home, no settings of the user's, output collected. */
+function inside(place: string, io: Io, hear: (text: string) => void, stdin = ''): Io {
+  const collect = (output: Output): Output => ({
+    isTerminal: output.isTerminal,
+    get columns() {
+      return output.columns
+    },
+    write: (chunk) => {
+      hear(typeof chunk === 'string' ? chunk : new TextDecoder().decode(chunk))
+      return Promise.resolve()
+    },
+  })
+  const kept = Object.entries(io.env).filter(([key]) => !key.startsWith('AW_') || key === 'AW_DEBUG')
+  return {
+    ...io,
+    env: { ...Object.fromEntries(kept), AW_HOME: join(place, 'home') },
+    cwd: place,
+    stdin: () => Promise.resolve(new TextEncoder().encode(stdin)),
+    stdinIsTerminal: false,
+    stdout: collect(io.stdout),
+    stderr: collect(io.stderr),
+  }
+}
+
+/** Cleaning up goes on after Ctrl-C, too. */
+const silent = (io: Io): Io => ({ ...io, signal: new AbortController().signal })
+
+const intro = ({ bold, dim }: Paint): string =>
+  `${bold('aw in ten commands')}\n${dim('They run for real, in a temporary home that is removed at the end.')}`
+
+const ending = ({ bold, cyan, dim }: Paint): string => {
+  const next: readonly (readonly [string, string])[] = [
+    ['aw create my-task --from .', 'a workspace with a copy of this folder'],
+    ['cd "$(aw path my-task)"', 'go there'],
+    ['aw doctor', 'what this machine can do'],
+    ['aw help', 'all commands'],
+    ['source <(aw completion bash)', 'completion with the Tab key'],
+  ]
+  const width = Math.max(...next.map(([command]) => command.length))
+  const lines = next.map(([command, about]) => `  ${cyan(command.padEnd(width))}  ${dim(about)}`)
+  return `\n${bold('What to try next')}\n${lines.join('\n')}`
+}

@@ -1,0 +1,20 @@
+/** The exit code of an operation that worked: some answers are themselves a verdict. */
+export function exitCodeOf(name: string, output: unknown): number {
+  const verdict = verdicts[name]
+  return verdict === undefined ? 0 : verdict(output as never)
+}
+
+const verdicts: Readonly<Record<string, (output: never) => number>> = {
+  exists: (output: { exists: boolean }) => (output.exists ? 0 : 3),
+  doctor: (output: { ok: boolean }) => (output.ok ? 0 : 1),
+  'audit verify': (output: { intact: boolean }) => (output.intact ? 0 : 1),
+  gc: (output: { items: readonly { error: string | null }[] }) => (output.items.some((item) => item.error) ? 1 : 0),
+  shutdown: (output: { timed_out: boolean; results: readonly { ok: boolean }[] }) => {
+    if (output.timed_out) return 124
+    return output.results.every((item) => item.ok) ? 0 : 1
+  },
+}
+
+/** People want to see sizes; programs ask for them, because measuring takes time. */
+export const textDefaults = (name: string, quiet: boolean): Record<string, unknown> =>
+  (name === 'list' && !quiet) || name === 'show' ? { sizes: true } : {}
