@@ -52,6 +52,15 @@ test('another lock file is noticed', () => {
   expect(stderr).toMatch(/^Installing the npm packages.*\nnpm cannot be started: /)
 })
 
+test('a build without its sources says what is missing', () => {
+  const { status, stdout, stderr } = setup(['run', 'tools/build.ts'])
+  expect({ status, stdout, stderr }).toEqual({
+    status: 1,
+    stdout: '',
+    stderr: 'Nothing to build: src/cli/main.ts is missing\n',
+  })
+})
+
 test('exit codes pass through', () => {
   expect(setup(['run', '-e', 'process.exit(7)'])).toMatchObject({ status: 7 })
   expect(setup(['run', '-e', `process.kill(process.pid, 'SIGKILL')`])).toMatchObject({ status: 128 + 9 })

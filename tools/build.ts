@@ -16,10 +16,10 @@ export async function buildIsCurrent(): Promise<boolean> {
   return isYounger(join(dist, 'aw.js'), inputs.map(inRoot))
 }
 
-/** Builds beside dist/ and then takes its place, so that a build that fails leaves the last good one. */
+/** Builds aside and then takes its place, so that a build that fails leaves the last good one. */
 export async function build(): Promise<void> {
   await Promise.all(Object.values(entries).map(entryExists))
-  const fresh = `${dist}.${process.pid}`
+  const fresh = inRoot(`node_modules/.cache/aw-build-${process.pid}`)
   try {
     await typesTo(join(fresh, 'types'))
     await bundleTo(fresh)
