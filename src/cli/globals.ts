@@ -11,8 +11,8 @@ export interface GlobalFlag {
 }
 
 export const globalFlags: readonly GlobalFlag[] = [
-  { name: 'home', value: 'DIR', about: 'Where aw keeps its log and workspaces (also AW_HOME)' },
-  { name: 'config-file', value: 'FILE', about: 'Read this aw.toml' },
+  { name: 'home', value: 'DIR', about: 'Where aw keeps its log and workspaces (also AW_HOME; default ~/.aw)' },
+  { name: 'config-file', value: 'FILE', about: 'Read this file instead of aw.toml in the home (also AW_CONFIG)' },
   { name: 'set', value: 'KEY=VALUE', about: 'Override a setting of aw.toml; may be repeated' },
   { name: 'json', about: 'Print JSON; errors are one JSON object on standard error' },
   { name: 'format', value: 'FORMAT', choices: ['text', 'json'], about: 'The same choice as a word' },

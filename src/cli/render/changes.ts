@@ -1,6 +1,6 @@
 import type { Outputs } from '../../api/table.ts'
 import { pairsOf } from './columns.ts'
-import { bytes, count } from './units.ts'
+import { bytes } from './units.ts'
 import type { Shown, View } from './view.ts'
 
 /** Confirmations: a line that says what is true now. */
@@ -33,10 +33,8 @@ export function purged(output: Outputs['purge'], { quiet }: View): Shown {
   return { out: output.purged ? `Erased ${bytes(output.bytes)}` : 'Nothing to erase' }
 }
 
-export const adapted = ({ text, replaced }: Outputs['prompt adapt']): Shown => ({
-  out: Buffer.from(text),
-  note: `${count(replaced, 'path')} replaced`,
-})
+/** The prompt goes on to an agent, so not a byte is added. */
+export const adapted = ({ text }: Outputs['prompt adapt']): Shown => ({ out: Buffer.from(text) })
 
 export const lease = (output: Outputs['lease acquire'], view: View): Shown => ({
   out: view.quiet

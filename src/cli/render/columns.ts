@@ -11,7 +11,7 @@ export type Row = readonly (string | Cell)[]
 
 /** A pipe gets one line a row, tabs between; a terminal gets a head, aligned columns and no line that wraps. */
 export function columns(head: Row, rows: readonly Row[], view: View): string {
-  if (!view.terminal) return rows.map((row) => row.map((cell) => cellOf(cell).text).join('\t')).join('\n')
+  if (!view.terminal) return rows.map((row) => row.map(plain).join('\t')).join('\n')
   const all = head.length === 0 ? rows : [head, ...rows]
   const widths = (all[0] ?? []).map((_, i) => Math.max(...all.map((row) => cellOf(row[i] ?? '').text.length)))
   return all.map((row, i) => line(row, widths, view, head.length > 0 && i === 0)).join('\n')
@@ -30,6 +30,12 @@ function line(row: Row, widths: readonly number[], view: View, isHead: boolean):
     return last ? painted : painted + padding
   })
   return parts.join('  ').trimEnd()
+}
+
+/** Painters do nothing in a pipe, unless colours are forced. */
+function plain(cell: string | Cell): string {
+  const { text, paint } = cellOf(cell)
+  return paint?.(text) ?? text
 }
 
 function cellOf(cell: string | Cell): Cell {

@@ -1,0 +1,85 @@
+import { execFile } from 'node:child_process'
+import { chmod, mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { operations } from '../api/table.ts'
+import { flagsOf } from './flags.ts'
+import { runCli, sampleWorkspace } from './testing.ts'
+
+const sh = promisify(execFile)
+const script = async (shell: string): Promise<string> => {
+  const result = await runCli(['completion', shell])
+  expect(result).toMatchObject({ exit: 0, stderr: '' })
+  return result.stdout
+}
+
+/** What bash offers when Tab is pressed at the end of these words. */
+async function offered(...words: string[]): Promise<string[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'aw-completion-'))
+  await writeFile(join(folder, 'aw.bash'), await script('bash'))
+  await writeFile(join(folder, 'aw'), '#!/bin/sh\nfor last; do :; done\necho "$last-1/main $*" | cut -d" " -f1\n')
+  await chmod(join(folder, 'aw'), 0o755)
+  const ask = 'source aw.bash; COMP_WORDS=(aw "$@"); COMP_CWORD=$#; _aw; printf "%s\\n" "${COMPREPLY[@]}"'
+  const env = { ...process.env, PATH: `${folder}:${process.env['PATH']}` }
+  const { stdout, stderr } = await sh('bash', ['-uc', ask, 'bash', ...words], { cwd: folder, env })
+  expect(stderr).toBe('')
+  return stdout.trim().split('\n')
+}
+
+describe('bash, run for real', () => {
+  test.each<[string[], string[]]>([
+    [['cr'], ['create']],
+    [['ch'], ['check']],
+    [
+      ['fs', 're'],
+      ['read', 'resolve', 'remove'],
+    ],
+    [
+      ['list', '--tas'],
+      ['--task', '--task-id'],
+    ],
+    [['list', '--state', 're'], ['ready']],
+    [['list', '--state', '=', 're'], ['ready']],
+    [['--home', '/h', 'list', '--state', 're'], ['ready']],
+    [
+      ['--format', ''],
+      ['text', 'json'],
+    ],
+    [['--ver'], ['--version']],
+    [['show', ''], ['live-1/main']],
+    [['show', '--id', ''], ['live-1/main']],
+    [['destroy', 'a', 'b', ''], ['live-1/main']],
+    [['undelete', ''], ['trashed-1/main']],
+    [['list', ''], ['tasks-1/main']],
+    [['create', ''], ['']],
+    [['create', 'x', '--from', ''], ['']],
+    [['fs', 'read', 'x', ''], ['']],
+    [['completion', 'z'], ['zsh']],
+    [['help', 'destr'], ['destroy']],
+    [['label', 'x', '--set', ''], ['']],
+  ])('%j', async (words, expected) => {
+    expect(await offered(...words)).toEqual(expected)
+  })
+})
+
+test.each(['bash', 'zsh', 'fish'])('%s knows every command and flag', async (shell) => {
+  const text = await script(shell)
+  for (const operation of operations) {
+    expect(text).toContain(operation.name)
+    for (const flag of flagsOf(operation)) expect(text).toContain(flag.name)
+  }
+})
+
+test('names for the scripts; a broken home offers nothing and says nothing', async () => {
+  const list = [sampleWorkspace(), sampleWorkspace({ workspace_id: 'fix-login/codex' })]
+  expect((await runCli(['__names', 'live'], { answers: { list } })).stdout).toBe('fix-login/claude\nfix-login/codex\n')
+  expect((await runCli(['__names', 'tasks'], { answers: { list } })).stdout).toBe('fix-login\n')
+  const trashed = await runCli(['__names', 'trashed'], { answers: { list } })
+  expect(trashed.calls[0]?.input).toEqual({ trashed: true })
+  const fail = (): never => {
+    throw new Error('no home')
+  }
+  expect(await runCli(['__names'], { answers: { list: fail } })).toMatchObject({ exit: 0, stdout: '', stderr: '' })
+})

@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest'
+import { operations } from '../api/table.ts'
+import { errorTable } from '../domain/errors.ts'
+import { flagsOf } from './flags.ts'
+import { runCli } from './testing.ts'
+
+const help = async (...args: string[]): Promise<string> => {
+  const result = await runCli(args)
+  expect(result).toMatchObject({ exit: 0, stderr: '', connections: [] })
+  return result.stdout
+}
+
+test('aw alone shows every command', async () => {
+  const text = await help()
+  for (const { name, summary } of operations) expect(text).toContain(`${name.padEnd(13)}  ${summary.slice(0, 40)}`)
+  expect(text).toContain('aw tour')
+  expect(await help('help')).toBe(text)
+  expect(await help('--help')).toBe(text)
+})
+
+describe.each(operations.map((entry) => [entry.name, entry] as const))('%s', (name, operation) => {
+  test('its page is complete, from every side', async () => {
+    const text = await help('help', ...name.split(' '))
+    expect(text).toContain(operation.summary)
+    for (const flag of flagsOf(operation)) for (const spelling of flag.names) expect(text).toContain(spelling)
+    for (const example of operation.examples) expect(text).toContain(example)
+    for (const code of operation.errors) expect(text).toContain(code)
+    expect(await help(...name.split(' '), '--help')).toBe(text)
+    expect(await help(...name.split(' '), '--nonsense', '-h')).toBe(text)
+    expect(await help('--help', ...name.split(' '))).toBe(text)
+  })
+})
+
+test('lines fit the terminal', async () => {
+  const result = await runCli(['help', 'create'], { terminal: true, env: { NO_COLOR: '1' } })
+  for (const line of result.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100)
+})
+
+test('groups, exit codes and the commands of the command line itself', async () => {
+  expect(await help('fs', '--help')).toContain('fs read')
+  const codes = await help('help', 'exit-codes')
+  for (const code of Object.keys(errorTable)) expect(codes).toContain(code)
+  for (const name of ['help', 'tour', 'completion']) expect(await help(name, '--help')).toContain(`aw ${name}`)
+  expect((await runCli(['help', 'nonsense'])).exit).toBe(2)
+})
+
+test('the version', async () => {
+  expect(await help('--version')).toMatch(/^aw \d+\.\d+\.\d+/)
+  expect(await help('-V')).toBe(await help('list', '--version'))
+  expect(JSON.parse(await help('--json', '--version'))).toEqual({ version: expect.any(String) as string })
+})

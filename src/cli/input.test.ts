@@ -1,0 +1,110 @@
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { runCli } from './testing.ts'
+
+/** What the core is asked when this is typed. */
+const asked = async (args: readonly string[], scene: Parameters<typeof runCli>[1] = {}): Promise<unknown> => {
+  const result = await runCli(['--json', ...args], scene)
+  expect(result.stderr).toBe('')
+  return result.calls[0]?.input
+}
+
+/** What the user is told. */
+const told = async (args: readonly string[]): Promise<string> => {
+  const result = await runCli(args)
+  expect(result).toMatchObject({ exit: 2, stdout: '', calls: [] })
+  return result.stderr
+}
+
+describe('ids', () => {
+  test.each([[['show', 'a/b']], [['show', '--id', 'a/b']], [['show', '--id=a/b']], [['show', '--', 'a/b']]])(
+    '%j',
+    async (args) => {
+      expect(await asked(args)).toEqual({ id: 'a/b' })
+    },
+  )
+
+  test('by flag or by position, the other arguments keep their order', async () => {
+    expect(await asked(['fs', 'read', '--id', 'x', 'work/a'])).toEqual({ id: 'x', path: 'work/a' })
+    expect(await asked(['fs', 'move', 'x', 'b', '--from', 'a'])).toEqual({ id: 'x', from: 'a', to: 'b' })
+  })
+
+  test('what follows -- is never a flag', async () => {
+    const { calls } = await runCli(['fs', 'read', 'x', '--', '--odd name'], { answers: { 'fs read': Buffer.from('') } })
+    expect(calls[0]?.input).toEqual({ id: 'x', path: '--odd name' })
+  })
+})
+
+describe('values', () => {
+  test.each<[string, readonly string[], unknown]>([
+    ['a folder below the working directory', ['create', 'x', '--from', './p'], { id: 'x', from: { folder: '/w/p' } }],
+    ['an absolute folder', ['create', 'x', '--from=/p'], { id: 'x', from: { folder: '/p' } }],
+    ['no folder', ['create', 'x', '--from', 'empty'], { id: 'x', from: 'empty' }],
+    ['pairs', ['create', 'x', '--label', 'a=1', '--labels', 'b=x=y'], { id: 'x', labels: { a: '1', b: 'x=y' } }],
+    ['choices', ['list', '--state', 'ready,failed', '--state', 'running'], { state: ['ready', 'failed', 'running'] }],
+    [
+      'a list of texts',
+      ['prompt', 'adapt', 'x', 'hi', '--from', '/a,b', '--from', '/c'],
+      { id: 'x', text: 'hi', from: ['/a,b', '/c'] },
+    ],
+    ['a length of time', ['gc', '--plan', '--older-than', '7d'], { plan: true, older_than: '7d' }],
+    [
+      'a mode',
+      ['fs', 'write', 'x', 'p', '--mode', '0640'],
+      { id: 'x', path: 'p', mode: 0o640, content: new Uint8Array() },
+    ],
+    ['a number', ['events', '--limit', '5'], { limit: 5 }],
+    ['a switch that is off', ['fs', 'stat', 'x', 'p', '--no-follow'], { id: 'x', path: 'p', follow: false }],
+    ['a switch as a word', ['fs', 'stat', 'x', 'p', '--follow=false'], { id: 'x', path: 'p', follow: false }],
+  ])('%s', async (_, args, input) => {
+    expect(await asked(args, { cwd: '/w', answers: { events: [], gc: { items: [] } } })).toEqual(input)
+  })
+
+  test('standard input is the content', async () => {
+    const input = await asked(['fs', 'write', 'x', 'p'], { stdin: 'hello\n' })
+    expect(input).toEqual({ id: 'x', path: 'p', content: new TextEncoder().encode('hello\n') })
+    expect(await asked(['prompt', 'adapt', 'x'], { stdin: 'hello' })).toEqual({ id: 'x', text: 'hello' })
+  })
+
+  test('JSON from a file', async () => {
+    const cwd = await mkdtemp(join(tmpdir(), 'aw-cli-'))
+    await writeFile(join(cwd, 'c.json'), '{"max_size_mb":7}')
+    expect(await asked(['create', 'x', '--config', '@c.json'], { cwd })).toEqual({
+      id: 'x',
+      config: { max_size_mb: 7 },
+    })
+  })
+})
+
+describe('what is refused, and what is said', () => {
+  test.each<[readonly string[], string]>([
+    [['shwo', 'x'], 'Did you mean aw show?'],
+    [['rm', 'x'], 'Did you mean aw destroy?'],
+    [['qqqqqq'], 'aw help'],
+    [['fs'], 'fs needs a command: read, write'],
+    [['fs', 'raed'], 'Did you mean aw fs read?'],
+    [['show'], 'hint: Usage: aw show ID'],
+    [['show', 'a', 'b'], 'does not know what to do with "b"'],
+    [['show', '--id'], '--id needs a value'],
+    [['show', '--id', 'a', '--id', 'b'], '--id is given twice'],
+    [['list', '--stat', 'x'], 'Did you mean --state?'],
+    [['list', '--state', 'redy'], '--state is "redy"; it must be one of creating'],
+    [['list', '-x'], 'There is no flag -x'],
+    [['list', '--limit', 'many'], '--limit must be a whole number, not "many"'],
+    [['list', '--limit', '0'], '--limit must be between 1 and 10000, not 0'],
+    [['gc', '--older-than', 'soon'], '--older-than is "soon", which is not a length of time'],
+    [['create', 'x', '--config', '{'], '--config is not readable as JSON'],
+    [['create', 'x', '--config', '[]'], '--config must be an object'],
+    [['create', 'x', '--config', '@/nowhere/c.json'], 'The file of --config is not readable'],
+    [['create', 'x', '--label', 'a'], '--labels takes KEY=VALUE, not "a"'],
+    [['fs', 'write', 'x', 'p', '--mode', '9'], '--mode must be a whole number'],
+    [['gc', '--plan=maybe'], '--plan takes no value'],
+    [['list', '--format', 'xml'], 'it must be text or json'],
+    [['--nope'], 'There is no flag --nope'],
+    [['completion', 'bsh'], 'Did you mean aw completion bash?'],
+  ])('%j', async (args, text) => {
+    expect(await told(args)).toContain(text)
+  })
+})
