@@ -72,7 +72,7 @@ function fromAbsolute(path: string, parts: string[], options: ParseOptions): { n
 
 /** What is left below the root that the parts start with. Whole names are compared: `/ws-evil` is not below `/ws`. */
 export function belowRoot(parts: readonly string[], roots: readonly string[]): string[] | undefined {
-  const prefixes = roots.map(splitPath).sort((a, b) => b.length - a.length)
+  const prefixes = roots.map(splitPath).toSorted((a, b) => b.length - a.length)
   const prefix = prefixes.find((names) => names.every((name, index) => parts[index] === name))
   return prefix && parts.slice(prefix.length)
 }
@@ -136,7 +136,7 @@ export const isTemporaryName = (name: string): boolean => /^\.aw-[0-9a-f]{16}\.t
 export function adaptPrompt(text: string, paths: { from: string | readonly string[]; to: string }): string {
   const from = [paths.from].flat().map(trimSlashes).filter(Boolean)
   if (from.length === 0) return text
-  const longestFirst = from.sort((a, b) => b.length - a.length).map(escapePattern)
+  const longestFirst = from.toSorted((a, b) => b.length - a.length).map(escapePattern)
   const pattern = new RegExp(
     `(?<![\\p{L}\\p{N}_./~-])(?:${longestFirst.join('|')})(?![\\p{L}\\p{N}_~-]|\\.[\\p{L}\\p{N}_])`,
     'gu',

@@ -53,9 +53,12 @@ function writeAllSync(fd: number, bytes: Uint8Array): void {
  * rename(2) replaces nothing but an empty directory by a directory, an empty directory made at `to` in that instant is
  * the most that can be lost.
  */
-function renameNoReplaceSync(from: string, to: string): void {
+function renameNoReplaceSync(from: string | Buffer, to: string | Buffer): void {
   const calls = native()
-  if (!calls) return renameByHand(from, to)
+  if (!calls || typeof from !== 'string' || typeof to !== 'string') {
+    renameByHand(from, to)
+    return
+  }
   try {
     calls.renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME.NOREPLACE)
   } catch (error) {
@@ -65,20 +68,24 @@ function renameNoReplaceSync(from: string, to: string): void {
   }
 }
 
-function renameByHand(from: string, to: string): void {
-  if (fs.lstatSync(from).isDirectory()) return renameIfAbsent(from, to)
+function renameByHand(from: string | Buffer, to: string | Buffer): void {
+  if (fs.lstatSync(from).isDirectory()) {
+    renameIfAbsent(from, to)
+    return
+  }
   try {
     fs.linkSync(from, to)
   } catch (error) {
     if (!hasCode(error, 'EPERM', 'EOPNOTSUPP', 'ENOTSUP', 'EMLINK')) throw error
-    return renameIfAbsent(from, to)
+    renameIfAbsent(from, to)
+    return
   }
   fs.unlinkSync(from)
 }
 
-function renameIfAbsent(from: string, to: string): void {
+function renameIfAbsent(from: string | Buffer, to: string | Buffer): void {
   if (fs.lstatSync(to, { throwIfNoEntry: false })) {
-    throw Object.assign(new Error(`EEXIST: rename to ${to}`), { code: 'EEXIST', errno: -17, syscall: 'rename' })
+    throw Object.assign(new Error('EEXIST: rename'), { code: 'EEXIST', errno: -17, syscall: 'rename' })
   }
   fs.renameSync(from, to)
 }

@@ -90,7 +90,8 @@ function load(): { native?: Native; problem?: string } {
 function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
   const library = koffi.load(null)
   /** One binding of the variadic `syscall` for each shape of arguments. */
-  const shape = (parameters: string) => library.func(`long syscall(long number, ${parameters})`)
+  const shape = (parameters: string) =>
+    library.func(`long syscall(long number, ${parameters})`) as (...values: unknown[]) => number | bigint
   const pathCall = shape('int fd, const char *path, const void *how, size_t size')
   const renameCall = shape('int fromDir, const char *from, int toDir, const char *to, unsigned int flags')
   const bufferCall = shape('int fd, void *buffer, size_t size')

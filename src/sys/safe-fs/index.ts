@@ -1,0 +1,33 @@
+import type { FileHandle, Files, RootOptions } from '../../ports/files.ts'
+import { copy } from './copy.ts'
+import { list } from './list.ts'
+import { read, resolve, stat } from './read.ts'
+import { remove } from './remove.ts'
+import { rename } from './rename.ts'
+import { openTree } from './root.ts'
+import { tree } from './tree.ts'
+import { append, mkdir, write } from './write.ts'
+
+export { measureTree } from './measure.ts'
+export { removeTree } from './remove.ts'
+
+/** Opens a handle on a tree. See `ports/files.ts` for what it promises. */
+export function openRoot(path: string, options: RootOptions = {}): FileHandle {
+  const root = openTree(path, options)
+  return {
+    read: (path, options) => read(root, path, options),
+    write: (path, content, options) => write(root, path, content, options),
+    append: (path, content, options) => append(root, path, content, options),
+    list: (path, options) => list(root, path, options),
+    tree: (path, options) => tree(root, path, options),
+    stat: (path, options) => stat(root, path, options),
+    mkdir: (path, options) => mkdir(root, path, options),
+    rename: (from, to, options) => rename(root, from, to, options),
+    copy: (from, to, options) => copy(root, from, to, options),
+    remove: (path, options) => remove(root, path, options),
+    resolve: (path, options) => resolve(root, path, options),
+    [Symbol.dispose]: () => root[Symbol.dispose](),
+  }
+}
+
+export const safeFiles: Files = { open: openRoot }

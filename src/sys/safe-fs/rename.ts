@@ -1,0 +1,44 @@
+import * as fs from 'node:fs'
+import type { FileInfo, PathOptions } from '../../ports/files.ts'
+import { hostFs } from '../host-fs.ts'
+import { at } from './descriptors.ts'
+import { named, refusal } from './errors.ts'
+import { spotInfo } from './info.ts'
+import { request } from './request.ts'
+import type { Root } from './root.ts'
+import { withSpot } from './walk.ts'
+
+/** What a rename's failures mean: something is in the way, or the target is below the source. */
+const meanings = {
+  ENOTEMPTY: 'file_exists',
+  EISDIR: 'file_exists',
+  ENOTDIR: 'file_exists',
+  EINVAL: 'invalid_path',
+} as const
+
+/** Links are renamed, not what they lead to. */
+export function rename(
+  root: Root,
+  from: string,
+  to: string,
+  options: PathOptions & { replace?: boolean; parents?: boolean } = {},
+): FileInfo {
+  const source = request(root, from, options, { root: false })
+  const target = request(root, to, options, { root: false })
+  const missing = options.parents ? 'make' : undefined
+  return withSpot(root, source, { follow: false, change: true }, (old) => {
+    if (!old.stats) throw refusal('file_not_found', from)
+    // rename(2) lets a directory replace an empty one, which we never do.
+    const mayReplace = options.replace && !old.stats.isDirectory()
+    const directory = target.directory && !old.stats.isDirectory()
+    if (directory) throw refusal('not_a_directory', to)
+    const asNamed = { ...target, directory: false }
+    return withSpot(root, asNamed, { follow: false, change: true, missing }, (spot) => {
+      if (spot.name === '') throw refusal('file_exists', to)
+      const move = mayReplace ? hostFs.renameSync : hostFs.renameNoReplaceSync
+      named(to, () => move(at(old.dir, old.name), at(spot.dir, spot.name)), meanings)
+      const stats = named(to, () => fs.lstatSync(at(spot.dir, spot.name)))
+      return spotInfo(root, target, spot, stats)
+    })
+  })
+}

@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto'
+import * as fs from 'node:fs'
+import { temporaryName } from '../../domain/paths.ts'
+import { hostFs } from '../host-fs.ts'
+import { at, errnoOf, readFlags } from './descriptors.ts'
+import { ownLikeParent } from './make-directory.ts'
+import type { Root } from './root.ts'
+import type { Spot } from './walk.ts'
+import { keepAttributes } from './xattr.ts'
+
+export interface ReplaceOptions {
+  readonly mode?: number | undefined
+  readonly durable?: boolean | undefined
+  /** Fail with EEXIST instead of replacing. */
+  readonly keepExisting?: boolean | undefined
+}
+
+/**
+ * Puts a file at a spot, whole or not at all: it is made under a temporary name in the same directory and renamed. So
+ * the target is never written through: another name of the old file (a hard link) keeps the old content. What is
+ * replaced passes on its owner, mode and attributes; what is new belongs to the directory's owner.
+ */
+export function replaceFile(root: Root, spot: Spot, options: ReplaceOptions, fill: (fd: number) => void): fs.Stats {
+  const mode = options.mode ?? root.fileMode
+  const { path: temporary, fd } = createTemporary(spot.dir, spot.stats ? 0o600 : (mode ?? 0o666))
+  try {
+    fill(fd)
+    if (spot.stats) withContentOf(spot, (old) => keepAttributes({ stats: old.stats, fd: old.fd }, fd))
+    else ownLikeParent(spot.dir, fd)
+    // A mode that was asked for holds whatever the umask.
+    const asked = spot.stats ? options.mode : mode
+    if (asked !== undefined) hostFs.fchmodSync(fd, asked & 0o777)
+    if (options.durable) hostFs.fsyncSync(fd)
+    const rename = options.keepExisting ? hostFs.renameNoReplaceSync : hostFs.renameSync
+    rename(temporary, at(spot.dir, spot.name))
+    if (options.durable) syncDirectory(spot.dir)
+    return fs.fstatSync(fd)
+  } catch (error) {
+    removeQuietly(temporary)
+    throw error
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
+function createTemporary(dir: number, mode: number): { path: string; fd: number } {
+  for (;;) {
+    const path = at(dir, newTemporaryName())
+    try {
+      return { path, fd: hostFs.createSync(path, mode) }
+    } catch (error) {
+      if (errnoOf(error) !== 'EEXIST') throw error
+    }
+  }
+}
+
+export const newTemporaryName = (): string => temporaryName(randomBytes(8).toString('hex'))
+
+function removeQuietly(path: string): void {
+  try {
+    hostFs.unlinkSync(path)
+  } catch {
+    // The first failure is the one to tell.
+  }
+}
+
+export function syncDirectory(dir: number): void {
+  const fd = fs.openSync(at(dir), readFlags | fs.constants.O_DIRECTORY)
+  try {
+    hostFs.fsyncSync(fd)
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
+/** Opens the regular file at a spot for reading, if it may be read. */
+function withContentOf(spot: Spot, act: (old: { stats: fs.Stats; fd: number | undefined }) => void): void {
+  if (!spot.stats || spot.fd === undefined) return
+  let fd: number | undefined
+  try {
+    fd = fs.openSync(at(spot.fd), readFlags)
+  } catch (error) {
+    if (errnoOf(error) !== 'EACCES') throw error
+  }
+  try {
+    act({ stats: spot.stats, fd })
+  } finally {
+    if (fd !== undefined) fs.closeSync(fd)
+  }
+}

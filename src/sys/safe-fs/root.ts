@@ -1,0 +1,78 @@
+import * as fs from 'node:fs'
+import { resolve } from 'node:path'
+import { AwError } from '../../domain/errors.ts'
+import { foldName } from '../../domain/paths.ts'
+import type { RootOptions } from '../../ports/files.ts'
+import { native, nativeProblem } from '../native.ts'
+import { at, identity, mountId, namingFlags, O_PATH, requireProc } from './descriptors.ts'
+import { named } from './errors.ts'
+
+/** An open tree: everything is found from its descriptor. */
+export interface Root extends Disposable {
+  readonly fd: number
+  readonly mount: string
+  readonly resolver: 'openat2' | 'walk'
+  /** Absolute paths that mean the root. */
+  readonly paths: readonly string[]
+  /** Folded names directly below the root that are not to be changed. */
+  readonly protect: ReadonlySet<string>
+  /** The objects with those names, now and when the root was opened: moving one away does not make it writable. */
+  protectedObjects(): ReadonlySet<string>
+  readonly fileMode: number | undefined
+  readonly dirMode: number | undefined
+  readonly closed: boolean
+}
+
+/** The root's own path is the caller's responsibility and may lead through links. */
+export function openTree(path: string, options: RootOptions = {}): Root {
+  requireProc()
+  const resolver = chooseResolver(options.resolver ?? 'auto')
+  const fd = named(path, () => fs.openSync(path, O_PATH | fs.constants.O_DIRECTORY))
+  const protect = options.protect ?? []
+  const known = identities(fd, protect)
+  let closed = false
+  return {
+    fd,
+    mount: mountId(fd),
+    resolver,
+    paths: [...new Set([resolve(path), fs.readlinkSync(at(fd)), ...(options.publicRoot ? [options.publicRoot] : [])])],
+    protect: new Set(protect.map(foldName)),
+    protectedObjects: () => new Set([...known, ...identities(fd, protect)]),
+    fileMode: options.fileMode,
+    dirMode: options.dirMode,
+    get closed() {
+      return closed
+    },
+    [Symbol.dispose]() {
+      if (closed) return
+      closed = true
+      fs.closeSync(fd)
+    },
+  }
+}
+
+function chooseResolver(asked: 'auto' | 'openat2' | 'walk'): 'openat2' | 'walk' {
+  const wanted = asked === 'auto' ? (process.env['AW_RESOLVER'] ?? 'auto') : asked
+  if (wanted === 'walk') return 'walk'
+  if (wanted !== 'openat2' && wanted !== 'auto') {
+    throw new AwError('invalid_config', `AW_RESOLVER is openat2, walk or auto, not ${JSON.stringify(wanted)}`)
+  }
+  if (native()?.hasOpenat2) return 'openat2'
+  if (wanted === 'auto') return 'walk'
+  throw new AwError('unsupported', `openat2 is not available: ${nativeProblem() ?? 'the kernel refuses it'}`)
+}
+
+function identities(dir: number, names: readonly string[]): Set<string> {
+  const found = new Set<string>()
+  for (const name of names) {
+    let fd: number
+    try {
+      fd = fs.openSync(at(dir, name), namingFlags)
+    } catch {
+      continue // Absent: its name is guarded, there is no object to guard.
+    }
+    found.add(identity(fd))
+    fs.closeSync(fd)
+  }
+  return found
+}
