@@ -36,6 +36,7 @@ export const workspaceView = object(
       }),
       'Trees of this workspace in the trash',
     ),
+    imported: nullable(json('What was copied from the source, and what was left out')),
     size_bytes: optional(nullable(integer('Bytes of its tree; null if not measured'))),
     size_complete: optional(boolean('False if measuring stopped at a limit: the tree is at least that large')),
   },

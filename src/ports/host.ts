@@ -23,6 +23,9 @@ export interface Host {
    */
   lock(name: string, options: { timeoutMs: number; signal?: AbortSignal | undefined }): Promise<Disposable | undefined>
 
+  /** Resolves after that time, or at once when the signal fires. */
+  pause(ms: number, signal?: AbortSignal): Promise<void>
+
   /** Processes (not this one) with their working directory, root or an open file below a directory. */
   users(directory: string): Promise<ProcessUse[]>
 

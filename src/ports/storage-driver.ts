@@ -26,11 +26,11 @@ export interface StorageDriver extends AsyncDisposable {
   create(place: Place, options?: { mode?: number; signal?: AbortSignal | undefined }): Promise<void>
 
   /**
-   * Copies a host folder's tree into a directory of a tree in `tmp` (made if missing; `.` is the tree's root): names,
+   * Copies a tree — a host folder's, or another place's — into a directory of a tree in `tmp` (made if missing; `.` is the tree's root): names,
    * bytes, modes, times, links as links, hard links among themselves; owners when the process may set them. Sockets,
    * pipes and devices are left out and reported. Shares blocks with the source where the file system can.
    */
-  import(place: Place, folder: string, options: ImportOptions): Promise<ImportReport>
+  import(place: Place, source: ImportSource, options: ImportOptions): Promise<ImportReport>
 
   /** Renames a tree. Resolves when the rename is durable. `workspace_not_found` if there is nothing at `from`. */
   move(from: Place, to: Place): Promise<void>
@@ -46,8 +46,8 @@ export interface StorageDriver extends AsyncDisposable {
 
   exists(place: Place): Promise<boolean>
 
-  /** Bytes and files of the tree itself. */
-  usage(place: Place, options?: { signal?: AbortSignal | undefined }): Promise<Usage>
+  /** Bytes and files of the tree itself, counted up to a limit. */
+  usage(place: Place, options?: { maxFiles?: number | undefined }): Promise<Usage>
 
   /** What is really on disk, in all areas. */
   list(): Promise<Place[]>
@@ -78,6 +78,8 @@ export type Probe =
   | { readonly usable: true; readonly notes: readonly string[] }
   | { readonly usable: false; readonly reasons: readonly string[] }
 
+export type ImportSource = { readonly folder: string } | { readonly place: Place }
+
 export interface ImportOptions {
   readonly into: string
   readonly signal?: AbortSignal | undefined
@@ -95,4 +97,6 @@ export interface ImportReport {
 export interface Usage {
   readonly bytes: number
   readonly files: number
+  /** False if counting stopped at the limit: the tree is at least that large. */
+  readonly complete: boolean
 }

@@ -149,10 +149,7 @@ export const workspaceOperations = [
         list(string('A path'), 'The paths to replace (default /mnt/workspace, /workspace, /mnt/okcomputer)'),
       ),
     }),
-    output: object({
-      text: string("The prompt with this workspace's paths"),
-      replaced: integer('How many were replaced'),
-    }),
+    output: object({ text: string('The prompt with the paths of this workspace') }),
     positional: ['id', 'text'],
     states: 'path',
     errors: [...absent, 'invalid_state'],

@@ -1,4 +1,4 @@
-import type { CleanupReason, OperationKind, Owner, Source, WorkspaceConfig } from './state.ts'
+import type { CleanupReason, Imported, OperationKind, Owner, Source, WorkspaceConfig } from './state.ts'
 
 /** Every event of a workspace says whose it is, so that a task's history is a filter and not a join. */
 interface Whose {
@@ -25,7 +25,13 @@ export interface WorkspaceEventData {
     labels: Record<string, string>
     driver: string
   }
-  workspace_created: Whose & { workspace_path: string; config: WorkspaceConfig; created_at: string }
+  workspace_created: Whose & {
+    workspace_path: string
+    config: WorkspaceConfig
+    created_at: string
+    /** What was copied from the source, and what was left out. */
+    imported: Imported | null
+  }
 
   workspace_destroy_started: Intent & { workspace_path: string; cleanup_reason: CleanupReason; tree: string }
   /** The workspace has left its path. For `failed_create` there never was anything to keep. */

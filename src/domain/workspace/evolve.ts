@@ -27,6 +27,7 @@ function begun(event: Of<'workspace_create_started'>): Workspace {
     source: data.source,
     config: data.config,
     labels: data.labels,
+    imported: null,
     path: data.workspace_path,
     driver: data.driver,
     generation: 1,
@@ -42,8 +43,10 @@ function begun(event: Of<'workspace_create_started'>): Workspace {
 function apply(before: Workspace, event: AnyEvent): Workspace {
   const done = { operation: null, problem: null }
   switch (event.type) {
-    case 'workspace_created':
-      return { ...before, ...done, state: 'ready', path: event.data.workspace_path, created_at: event.data.created_at }
+    case 'workspace_created': {
+      const { workspace_path: path, created_at, imported } = event.data
+      return { ...before, ...done, state: 'ready', path, created_at, imported }
+    }
     case 'workspace_destroy_started':
       return { ...before, state: 'destroying', problem: null, operation: operationOf(event, before.state) }
     case 'workspace_cleanup':

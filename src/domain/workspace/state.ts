@@ -68,6 +68,15 @@ export interface WorkspaceConfig {
   readonly [key: string]: unknown
 }
 
+/** The outcome of copying a source, with the first few of what was left out. */
+export interface Imported {
+  readonly files: number
+  readonly bytes: number
+  readonly reflinked: number
+  readonly skipped: number
+  readonly skipped_paths: readonly { readonly path: string; readonly reason: string }[]
+}
+
 /** A tree in the trash. */
 export interface TrashedTree {
   /** Its directory in `trash/`: `<workspace id>.<generation>`. */
@@ -89,6 +98,7 @@ export interface Workspace {
   readonly source: Source
   readonly config: WorkspaceConfig
   readonly labels: Readonly<Record<string, string>>
+  readonly imported: Imported | null
   /** Where users find it: `<base_path>/<task>/<agent>`. */
   readonly path: string
   readonly driver: string

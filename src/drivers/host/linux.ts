@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Host } from '../../ports/host.ts'
 import { gitInit } from '../../sys/git.ts'
 import { publish, published, unpublish } from '../../sys/links.ts'
@@ -12,6 +13,7 @@ export function linuxHost({ locks }: { locks: string }): Host {
     liveness,
     kill: (owner, { timeoutMs }) => killProcess(owner, timeoutMs),
     lock: (name, options) => lock(join(locks, `${name}.lock`), options),
+    pause: (ms, signal) => sleep(ms, undefined, signal && { signal }).catch(() => undefined),
     users: async (directory) => processesUsing(directory),
     publish: async (path, target) => publish(path, target),
     unpublish: async (path, target, base) => unpublish(path, target, base),

@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { directoryOf, loadConfig } from './drivers/config/load.ts'
+import { sqliteEvents } from './drivers/events/sqlite/sqlite.ts'
+import { inspectHost } from './drivers/host/inspect.ts'
+import { linuxHost } from './drivers/host/linux.ts'
+import { dirStorage } from './drivers/storage/dir.ts'
+import { dirTexts } from './drivers/texts/dir.ts'
+import { makeManager } from './manager/manager.ts'
+import type { Clock } from './ports/clock.ts'
+import type { Manager } from './ports/manager.ts'
+import { ensureDirectory } from './sys/links.ts'
+import { safeFiles } from './sys/safe-fs/index.ts'
+
+export interface OpenOptions {
+  /** Where everything is kept; default AW_HOME, else `~/.aw`. */
+  readonly home?: string | undefined
+  /** Default AW_CONFIG, else `aw.toml` in the home. */
+  readonly configFile?: string | undefined
+  /** Settings that win over the file and the environment, by key. */
+  readonly set?: Readonly<Record<string, string>> | undefined
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined
+  readonly cwd?: string | undefined
+}
+
+const clock: Clock = { now: () => new Date(), random: (bytes) => randomBytes(bytes) }
+
+/** Chooses the parts and connects them. The only place that sees the manager and the drivers together. */
+export async function openManager(options: OpenOptions = {}): Promise<Manager> {
+  const { env = process.env, cwd = process.cwd() } = options
+  const home = resolve(cwd, options.home ?? env['AW_HOME'] ?? join(homedir(), '.aw'))
+  const { config, file } = await loadConfig({ home, configFile: options.configFile, set: options.set, env, cwd })
+  const basePath = directoryOf(config.settings['workspaces.base_path'], home, 'workspaces')
+  const storageRoot = directoryOf(config.settings['storage.root'], home, 'storage')
+  const locks = join(home, 'locks')
+  const texts = join(home, 'texts')
+  for (const directory of [home, locks, texts]) ensureDirectory(directory, 0o700)
+
+  const store = await sqliteEvents({ file: join(home, 'log.db'), anchor: join(home, 'log.anchor'), clock })
+  const storage = dirStorage({ root: storageRoot })
+  return makeManager(
+    {
+      store,
+      storage,
+      files: safeFiles,
+      host: linuxHost({ locks }),
+      texts: dirTexts({ directory: texts }),
+      clock,
+      config,
+      basePath,
+      home,
+      configFile: file,
+      actor: `user:${process.getuid?.() ?? 0}`,
+      inspect: () => inspectHost({ home, storageRoot }),
+    },
+    async () => {
+      await storage[Symbol.asyncDispose]()
+      await store[Symbol.asyncDispose]()
+    },
+  )
+}

@@ -1,0 +1,50 @@
+import { isAbsolute, join, resolve } from 'node:path'
+import { resolveConfig, type Config } from '../../domain/config.ts'
+import { AwError } from '../../domain/errors.ts'
+import { readIfPresent } from '../../sys/durable-file.ts'
+
+export interface ConfigPlaces {
+  readonly home: string
+  readonly configFile?: string | undefined
+  readonly set?: Readonly<Record<string, string>> | undefined
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly cwd: string
+}
+
+/** `--config-file`, AW_CONFIG or `aw.toml` in the home; a file that was asked for by name must exist. */
+export async function loadConfig(places: ConfigPlaces): Promise<{ config: Config; file: string | undefined }> {
+  const named = places.configFile ?? places.env['AW_CONFIG']
+  const file = named === undefined ? join(places.home, 'aw.toml') : resolve(places.cwd, named)
+  const text = readIfPresent(file)
+  if (text === undefined && named !== undefined) {
+    throw new AwError('invalid_config', `There is no configuration file ${file}`, { data: { file } })
+  }
+  const parsed = text === undefined ? undefined : await parseToml(text, file)
+  const config = resolveConfig({ file: parsed, env: places.env, set: places.set })
+  return { config, file: text === undefined ? undefined : file }
+}
+
+/** A setting that names a directory: empty means the default, relative means below the home. */
+export function directoryOf(setting: string, home: string, fallback: string): string {
+  if (setting === '') return join(home, fallback)
+  const path = isAbsolute(setting) ? setting : join(home, setting)
+  return path.replace(/(?<=.)\/+$/, '')
+}
+
+/** The parser is loaded only when there is something to parse. */
+async function parseToml(text: string, file: string): Promise<Record<string, unknown>> {
+  const { parse } = await import('smol-toml')
+  try {
+    return parse(text)
+  } catch (error) {
+    throw new AwError(
+      'invalid_config',
+      `${file} is not valid TOML: ${error instanceof Error ? error.message : String(error)}`,
+      {
+        hint: 'Mend the line it names',
+        data: { file },
+        cause: error,
+      },
+    )
+  }
+}

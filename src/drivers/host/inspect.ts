@@ -1,0 +1,88 @@
+import { statSync, statfsSync } from 'node:fs'
+import { native, nativeProblem } from '../../sys/native.ts'
+import { run } from '../../sys/run.ts'
+
+interface Finding {
+  readonly name: string
+  readonly status: 'ok' | 'warning' | 'problem' | 'info'
+  readonly message: string
+  readonly hint: string | null
+}
+
+/** What this machine gives us, tried and not guessed. */
+export async function inspectHost({ home, storageRoot }: { home: string; storageRoot: string }): Promise<Finding[]> {
+  return [node(), files(), homeDirectory(home), fileSystem(storageRoot), await git()]
+}
+
+function node(): Finding {
+  return {
+    name: 'node',
+    status: 'ok',
+    message: `${process.version} on ${process.platform} ${process.arch}`,
+    hint: null,
+  }
+}
+
+function files(): Finding {
+  const name = 'file layer'
+  const calls = native()
+  if (calls?.hasOpenat2)
+    return { name, status: 'ok', message: 'names are resolved by the kernel (openat2)', hint: null }
+  const why = calls === undefined ? nativeProblem() : 'the kernel has no openat2, or a filter forbids it'
+  return {
+    name,
+    status: 'warning',
+    message: `names are resolved step by step over /proc/self/fd, equally safe but slower: ${why}`,
+    hint:
+      calls === undefined
+        ? 'Install the optional package koffi; without it extended attributes are not kept either'
+        : null,
+  }
+}
+
+function homeDirectory(home: string): Finding {
+  const { mode, uid } = statSync(home)
+  const open = (mode & 0o077) !== 0
+  return {
+    name: 'home',
+    status: open ? 'warning' : 'ok',
+    message: `${home}, mode ${(mode & 0o777).toString(8)}, owner ${uid}`,
+    hint: open ? `Others of this machine can look into it: chmod 700 ${home}` : null,
+  }
+}
+
+const knownFileSystems: Readonly<Record<number, string>> = {
+  0xef53: 'ext4',
+  0x9123683e: 'btrfs',
+  0x58465342: 'xfs',
+  0x01021994: 'tmpfs',
+  0x794c7630: 'overlay',
+  0x2fc12fc1: 'zfs',
+  0x6969: 'nfs',
+}
+
+function fileSystem(root: string): Finding {
+  const kind = knownFileSystems[statfsSync(root).type] ?? 'unknown'
+  const volatile = kind === 'tmpfs'
+  return {
+    name: 'file system',
+    status: volatile ? 'warning' : 'info',
+    message: `workspaces are kept on ${kind}`,
+    hint: volatile ? 'Everything is gone after a reboot; set storage.root to a disk' : null,
+  }
+}
+
+async function git(): Promise<Finding> {
+  try {
+    const env = { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C' }
+    const { stdout } = await run('git', ['--version'], { cwd: '/', env, timeoutMs: 5000 })
+    return { name: 'git', status: 'ok', message: stdout.trim(), hint: null }
+  } catch {
+    return {
+      name: 'git',
+      status: 'info',
+      message: 'git is not installed',
+      hint: 'It is needed only for git_config.enabled',
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import { join } from 'node:path'
+import { AwError } from '../../domain/errors.ts'
+import type { Area, Place, StorageDriver } from '../../ports/storage-driver.ts'
+import { copyTree } from '../../sys/copy-tree.ts'
+import { assertSource } from '../../sys/source-folder.ts'
+import { measureTree, removeTree } from '../../sys/safe-fs/index.ts'
+import {
+  assertRoot,
+  freeBytes,
+  initRoot,
+  listAreas,
+  makeTree,
+  moveTree,
+  probeRoot,
+  syncTree,
+  treeExists,
+} from '../../sys/storage-root.ts'
+
+const areas: readonly Area[] = ['volumes', 'snapshots', 'bases', 'trash', 'tmp']
+
+/** Trees as plain directories: works on every file system and for every user; a copy costs what it copies. */
+export function dirStorage({ root }: { root: string }): StorageDriver {
+  const path = (place: Place): string => join(root, place.area, place.name)
+  initRoot(root, areas)
+  return {
+    name: 'dir',
+    capabilities: { visibility: 'host', reflink: 'probed', needsRoot: false },
+
+    probe: async () => probeRoot(root),
+
+    async create(place, { mode = 0o755 } = {}) {
+      assertRoot(root)
+      makeTree(path(place), mode)
+    },
+
+    async import(place, source, { into, signal, onProgress }) {
+      assertRoot(root)
+      if ('folder' in source) assertSource(source.folder, root)
+      const folder = 'folder' in source ? source.folder : path(source.place)
+      const target = into === '.' ? path(place) : join(path(place), into)
+      return copyTree(folder, target, { signal, onProgress })
+    },
+
+    async move(from, to) {
+      assertRoot(root)
+      if (moveTree(path(from), path(to))) return
+      throw new AwError('workspace_not_found', `There is no tree at ${from.area}/${from.name}`, { data: { from, to } })
+    },
+
+    async sync(place) {
+      syncTree(path(place))
+    },
+
+    async erase(place, options = {}) {
+      assertRoot(root)
+      await removeTree(join(root, place.area), place.name, options)
+    },
+
+    attachment: (place) => ({ kind: 'dir', path: path(place) }),
+
+    async exists(place) {
+      assertRoot(root)
+      return treeExists(path(place))
+    },
+
+    usage: (place, options = {}) => measureTree(path(place), options),
+
+    async list() {
+      assertRoot(root)
+      return listAreas(root, areas) as Place[]
+    },
+
+    free: async () => ({ bytes: freeBytes(root) }),
+
+    async [Symbol.asyncDispose]() {},
+  }
+}

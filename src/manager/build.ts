@@ -1,0 +1,108 @@
+import { agentFileNames, compose, inject } from '../domain/agent-files.ts'
+import type { Documents } from '../domain/creation.ts'
+import { profileOf, type Profile } from '../domain/profiles.ts'
+import { nameOf, type Imported, type Workspace } from '../domain/workspace/state.ts'
+import type { FileHandle } from '../ports/files.ts'
+import type { Place } from '../ports/storage-driver.ts'
+import type { Core, OperationRef, Request } from './core.ts'
+import { readDocuments, writeMetadata } from './metadata.ts'
+import { checkpointSignal } from './operations.ts'
+import { stageOf, trashOf } from './places.ts'
+import type { UndoLog } from './undo.ts'
+
+/** Builds a workspace's tree in `tmp`, where nobody sees it, from its source. Durable when it resolves. */
+export async function buildTree(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  operation: OperationRef,
+  undo: UndoLog,
+): Promise<Imported | null> {
+  const { settings } = core.config
+  const profile = profileOf(workspace.profile)
+  const place = stageOf(operation)
+  const documents = await readDocuments(core, workspace)
+
+  undo.add(() => core.storage.erase(place))
+  await core.storage.create(place, { mode: settings['workspaces.dir_mode'] })
+  checkpointSignal(request)
+
+  using tree = openTree(core, place)
+  for (const directory of profile.directories) tree.mkdir(directory, { parents: true })
+  const imported = await importSource(core, request, workspace, place, profile)
+  checkpointSignal(request)
+
+  injectAgentFiles(tree, workspace, documents)
+  const repository = await initRepository(core, request, workspace, place, tree, profile)
+  writeMetadata(tree, workspace, documents)
+  // The metadata is durable by itself; more than that is worth a flush of the file system.
+  if (imported !== null || repository) await core.storage.sync(place)
+  checkpointSignal(request)
+  return imported
+}
+
+export function openTree(core: Core, place: Place): FileHandle {
+  const { settings } = core.config
+  return core.files.open(core.storage.attachment(place).path, {
+    fileMode: settings['workspaces.file_mode'],
+    dirMode: settings['workspaces.dir_mode'],
+  })
+}
+
+async function importSource(
+  core: Core,
+  request: Request,
+  { source }: Workspace,
+  place: Place,
+  profile: Profile,
+): Promise<Imported | null> {
+  if (source.kind === 'empty') return null
+  const onProgress = (done: { files: number; bytes: number }): void =>
+    request.onProgress?.({ phase: 'copying', files: done.files, bytes: done.bytes })
+  const options = { signal: request.signal, onProgress }
+  // A tree from the trash is a whole workspace; a folder is what the work starts from.
+  const report =
+    source.kind === 'trash'
+      ? await core.storage.import(place, { place: trashOf(source.tree) }, { ...options, into: '.' })
+      : await core.storage.import(place, { folder: source.path }, { ...options, into: profile.content })
+  const { files, bytes, reflinked, skipped } = report
+  return { files, bytes, reflinked, skipped: skipped.length, skipped_paths: skipped.slice(0, 20) }
+}
+
+function injectAgentFiles(tree: FileHandle, workspace: Workspace, documents: Documents): void {
+  const variables = {
+    task: workspace.task,
+    agent: workspace.agent,
+    workspace: nameOf(workspace),
+    workspace_path: workspace.path,
+  }
+  const composed = documents.agent_files === undefined ? '' : compose(documents.agent_files, variables)
+  const text = [documents.claude_md ?? '', composed].filter((part) => part !== '').join('\n\n')
+  if (text === '') return
+  for (const name of agentFileNames) tree.write(name, inject(existing(tree, name), text))
+}
+
+function existing(tree: FileHandle, name: string): string {
+  return tree.resolve(name).exists ? tree.read(name).toString('utf8') : ''
+}
+
+/** Never in a repository that came with the source: its `.git` was written by others. */
+async function initRepository(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  place: Place,
+  tree: FileHandle,
+  profile: Profile,
+): Promise<boolean> {
+  const { enabled, user_name: name, user_email: email } = workspace.config.git_config
+  const repository = profile.content === '.' ? '.git' : `${profile.content}/.git`
+  if (!enabled || tree.resolve(repository).exists) return false
+  const root = core.storage.attachment(place).path
+  await core.host.gitInit(
+    profile.content === '.' ? root : `${root}/${profile.content}`,
+    { name, email },
+    request.signal,
+  )
+  return true
+}

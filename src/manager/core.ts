@@ -1,0 +1,76 @@
+import type { Config } from '../domain/config.ts'
+import type { EventData, EventMeta, EventType, NewEvent } from '../domain/event.ts'
+import { makeId, type OperationId } from '../domain/ids.ts'
+import type { Workspace } from '../domain/workspace/state.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { EventStore } from '../ports/event-store.ts'
+import type { Files } from '../ports/files.ts'
+import type { Host } from '../ports/host.ts'
+import type { CallContext } from '../ports/manager.ts'
+import type { StorageDriver } from '../ports/storage-driver.ts'
+import type { Texts } from '../ports/texts.ts'
+
+/** Everything a use case may use. Assembled once, in `aw.ts`. */
+export interface Core {
+  readonly store: EventStore
+  readonly storage: StorageDriver
+  readonly files: Files
+  readonly host: Host
+  readonly texts: Texts
+  readonly clock: Clock
+  readonly config: Config
+  /** Where workspaces are found: absolute, without a slash at the end. */
+  readonly basePath: string
+  readonly home: string
+  /** Who asks when a call does not say. */
+  readonly actor: string
+  readonly configFile: string | undefined
+  /** Brings a dead owner's operation to an end; see `recover-operation.ts`. */
+  readonly recover: Recovery
+  /** What the machine and the drivers can do, tried for real. */
+  readonly inspect: () => Promise<Finding[]>
+}
+
+export type Recovery = (
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  operation: OperationRef,
+) => Promise<{ workspace: Workspace; outcome: string }>
+
+export interface Finding {
+  readonly name: string
+  readonly status: 'ok' | 'warning' | 'problem' | 'info'
+  readonly message: string
+  readonly hint: string | null
+}
+
+/** A request, with what the caller left out filled in. */
+export interface Request extends CallContext {
+  readonly actor: string
+  readonly correlationId: string
+}
+
+export const newId = <P extends 'ws' | 'ev' | 'op' | 'ls' | 'cor'>(core: Core, prefix: P): `${P}_${string}` =>
+  makeId(prefix, core.clock.now().getTime(), core.clock.random(10))
+
+export interface OperationRef {
+  readonly id: OperationId
+  readonly epoch: number
+}
+
+export function newEvent<T extends EventType>(
+  core: Core,
+  request: Request,
+  type: T,
+  data: EventData[T],
+  operation: OperationRef | null = null,
+): NewEvent<T> {
+  const meta: EventMeta = {
+    actor: request.actor,
+    correlation_id: request.correlationId,
+    causation_id: request.causationId ?? null,
+    operation: operation === null ? null : { id: operation.id, epoch: operation.epoch },
+  }
+  return { id: newId(core, 'ev'), at: core.clock.now().toISOString(), type, data, meta }
+}

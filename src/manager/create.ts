@@ -1,0 +1,163 @@
+import type { Inputs } from '../api/table.ts'
+import { readWorkspaceConfig } from '../domain/creation.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
+import type { WorkspaceId } from '../domain/ids.ts'
+import { generateSegment, parseName, type WorkspaceName } from '../domain/names.ts'
+import { profileOf } from '../domain/profiles.ts'
+import type { Source, Workspace } from '../domain/workspace/state.ts'
+import { buildTree } from './build.ts'
+import { newEvent, newId, type Core, type OperationRef, type Request } from './core.ts'
+import { lookUp } from './find.ts'
+import { checkedLabels } from './label.ts'
+import { append, begin, checkpointSignal, isFenced, lockWorkspace, whose } from './operations.ts'
+import { pathOf, stageOf, volumeOf } from './places.ts'
+import { undoLog, type UndoLog } from './undo.ts'
+import { view, type WorkspaceView } from './view.ts'
+
+export async function create(core: Core, input: Inputs['create'], request: Request): Promise<WorkspaceView> {
+  const source: Source =
+    input.from === undefined || input.from === 'empty' ? { kind: 'empty' } : folder(input.from.folder)
+  return view(await createFrom(core, input, source, request))
+}
+
+/** Idempotent: the live workspace of that name is the answer, whatever it was made from. */
+export async function ensure(core: Core, input: Inputs['ensure'], request: Request): Promise<WorkspaceView> {
+  for (let attempt = 0; ; attempt++) {
+    const found = await lookUp(core, input.id)
+    if (found !== undefined && found.operation === null) return view(found)
+    try {
+      return await create(core, input, request)
+    } catch (error) {
+      // Somebody else made it in between: then it is there, or will be in an instant.
+      if (toAwError(error).code !== 'workspace_exists' || attempt === 200) throw error
+      await core.host.pause(25, request.signal)
+      checkpointSignal(request)
+    }
+  }
+}
+
+export async function createFrom(
+  core: Core,
+  input: Inputs['create'],
+  source: Source,
+  request: Request,
+): Promise<Workspace> {
+  const name = nameFor(core, input)
+  const { settings } = core.config
+  const profile = profileOf(input.profile ?? settings['workspaces.profile'])
+  const { config, documents } = readWorkspaceConfig(input.config ?? {}, settings)
+  await assertSpace(core)
+
+  const id: WorkspaceId = newId(core, 'ws')
+  using _lock = await lockWorkspace(core, request, id)
+  const undo = undoLog()
+  let begun: { workspace: Workspace; operation: OperationRef } | undefined
+  try {
+    undo.add(() => core.texts.remove(id))
+    const hasTexts = Object.values(documents).some((value) => value !== undefined)
+    const text = hasTexts ? { documents: await core.texts.put(id, JSON.stringify(documents)) } : {}
+    begun = await begin(core, request, { id, version: 0 }, 'workspace_create_started', 'create', {
+      ...whose(name),
+      workspace_path: pathOf(core, name),
+      profile: profile.name,
+      source,
+      config: { ...config, ...text },
+      labels: checkedLabels(input.labels ?? {}),
+      driver: core.storage.name,
+    })
+    return await provision(core, request, begun.workspace, begun.operation, undo)
+  } catch (error) {
+    // Another process has taken the operation over, and the tree with it.
+    if (begun !== undefined && isFenced(error)) throw error
+    const failures = await undo.run()
+    if (begun !== undefined) await closeFailed(core, request, begun.workspace, begun.operation, failures)
+    throw error
+  }
+}
+
+async function provision(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  operation: OperationRef,
+  undo: UndoLog,
+): Promise<Workspace> {
+  const volume = volumeOf(workspace)
+  const imported = await buildTree(core, request, workspace, operation, undo)
+  undo.add(() => core.storage.erase(volume))
+  await core.storage.move(stageOf(operation), volume)
+  const target = core.storage.attachment(volume).path
+  undo.add(() => core.host.unpublish(workspace.path, target, core.basePath))
+  await core.host.publish(workspace.path, target)
+  const created = await append(core, request, workspace, [createdEvent(core, request, workspace, operation, imported)])
+  undo.keep()
+  return created
+}
+
+export function createdEvent(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  operation: OperationRef,
+  imported: Workspace['imported'],
+) {
+  const { path, config, created_at } = workspace
+  return newEvent(
+    core,
+    request,
+    'workspace_created',
+    { ...whose(workspace), workspace_path: path, config, created_at, imported },
+    operation,
+  )
+}
+
+/** Nothing of it is left: the name is free again. If undoing failed, the operation stays for recovery to finish. */
+export async function closeFailed(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  operation: OperationRef,
+  failures: readonly unknown[] = [],
+): Promise<Workspace> {
+  if (failures.length > 0) return workspace
+  const cleanup = newEvent(
+    core,
+    request,
+    'workspace_cleanup',
+    { ...whose(workspace), workspace_path: workspace.path, cleanup_reason: 'failed_create', tree: null },
+    operation,
+  )
+  return append(core, request, workspace, [cleanup])
+}
+
+function nameFor(core: Core, input: Inputs['create']): WorkspaceName {
+  if (input.id !== undefined && input.generate !== undefined) {
+    throw new AwError('invalid_input', 'Both a name and a text to make one from were given', {
+      hint: 'Give id or generate, not both',
+      data: { field: 'generate' },
+    })
+  }
+  if (input.id !== undefined) return parseName(input.id)
+  return { task: generateSegment(input.generate ?? 'workspace', core.clock.random(6)), agent: 'main' }
+}
+
+function folder(path: string): Source {
+  if (path.startsWith('/') && !path.includes('\0')) return { kind: 'folder', path }
+  throw new AwError(
+    'invalid_input',
+    `from.folder must be an absolute path, not ${JSON.stringify(path.slice(0, 200))}`,
+    {
+      data: { field: 'from.folder' },
+    },
+  )
+}
+
+async function assertSpace(core: Core): Promise<void> {
+  const { bytes } = await core.storage.free()
+  const wanted = core.config.settings['space.min_free_mb'] * 1024 * 1024
+  if (bytes >= wanted) return
+  throw new AwError('disk_full', `Only ${Math.floor(bytes / 1024 / 1024)} MiB are free where workspaces are kept`, {
+    hint: 'Make room with aw gc, or lower space.min_free_mb',
+    data: { free_bytes: bytes, wanted_bytes: wanted },
+  })
+}

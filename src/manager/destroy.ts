@@ -1,0 +1,105 @@
+import type { Inputs, Outputs } from '../api/table.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
+import { assertAllowed } from '../domain/workspace/allow.ts'
+import { nameOf, type CleanupReason, type Workspace } from '../domain/workspace/state.ts'
+import { assertUnused } from './activity.ts'
+import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
+import { findWorkspace } from './find.ts'
+import { abandon, append, begin, isFenced, whose, withWorkspace } from './operations.ts'
+import { trashOf, treeName, volumeOf } from './places.ts'
+import { purgeTrees } from './purge.ts'
+import { view } from './view.ts'
+
+export async function destroy(core: Core, input: Inputs['destroy'], request: Request): Promise<Outputs['destroy']> {
+  try {
+    const { id } = await findWorkspace(core, input.id)
+    const destroyed = await withWorkspace(core, request, id, async (workspace) => {
+      const trashed = await destroyUnderLock(core, input, workspace, request)
+      return input.purge === true ? purgeTrees(core, request, trashed, allTrees(trashed)) : trashed
+    })
+    return { removed: true, workspace: view(destroyed) }
+  } catch (error) {
+    const known = toAwError(error)
+    const gone = known.code === 'workspace_not_found' || isGone(known)
+    if (input.if_exists === true && gone) return { removed: false }
+    throw error
+  }
+}
+
+/** An id whose workspace is in the trash or erased: for `if_exists` there is nothing left to do. */
+const isGone = (error: AwError): boolean =>
+  error.code === 'invalid_state' && ['trashed', 'purged'].includes(String(error.data['state']))
+
+const allTrees = (workspace: Workspace): string[] => workspace.trash.map(({ tree }) => tree)
+
+async function destroyUnderLock(
+  core: Core,
+  input: Inputs['destroy'],
+  workspace: Workspace,
+  request: Request,
+): Promise<Workspace> {
+  assertAllowed(workspace, 'destroy')
+  await assertUnused(core, workspace, input)
+  const begun = await begin(core, request, workspace, 'workspace_destroy_started', 'destroy', {
+    ...whose(workspace),
+    workspace_path: workspace.path,
+    cleanup_reason: input.reason ?? 'user',
+    tree: treeName(workspace),
+  })
+  try {
+    return await finishDestroy(core, request, begun.workspace, begun.operation)
+  } catch (error) {
+    if (isFenced(error)) throw error
+    // It stays `destroying`, and says why; destroying it again, or aw recover, goes on from here.
+    await abandon(core, request, begun.workspace, begun.operation, 'destroy', error)
+    throw new AwError(
+      'cleanup_failed',
+      `${nameOf(workspace)} could not be moved to the trash: ${toAwError(error).message}`,
+      {
+        hint: `Remove the cause, then: aw destroy ${nameOf(workspace)}`,
+        data: { id: workspace.id, reason: toAwError(error).code },
+        cause: error,
+      },
+    )
+  }
+}
+
+/** The tree leaves its path and goes to the trash, whole. Safe to repeat from any point. */
+export async function finishDestroy(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  operation: OperationRef,
+): Promise<Workspace> {
+  const intent = workspace.operation?.intent as { cleanup_reason: CleanupReason; tree: string }
+  const volume = volumeOf(workspace)
+  await core.host.unpublish(workspace.path, core.storage.attachment(volume).path, core.basePath)
+  if (await core.storage.exists(volume)) await core.storage.move(volume, trashOf(intent.tree))
+  if (!(await core.storage.exists(trashOf(intent.tree)))) return closeLost(core, request, workspace, operation)
+  const event = newEvent(
+    core,
+    request,
+    'workspace_cleanup',
+    { ...whose(workspace), workspace_path: workspace.path, cleanup_reason: intent.cleanup_reason, tree: intent.tree },
+    operation,
+  )
+  return append(core, request, workspace, [event])
+}
+
+/** Somebody removed the tree from outside: the log says so and the workspace is closed. */
+export async function closeLost(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  operation: OperationRef | null,
+): Promise<Workspace> {
+  const reason = 'its tree is not on disk; something other than aw removed it'
+  const event = newEvent(
+    core,
+    request,
+    'workspace_lost',
+    { ...whose(workspace), workspace_path: workspace.path, reason },
+    operation,
+  )
+  return append(core, request, workspace, [event])
+}

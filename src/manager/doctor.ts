@@ -1,0 +1,87 @@
+import type { Inputs, Outputs } from '../api/table.ts'
+import { configKeys, variableOf, type ConfigKey } from '../domain/config.ts'
+import { toAwError } from '../domain/errors.ts'
+import type { Core, Finding } from './core.ts'
+
+/** Tries what can be tried, says what it saw and what would make it better. */
+export async function doctor(core: Core, input: Inputs['doctor']): Promise<Outputs['doctor']> {
+  const findings = [
+    ...(await core.inspect()),
+    await storage(core),
+    await space(core),
+    ...(await unfinished(core)),
+    await log(core),
+    ...(input.rebuild === true ? [await rebuilt(core)] : []),
+  ]
+  return { ok: findings.every(({ status }) => status !== 'problem'), findings }
+}
+
+async function storage(core: Core): Promise<Finding> {
+  const probe = await core.storage.probe()
+  const name = `storage ${core.storage.name}`
+  if (probe.usable) return { name, status: 'ok', message: probe.notes.join('; '), hint: null }
+  return { name, status: 'problem', message: probe.reasons.join('; '), hint: 'Check storage.root with: aw config show' }
+}
+
+async function space(core: Core): Promise<Finding> {
+  try {
+    const { bytes } = await core.storage.free()
+    const megabytes = Math.floor(bytes / 1024 / 1024)
+    const enough = megabytes >= core.config.settings['space.min_free_mb']
+    return {
+      name: 'space',
+      status: enough ? 'ok' : 'problem',
+      message: `${megabytes} MiB are free where workspaces are kept`,
+      hint: enough ? null : 'Make room with aw gc',
+    }
+  } catch (error) {
+    return { name: 'space', status: 'problem', message: toAwError(error).message, hint: null }
+  }
+}
+
+async function unfinished(core: Core): Promise<Finding[]> {
+  const stuck = (await core.store.list({ inOperation: true })).filter(
+    ({ operation }) => operation !== null && core.host.liveness(operation.owner) === 'dead',
+  )
+  if (stuck.length === 0) return []
+  const message = `${stuck.length} operation(s) were left unfinished by processes that are gone`
+  return [{ name: 'operations', status: 'warning', message, hint: 'Finish or undo them with: aw recover' }]
+}
+
+async function log(core: Core): Promise<Finding> {
+  const { intact, events, unsealed, problems } = await core.store.verify()
+  if (intact)
+    return {
+      name: 'log',
+      status: 'ok',
+      message: `${events} records verify; ${unsealed} are not sealed yet`,
+      hint: null,
+    }
+  return {
+    name: 'log',
+    status: 'problem',
+    message: problems[0]?.message ?? 'the log does not verify',
+    hint: 'See everything that is wrong with: aw audit verify',
+  }
+}
+
+async function rebuilt(core: Core): Promise<Finding> {
+  const { workspaces, changed } = await core.store.rebuild()
+  const message = `the read model of ${workspaces} workspaces was made anew; ${changed.length} differed`
+  return { name: 'read model', status: changed.length === 0 ? 'ok' : 'warning', message, hint: null }
+}
+
+export async function showConfig(core: Core): Promise<Outputs['config show']> {
+  const { settings, origins } = core.config
+  const from = (key: ConfigKey): string => {
+    const origin = origins[key]
+    if (origin === 'file') return core.configFile ?? 'file'
+    return origin === 'environment' ? variableOf(key) : origin === 'flag' ? '--set' : 'default'
+  }
+  const keys = Object.keys(configKeys) as ConfigKey[]
+  return {
+    home: core.home,
+    file: core.configFile ?? null,
+    settings: keys.map((key) => ({ key, value: settings[key], from: from(key), about: configKeys[key].about })),
+  }
+}

@@ -1,0 +1,101 @@
+import type { Inputs, Outputs } from '../api/table.ts'
+import { AwError } from '../domain/errors.ts'
+import { nest } from '../domain/file-tree.ts'
+import { profileOf } from '../domain/profiles.ts'
+import { assertAllowed } from '../domain/workspace/allow.ts'
+import { nameOf, type Workspace } from '../domain/workspace/state.ts'
+import type { FileHandle } from '../ports/files.ts'
+import type { Core } from './core.ts'
+import { findWorkspace } from './find.ts'
+import { volumeOf } from './places.ts'
+
+/** Use cases below a workspace's root: each opens the tree, does one thing to it and lets go of it. */
+
+type Doing = 'read' | 'write'
+
+async function within<T>(
+  core: Core,
+  ref: string,
+  doing: Doing,
+  work: (tree: FileHandle, workspace: Workspace) => T,
+): Promise<T> {
+  const workspace = await findWorkspace(core, ref)
+  assertAllowed(workspace, doing === 'read' ? 'files_read' : 'files_write')
+  if (!workspace.config.allowed_operations.includes(doing)) {
+    throw new AwError('permission_denied', `${nameOf(workspace)} was made without the operation ${doing}`, {
+      hint: `Its allowed_operations are: ${workspace.config.allowed_operations.join(', ') || 'none'}`,
+      data: { id: workspace.id, operation: doing },
+    })
+  }
+  const { settings } = core.config
+  using tree = core.files.open(core.storage.attachment(volumeOf(workspace)).path, {
+    protect: [profileOf(workspace.profile).metadata],
+    publicRoot: workspace.path,
+    fileMode: settings['workspaces.file_mode'],
+    dirMode: settings['workspaces.dir_mode'],
+  })
+  return work(tree, workspace)
+}
+
+export const fsRead = (core: Core, input: Inputs['fs read']): Promise<Uint8Array> =>
+  within(core, input.id, 'read', (tree) =>
+    tree.read(input.path, {
+      absolute: input.absolute,
+      maxBytes: input.max_bytes ?? core.config.settings['files.max_read_mb'] * 1024 * 1024,
+      offset: input.offset,
+      length: input.length,
+    }),
+  )
+
+export const fsWrite = (core: Core, input: Inputs['fs write']): Promise<Outputs['fs write']> =>
+  within(core, input.id, 'write', (tree) => {
+    const { absolute, parents, existing, mode } = input
+    return tree.write(input.path, input.content, { absolute, parents, existing, mode })
+  })
+
+export const fsAppend = (core: Core, input: Inputs['fs append']): Promise<Outputs['fs append']> =>
+  within(core, input.id, 'write', (tree) => tree.append(input.path, input.content, { absolute: input.absolute }))
+
+export const fsList = (core: Core, input: Inputs['fs list']): Promise<Outputs['fs list']> =>
+  within(core, input.id, 'read', (tree) => {
+    const { absolute, limit, after } = input
+    return tree.list(input.path ?? '', { absolute, limit, after })
+  })
+
+export const fsTree = (core: Core, input: Inputs['fs tree']): Promise<Outputs['fs tree']> =>
+  within(core, input.id, 'read', (tree) => {
+    const options = { absolute: input.absolute, maxEntries: input.max_entries, maxDepth: input.max_depth }
+    const { entries, truncated, unreadable } = tree.tree(input.path ?? '', options)
+    return input.nested === true ? { tree: nest(entries), truncated, unreadable } : { entries, truncated, unreadable }
+  })
+
+export const fsStat = (core: Core, input: Inputs['fs stat']): Promise<Outputs['fs stat']> =>
+  within(core, input.id, 'read', (tree) =>
+    tree.stat(input.path, { absolute: input.absolute, follow: input.follow ?? true }),
+  )
+
+export const fsResolve = (core: Core, input: Inputs['fs resolve']): Promise<Outputs['fs resolve']> =>
+  within(core, input.id, 'read', (tree) => tree.resolve(input.path, { absolute: input.absolute }))
+
+export const fsMkdir = (core: Core, input: Inputs['fs mkdir']): Promise<Outputs['fs mkdir']> =>
+  within(core, input.id, 'write', (tree) =>
+    tree.mkdir(input.path, { absolute: input.absolute, parents: input.parents ?? false }),
+  )
+
+export const fsMove = (core: Core, input: Inputs['fs move']): Promise<Outputs['fs move']> =>
+  within(core, input.id, 'write', (tree) => {
+    const { absolute, replace = false, parents = false } = input
+    return tree.rename(input.from, input.to, { absolute, replace, parents })
+  })
+
+export const fsCopy = (core: Core, input: Inputs['fs copy']): Promise<Outputs['fs copy']> =>
+  within(core, input.id, 'write', (tree) => {
+    const { absolute, replace = false, parents = false, recursive = false } = input
+    return tree.copy(input.from, input.to, { absolute, replace, parents, recursive })
+  })
+
+export const fsRemove = (core: Core, input: Inputs['fs remove']): Promise<Outputs['fs remove']> =>
+  within(core, input.id, 'write', (tree) => {
+    const { absolute, recursive = false } = input
+    return tree.remove(input.path, { absolute, recursive, missing: input.if_exists === true ? 'ignore' : 'error' })
+  })

@@ -1,0 +1,47 @@
+import { AwError } from '../domain/errors.ts'
+import { isWorkspaceId } from '../domain/ids.ts'
+import { formatName, parseName, type WorkspaceName } from '../domain/names.ts'
+import { isLive, type Workspace } from '../domain/workspace/state.ts'
+import type { Core } from './core.ts'
+
+/** A live workspace by its name, or any by its id. */
+export async function findWorkspace(core: Core, ref: string): Promise<Workspace> {
+  const found = await lookUp(core, ref)
+  if (found !== undefined) return found
+  throw await notFound(core, ref)
+}
+
+export async function lookUp(core: Core, ref: string): Promise<Workspace | undefined> {
+  if (isWorkspaceId(ref)) return core.store.get(ref)
+  const { task, agent } = parseName(ref)
+  return core.store.find(task, agent)
+}
+
+/** The newest trashed workspace of a name; an id picks another. */
+export async function findTrashed(core: Core, ref: string): Promise<Workspace> {
+  const found = isWorkspaceId(ref) ? await core.store.get(ref) : (await trashedByName(core, parseName(ref)))[0]
+  if (found !== undefined) return found
+  const live = isWorkspaceId(ref) ? undefined : await lookUp(core, ref)
+  if (live !== undefined) return live
+  throw new AwError('workspace_not_found', `There is no workspace ${ref} in the trash`, {
+    hint: 'See what is there: aw list --trashed',
+    data: { workspace: ref },
+  })
+}
+
+/** Last trashed first. */
+async function trashedByName(core: Core, name: WorkspaceName): Promise<Workspace[]> {
+  const found = await core.store.list({ task: name.task, agent: name.agent, states: ['trashed'] })
+  return found.toSorted((a, b) => lastTrashed(b).localeCompare(lastTrashed(a)) || b.id.localeCompare(a.id))
+}
+
+const lastTrashed = (workspace: Workspace): string => workspace.trash.at(-1)?.at ?? ''
+
+async function notFound(core: Core, ref: string): Promise<AwError> {
+  const name = isWorkspaceId(ref) ? ref : formatName(parseName(ref))
+  const trashed = isWorkspaceId(ref) ? [] : await trashedByName(core, parseName(ref))
+  const hint = trashed.length > 0 ? `It is in the trash: aw undelete ${name}` : 'See what there is: aw list'
+  return new AwError('workspace_not_found', `There is no workspace ${name}`, { hint, data: { workspace: name } })
+}
+
+export const isVisible = (workspace: Workspace): boolean => isLive(workspace.state)

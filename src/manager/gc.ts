@@ -1,0 +1,77 @@
+import type { Inputs, Outputs } from '../api/table.ts'
+import { parseDuration } from '../domain/duration.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
+import { nameOf, type Workspace } from '../domain/workspace/state.ts'
+import type { Core, Request } from './core.ts'
+import { withWorkspace } from './operations.ts'
+import { bytesOf, purgeTrees } from './purge.ts'
+
+type Item = Outputs['gc']['items'][number]
+
+/** Erases trees whose time in the trash is over. One at a time in a home: the `janitor` lock. */
+export async function gc(core: Core, input: Inputs['gc'], request: Request): Promise<Outputs['gc']> {
+  const cutoff = cutoffOf(core, input)
+  if (input.plan === true) {
+    const items = (await Promise.all((await expired(core, cutoff)).map((one) => plan(core, one)))).flat()
+    return { applied: false, items, bytes: sum(items) }
+  }
+  using janitor = await core.host.lock('janitor', { timeoutMs: 0, signal: request.signal })
+  if (janitor === undefined) {
+    throw new AwError('workspace_busy', 'Another process is already erasing what has expired', {
+      hint: 'Let it finish',
+    })
+  }
+  const items: Item[] = []
+  for (const one of await expired(core, cutoff)) items.push(...(await apply(core, request, one)))
+  return { applied: true, items, bytes: sum(items.filter(({ error }) => error === null)) }
+}
+
+interface Expired {
+  readonly workspace: Workspace
+  readonly trees: readonly string[]
+}
+
+function cutoffOf(core: Core, input: Inputs['gc']): string {
+  const day = 86_400_000
+  const retention = core.config.settings['trash.retention_days'] * day
+  const age = input.older_than === undefined ? retention : parseDuration(input.older_than, 'older_than')
+  return new Date(core.clock.now().getTime() - age).toISOString()
+}
+
+async function expired(core: Core, cutoff: string): Promise<Expired[]> {
+  const withTrash = await core.store.list({ withTrash: true })
+  return withTrash
+    .map((workspace) => ({
+      workspace,
+      trees: workspace.trash.filter(({ at }) => at <= cutoff).map(({ tree }) => tree),
+    }))
+    .filter(({ trees }) => trees.length > 0)
+}
+
+async function plan(core: Core, { workspace, trees }: Expired): Promise<Item[]> {
+  return Promise.all(
+    trees.map(async (tree) => ({
+      tree,
+      workspace: nameOf(workspace),
+      reason: workspace.trash.find((entry) => entry.tree === tree)?.reason ?? 'expired',
+      bytes: await bytesOf(core, [tree]).catch(() => 0),
+      error: null,
+    })),
+  )
+}
+
+/** What was undeleted or erased since the plan was made is left alone: only what is still there under the lock goes. */
+async function apply(core: Core, request: Request, one: Expired): Promise<Item[]> {
+  const items = await plan(core, one)
+  try {
+    await withWorkspace(core, request, one.workspace.id, async (workspace) => {
+      const trees = one.trees.filter((tree) => workspace.trash.some((entry) => entry.tree === tree))
+      if (trees.length > 0) await purgeTrees(core, request, workspace, trees)
+    })
+    return items
+  } catch (error) {
+    return items.map((item) => ({ ...item, error: toAwError(error).message }))
+  }
+}
+
+const sum = (items: readonly Item[]): number => items.reduce((total, { bytes }) => total + bytes, 0)

@@ -1,0 +1,38 @@
+import type { Inputs, Outputs } from '../api/table.ts'
+import type { EventType, StreamId } from '../domain/event.ts'
+import { isWorkspaceId } from '../domain/ids.ts'
+import { parseName } from '../domain/names.ts'
+import type { Core, Request } from './core.ts'
+import { findWorkspace } from './find.ts'
+
+/** The log as users see it: by task, by workspace (a name also finds its earlier holders), by type. */
+export async function* events(core: Core, input: Inputs['events'], request: Request): AsyncIterable<Outputs['events']> {
+  const live = input.follow === true ? (request.signal ?? new AbortController().signal) : undefined
+  let left = input.limit ?? Infinity
+  const filter = await filterOf(core, input)
+  for await (const event of core.store.follow({ ...filter, after: input.after, live })) {
+    if (request.signal?.aborted) return
+    yield event as unknown as Outputs['events']
+    left -= 1
+    if (left <= 0) return
+  }
+}
+
+async function filterOf(core: Core, input: Inputs['events']) {
+  const types = input.type as readonly EventType[] | undefined
+  const { workspace: ref, task } = input
+  if (ref === undefined) return { task, types }
+  if (isWorkspaceId(ref)) return { task, types, stream: (await findWorkspace(core, ref)).id as StreamId }
+  const name = parseName(ref)
+  return { types, task: name.task, agent: name.agent }
+}
+
+export const verifyAudit = (
+  core: Core,
+  _input: Inputs['audit verify'],
+  request: Request,
+): Promise<Outputs['audit verify']> => core.store.verify({ ...(request.signal && { signal: request.signal }) })
+
+export async function sealAudit(core: Core): Promise<Outputs['audit seal']> {
+  return { checkpoint: (await core.store.seal(core.clock.now().toISOString())) ?? null }
+}

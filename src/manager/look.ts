@@ -1,0 +1,93 @@
+import type { Inputs, Outputs } from '../api/table.ts'
+import { parseDuration } from '../domain/duration.ts'
+import { adaptPrompt as adapt } from '../domain/paths.ts'
+import { profileOf } from '../domain/profiles.ts'
+import { assertAllowed } from '../domain/workspace/allow.ts'
+import { isLive, nameOf, workspaceStates, type Workspace, type WorkspaceStateName } from '../domain/workspace/state.ts'
+import type { WorkspaceId } from '../domain/ids.ts'
+import type { Core } from './core.ts'
+import { findWorkspace, lookUp } from './find.ts'
+import { trashOf, volumeOf } from './places.ts'
+import { view, type WorkspaceView } from './view.ts'
+
+/** Use cases that only look. None of them waits for a lock or recovers anything. */
+
+export async function show(core: Core, input: Inputs['show']): Promise<WorkspaceView> {
+  const workspace = await findWorkspace(core, input.id)
+  return input.sizes === true ? measured(core, workspace) : view(workspace)
+}
+
+export async function list(core: Core, input: Inputs['list']): Promise<Outputs['list']> {
+  const found = await core.store.list({
+    task: input.task,
+    agent: input.agent,
+    states: statesOf(input),
+    labels: input.labels,
+    createdBefore: input.older_than === undefined ? undefined : ago(core, input.older_than, 'older_than'),
+    createdAfter: input.newer_than === undefined ? undefined : ago(core, input.newer_than, 'newer_than'),
+    after: input.after as WorkspaceId | undefined,
+    limit: input.limit,
+  })
+  if (input.sizes !== true) return found.map(view)
+  return Promise.all(found.map((workspace) => measured(core, workspace)))
+}
+
+function statesOf(input: Inputs['list']): readonly WorkspaceStateName[] | undefined {
+  if (input.state !== undefined) return input.state
+  if (input.all === true) return undefined
+  return input.trashed === true ? ['trashed'] : workspaceStates.filter(isLive)
+}
+
+const ago = (core: Core, duration: string, field: string): string =>
+  new Date(core.clock.now().getTime() - parseDuration(duration, field)).toISOString()
+
+/** A tree is counted up to a limit, so that a list stays quick whatever the trees are. */
+async function measured(core: Core, workspace: Workspace): Promise<WorkspaceView> {
+  const tree = workspace.trash.at(-1)
+  const place = workspace.state === 'trashed' && tree !== undefined ? trashOf(tree.tree) : volumeOf(workspace)
+  try {
+    const { bytes, complete } = await core.storage.usage(place, { maxFiles: 20_000 })
+    return { ...view(workspace), size_bytes: bytes, size_complete: complete }
+  } catch {
+    // It may have gone since the list was read.
+    return { ...view(workspace), size_bytes: null, size_complete: false }
+  }
+}
+
+export async function path(core: Core, input: Inputs['path']): Promise<Outputs['path']> {
+  const workspace = await findWorkspace(core, input.id)
+  assertAllowed(workspace, 'path')
+  return { path: workspace.path }
+}
+
+export async function exists(core: Core, input: Inputs['exists']): Promise<Outputs['exists']> {
+  const found = await lookUp(core, input.id)
+  return { exists: found !== undefined && isLive(found.state) }
+}
+
+export async function paths(core: Core, input: Inputs['paths']): Promise<Outputs['paths']> {
+  const workspace = await findWorkspace(core, input.id)
+  assertAllowed(workspace, 'path')
+  const profile = profileOf(workspace.profile)
+  const below = (name: string): string => (name === '.' ? workspace.path : `${workspace.path}/${name}`)
+  return {
+    workspace: nameOf(workspace),
+    root: workspace.path,
+    content: below(profile.content),
+    metadata: below(profile.metadata),
+    directories: Object.fromEntries(profile.directories.map((name) => [name, below(name)])),
+    public_root: publicRoot(workspace),
+  }
+}
+
+/** The path that means the workspace to those inside: S5 has a name of its own for each session. */
+export const publicRoot = (workspace: Workspace): string =>
+  workspace.profile === 'session' ? `/mnt/aw-${workspace.id.slice(-8)}` : '/workspace'
+
+const legacyMounts = ['/mnt/workspace', '/workspace', '/mnt/okcomputer']
+
+export async function adaptPrompt(core: Core, input: Inputs['prompt adapt']): Promise<Outputs['prompt adapt']> {
+  const workspace = await findWorkspace(core, input.id)
+  assertAllowed(workspace, 'path')
+  return { text: adapt(input.text, { from: input.from ?? legacyMounts, to: workspace.path }) }
+}

@@ -1,0 +1,87 @@
+import type { Inputs, OperationName, Outputs, StreamName } from '../api/table.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
+import type { CallContext, Manager } from '../ports/manager.ts'
+import { newId, type Core, type Request } from './core.ts'
+import { create, ensure } from './create.ts'
+import { destroy } from './destroy.ts'
+import { doctor, showConfig } from './doctor.ts'
+import * as files from './files.ts'
+import { gc } from './gc.ts'
+import { label } from './label.ts'
+import { acquireLease, releaseLease, renewLease } from './lease.ts'
+import { events, sealAudit, verifyAudit } from './log.ts'
+import * as look from './look.ts'
+import { checkpointSignal } from './operations.ts'
+import { purge } from './purge.ts'
+import { recoverOperation } from './recover-operation.ts'
+import { recover } from './recover.ts'
+import { rename } from './rename.ts'
+import { reset } from './reset.ts'
+import { shutdown } from './shutdown.ts'
+import { undelete } from './undelete.ts'
+
+type CallName = Exclude<OperationName, StreamName>
+type UseCases = { [N in CallName]: (core: Core, input: Inputs[N], request: Request) => Promise<Outputs[N]> }
+
+/** One line for each operation of the table; the compiler sees to it that none is missing. */
+const useCases: UseCases = {
+  create,
+  ensure,
+  list: look.list,
+  show: look.show,
+  path: look.path,
+  exists: look.exists,
+  paths: look.paths,
+  'prompt adapt': look.adaptPrompt,
+  rename,
+  label,
+  reset,
+  destroy,
+  undelete,
+  purge,
+  'lease acquire': acquireLease,
+  'lease renew': renewLease,
+  'lease release': releaseLease,
+  'fs read': files.fsRead,
+  'fs write': files.fsWrite,
+  'fs append': files.fsAppend,
+  'fs list': files.fsList,
+  'fs tree': files.fsTree,
+  'fs stat': files.fsStat,
+  'fs resolve': files.fsResolve,
+  'fs mkdir': files.fsMkdir,
+  'fs move': files.fsMove,
+  'fs copy': files.fsCopy,
+  'fs remove': files.fsRemove,
+  'audit verify': verifyAudit,
+  'audit seal': sealAudit,
+  gc,
+  recover,
+  shutdown,
+  doctor,
+  'config show': showConfig,
+}
+
+export function makeManager(parts: Omit<Core, 'recover'>, close: () => Promise<void>): Manager {
+  const core: Core = { ...parts, recover: recoverOperation }
+  const requestOf = (context: CallContext): Request => ({
+    ...context,
+    actor: context.actor ?? core.actor,
+    correlationId: context.correlationId ?? newId(core, 'cor'),
+  })
+  return {
+    async call(name, input, context = {}) {
+      if (!Object.hasOwn(useCases, name)) throw new AwError('unsupported', `There is no operation ${name}`)
+      const useCase = useCases[name] as (core: Core, input: unknown, request: Request) => Promise<never>
+      try {
+        const request = requestOf(context)
+        checkpointSignal(request)
+        return await useCase(core, input, request)
+      } catch (error) {
+        throw toAwError(error)
+      }
+    },
+    stream: (_name, input, context = {}) => events(core, input, requestOf(context)),
+    [Symbol.asyncDispose]: close,
+  }
+}

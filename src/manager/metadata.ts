@@ -1,0 +1,51 @@
+import type { Documents } from '../domain/creation.ts'
+import { profileOf } from '../domain/profiles.ts'
+import type { Workspace } from '../domain/workspace/state.ts'
+import type { FileHandle } from '../ports/files.ts'
+import type { TextRef } from '../ports/texts.ts'
+import type { Core } from './core.ts'
+
+/**
+ * The metadata directory is a view for those inside, generated from the log and the workspace's documents; the truth is
+ * never read from it. It is written anew whenever the tree gets a new place or content.
+ */
+export function writeMetadata(tree: FileHandle, workspace: Workspace, documents: Documents): void {
+  const profile = profileOf(workspace.profile)
+  tree.mkdir(profile.metadata, { parents: true })
+  for (const name of profile.documents) {
+    const content = `${JSON.stringify(writers[name](workspace, documents), null, 2)}\n`
+    tree.write(`${profile.metadata}/${name}.json`, content, { mode: 0o444, durable: true })
+  }
+}
+
+type Writer = (workspace: Workspace, documents: Documents) => Readonly<Record<string, unknown>>
+
+const whose = (workspace: Workspace) => ({ task_id: workspace.task, agent_id: workspace.agent })
+const whereAndWhen = (workspace: Workspace) => ({ workspace_path: workspace.path, created_at: workspace.created_at })
+
+const writers: Readonly<Record<'task_spec' | 'workspace_config' | 'context' | 'run', Writer>> = {
+  // S1.10
+  task_spec: (workspace, { task_spec = {} }) => ({ ...task_spec, ...whose(workspace) }),
+  // S1.11, S1.15
+  workspace_config: (workspace) => {
+    const { documents: _, ...config } = workspace.config
+    return { ...whose(workspace), ...whereAndWhen(workspace), ...config }
+  },
+  // S1.12
+  context: (workspace, { context = {} }) => ({ ...context, ...whereAndWhen(workspace) }),
+  // S2.3: a unix time
+  run: (workspace, { run = {} }) => ({
+    run_id: workspace.task,
+    repo_id: run['repo_id'] ?? null,
+    repo_name: run['repo_name'] ?? null,
+    prompt: run['prompt'] ?? null,
+    created_at: Math.floor(Date.parse(workspace.created_at) / 1000),
+  }),
+}
+
+/** The texts that came with the workspace; none if they were erased since. */
+export async function readDocuments(core: Core, workspace: Workspace): Promise<Documents> {
+  const ref = workspace.config['documents'] as TextRef | undefined
+  const text = ref === undefined ? undefined : await core.texts.get(workspace.id, ref)
+  return text === undefined ? {} : (JSON.parse(text) as Documents)
+}

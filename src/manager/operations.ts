@@ -1,0 +1,168 @@
+import { AwError, toAwError } from '../domain/errors.ts'
+import type { EventData, NewEvent } from '../domain/event.ts'
+import type { OperationId, WorkspaceId } from '../domain/ids.ts'
+import type { WorkspaceEventType } from '../domain/workspace/events.ts'
+import { nameOf, type OperationKind, type Owner, type Workspace } from '../domain/workspace/state.ts'
+import { newEvent, newId, type Core, type OperationRef, type Request } from './core.ts'
+
+/**
+ * Runs work on a workspace under its lock, with its state as it is then. What a dead process left unfinished is
+ * finished or undone first: a write recovers the workspace it touches.
+ */
+export async function withWorkspace<T>(
+  core: Core,
+  request: Request,
+  id: WorkspaceId,
+  work: (workspace: Workspace) => Promise<T>,
+): Promise<T> {
+  using _lock = await lockWorkspace(core, request, id)
+  const found = await core.store.get(id)
+  if (found === undefined) throw new AwError('workspace_not_found', `There is no workspace ${id}`, { data: { id } })
+  if (found.operation === null) return work(found)
+  return work(await recoverUnderLock(core, request, found))
+}
+
+/** The lock, or `workspace_busy` with what is known about the holder. */
+export async function lockWorkspace(
+  core: Core,
+  request: Request,
+  id: WorkspaceId,
+  timeoutMs?: number,
+): Promise<Disposable> {
+  const lock = await core.host.lock(id, {
+    timeoutMs: timeoutMs ?? core.config.settings['locks.timeout_ms'],
+    signal: request.signal,
+  })
+  if (lock !== undefined) return lock
+  throw busy(await core.store.get(id), id)
+}
+
+/**
+ * The lock is ours, so no operation is being carried out; if its owner is provably gone, or is this very process (which
+ * then gave up without an outcome), it is taken over. Otherwise nothing is concluded.
+ */
+async function recoverUnderLock(core: Core, request: Request, workspace: Workspace): Promise<Workspace> {
+  const operation = workspace.operation
+  if (operation === null) return workspace
+  if (!isOwn(core, operation.owner) && core.host.liveness(operation.owner) !== 'dead')
+    throw busy(workspace, workspace.id)
+  const { workspace: recovered } = await takeOver(core, request, workspace)
+  return recovered
+}
+
+/** Raises the epoch, which fences the old owner off the log, then finishes or undoes its work. Needs the lock. */
+export async function takeOver(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+): Promise<{ workspace: Workspace; outcome: string }> {
+  const operation = workspace.operation
+  if (operation === null) return { workspace, outcome: 'nothing to do' }
+  const epoch = operation.epoch + 1
+  const ref = { id: operation.id, epoch }
+  const taken = newEvent(
+    core,
+    request,
+    'operation_taken',
+    { ...whose(workspace), operation: operation.kind, owner: core.host.owner(), epoch, from: operation.owner },
+    ref,
+  )
+  const mine = await append(core, request, workspace, [taken])
+  return core.recover(core, request, mine, ref)
+}
+
+const isOwn = (core: Core, owner: Owner): boolean => {
+  const own = core.host.owner()
+  return (
+    owner.pid === own.pid &&
+    owner.start_time === own.start_time &&
+    owner.boot_id === own.boot_id &&
+    owner.pid_namespace === own.pid_namespace
+  )
+}
+
+function busy(workspace: Workspace | undefined, id: WorkspaceId): AwError {
+  const operation = workspace?.operation
+  const name = workspace === undefined ? id : nameOf(workspace)
+  const what = operation
+    ? `${operation.kind} by process ${operation.owner.pid} on ${operation.owner.host}`
+    : 'another operation'
+  return new AwError('workspace_busy', `${name} is busy with ${what}`, {
+    hint: operation ? `Try again; if that process is stuck: aw recover ${name} --steal` : 'Try again',
+    data: { id, operation: operation ? { id: operation.id, kind: operation.kind, owner: operation.owner } : null },
+  })
+}
+
+/** Events of a workspace carry its name as it is when they are written. */
+export const whose = ({ task, agent }: { task: string; agent: string }): { task_id: string; agent_id: string } => ({
+  task_id: task,
+  agent_id: agent,
+})
+
+/** Writes the intent: from here on the operation is this process's, and recoverable. */
+export async function begin<T extends Extract<WorkspaceEventType, `${string}_started`>>(
+  core: Core,
+  request: Request,
+  at: { id: WorkspaceId; version: number },
+  type: T,
+  kind: OperationKind,
+  data: Omit<EventData[T], 'operation' | 'owner'>,
+): Promise<{ workspace: Workspace; operation: OperationRef }> {
+  const operation: OperationRef = { id: newId(core, 'op') as OperationId, epoch: 1 }
+  const payload = { ...data, operation: kind, owner: core.host.owner() } as unknown as EventData[T]
+  const workspace = await append(core, request, at, [newEvent(core, request, type, payload, operation)])
+  return { workspace, operation }
+}
+
+/** Appends to a workspace's stream and seals the log when enough has come together. */
+export async function append(
+  core: Core,
+  request: Request,
+  at: { id: WorkspaceId; version: number },
+  events: readonly NewEvent[],
+): Promise<Workspace> {
+  const max = core.config.settings['workspaces.max_workspaces']
+  const result = await core.store.append(at.id, at.version, events, {
+    limits: { maxWorkspaces: max === 0 ? undefined : max },
+    // An outcome must reach the log even if the caller has gone.
+    signal: events.every((event) => event.type.endsWith('_started')) ? request.signal : undefined,
+  })
+  if (result.unsealed >= core.config.settings['log.checkpoint_every']) {
+    // A checkpoint that does not come off is written by the next append; it must not fail this one.
+    await core.store.seal(core.clock.now().toISOString()).catch(() => undefined)
+  }
+  if (result.workspace === undefined) throw new AwError('internal', `The stream of ${at.id} has no workspace`)
+  return result.workspace
+}
+
+/** The operation is over without its outcome. */
+export async function abandon(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  operation: OperationRef,
+  kind: OperationKind,
+  error: unknown,
+): Promise<Workspace> {
+  const { code, message } = toAwError(error)
+  const event = newEvent(
+    core,
+    request,
+    'operation_abandoned',
+    { ...whose(workspace), operation: kind, code, message },
+    operation,
+  )
+  return append(core, request, workspace, [event])
+}
+
+/** Stops between two steps when the caller has gone. */
+export function checkpointSignal(request: Request): void {
+  if (request.signal?.aborted)
+    throw new AwError('aborted', 'The caller cancelled this', { cause: request.signal.reason })
+}
+
+/** The log refused us because the operation is no longer ours: nothing on disk is ours to undo either. */
+export function isFenced(error: unknown): boolean {
+  const { code } = toAwError(error)
+  return code === 'workspace_busy' || code === 'version_conflict'
+}

@@ -1,0 +1,14 @@
+import type { Place } from '../ports/storage-driver.ts'
+import type { Workspace } from '../domain/workspace/state.ts'
+import type { Core, OperationRef } from './core.ts'
+
+export const volumeOf = (workspace: { id: string }): Place => ({ area: 'volumes', name: workspace.id })
+export const stageOf = (operation: OperationRef): Place => ({ area: 'tmp', name: operation.id })
+export const trashOf = (tree: string): Place => ({ area: 'trash', name: tree })
+
+/** The directory in the trash that a workspace's present tree would get. */
+export const treeName = (workspace: Workspace): string => `${workspace.id}.${workspace.generation}`
+
+/** Where users find a workspace. */
+export const pathOf = (core: Core, name: { task: string; agent: string }): string =>
+  `${core.basePath}/${name.task}/${name.agent}`

@@ -1,0 +1,58 @@
+import type { Inputs, Outputs } from '../api/table.ts'
+import { toAwError } from '../domain/errors.ts'
+import { assertAllowed } from '../domain/workspace/allow.ts'
+import type { Workspace } from '../domain/workspace/state.ts'
+import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
+import { findTrashed } from './find.ts'
+import { append, begin, whose, withWorkspace } from './operations.ts'
+import { trashOf } from './places.ts'
+
+export async function purge(core: Core, input: Inputs['purge'], request: Request): Promise<Outputs['purge']> {
+  try {
+    const { id } = await findTrashed(core, input.id)
+    return await withWorkspace(core, request, id, async (workspace) => {
+      assertAllowed(workspace, 'purge')
+      const trees = workspace.trash.map(({ tree }) => tree)
+      const bytes = await bytesOf(core, trees)
+      await purgeTrees(core, request, workspace, trees)
+      return { purged: true, bytes }
+    })
+  } catch (error) {
+    if (input.if_exists === true && toAwError(error).code === 'workspace_not_found') return { purged: false, bytes: 0 }
+    throw error
+  }
+}
+
+/** Erases trees of a workspace for good. Needs its lock. */
+export async function purgeTrees(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  trees: string[],
+): Promise<Workspace> {
+  const data = { ...whose(workspace), trees }
+  const begun = await begin(core, request, workspace, 'workspace_purge_started', 'purge', data)
+  return finishPurge(core, request, begun.workspace, begun.operation)
+}
+
+/** Always forward: what was begun to be erased is of no use to anybody. Safe to repeat. */
+export async function finishPurge(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  operation: OperationRef,
+): Promise<Workspace> {
+  const { trees } = workspace.operation?.intent as { trees: string[] }
+  for (const tree of trees) await core.storage.erase(trashOf(tree))
+  const last = workspace.state === 'trashed' && workspace.trash.every(({ tree }) => trees.includes(tree))
+  if (last) await core.texts.remove(workspace.id)
+  return append(core, request, workspace, [
+    newEvent(core, request, 'workspace_purged', { ...whose(workspace), trees }, operation),
+  ])
+}
+
+export async function bytesOf(core: Core, trees: readonly string[]): Promise<number> {
+  let bytes = 0
+  for (const tree of trees) bytes += (await core.storage.usage(trashOf(tree))).bytes
+  return bytes
+}

@@ -1,0 +1,69 @@
+import type { OperationKind } from '../domain/workspace/state.ts'
+import type { Recovery } from './core.ts'
+import { closeFailed, createdEvent } from './create.ts'
+import { closeLost, finishDestroy } from './destroy.ts'
+import { abandon, append } from './operations.ts'
+import { stageOf, trashOf, volumeOf } from './places.ts'
+import { finishPurge } from './purge.ts'
+import { finishRename } from './rename.ts'
+import { finishReset } from './reset.ts'
+import { finishUndelete } from './undelete.ts'
+
+/**
+ * What a dead owner began, brought to an end by what is on disk. Create goes back unless users could see it already;
+ * reset goes back until the old tree has left its place; all else goes forward. Each may be interrupted and repeated.
+ */
+export const recoverOperation: Recovery = (core, request, workspace, operation) => {
+  const kind = workspace.operation?.kind
+  return kind === undefined
+    ? Promise.resolve({ workspace, outcome: 'nothing to do' })
+    : recoveries[kind](core, request, workspace, operation)
+}
+
+const recoveries: Readonly<Record<OperationKind, Recovery>> = {
+  create: async (core, request, workspace, operation) => {
+    const volume = volumeOf(workspace)
+    const target = core.storage.attachment(volume).path
+    const seen = (await core.storage.exists(volume)) && (await core.host.published(workspace.path)) === target
+    if (seen) {
+      const event = createdEvent(core, request, workspace, operation, null)
+      return { workspace: await append(core, request, workspace, [event]), outcome: 'created' }
+    }
+    await core.host.unpublish(workspace.path, target, core.basePath)
+    await core.storage.erase(volume)
+    await core.storage.erase(stageOf(operation))
+    await core.texts.remove(workspace.id)
+    return { workspace: await closeFailed(core, request, workspace, operation), outcome: 'undone' }
+  },
+
+  destroy: async (core, request, workspace, operation) => ({
+    workspace: await finishDestroy(core, request, workspace, operation),
+    outcome: 'destroyed',
+  }),
+
+  undelete: async (core, request, workspace, operation) => ({
+    workspace: await finishUndelete(core, request, workspace, operation),
+    outcome: 'undeleted',
+  }),
+
+  purge: async (core, request, workspace, operation) => ({
+    workspace: await finishPurge(core, request, workspace, operation),
+    outcome: 'purged',
+  }),
+
+  rename: async (core, request, workspace, operation) => ({
+    workspace: await finishRename(core, request, workspace, operation),
+    outcome: 'renamed',
+  }),
+
+  reset: async (core, request, workspace, operation) => {
+    const { tree } = workspace.operation?.intent as { tree: string }
+    const moved = await core.storage.exists(trashOf(tree))
+    const there = await core.storage.exists(volumeOf(workspace))
+    if (moved) return { workspace: await finishReset(core, request, workspace, operation), outcome: 'reset' }
+    if (!there) return { workspace: await closeLost(core, request, workspace, operation), outcome: 'lost' }
+    await core.storage.erase(stageOf(operation))
+    const reason = new Error('the process that reset it died before the new tree was ready')
+    return { workspace: await abandon(core, request, workspace, operation, 'reset', reason), outcome: 'undone' }
+  },
+}

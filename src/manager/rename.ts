@@ -1,0 +1,64 @@
+import type { Inputs } from '../api/table.ts'
+import { parseName } from '../domain/names.ts'
+import { assertAllowed } from '../domain/workspace/allow.ts'
+import { nameOf, type Workspace } from '../domain/workspace/state.ts'
+import { assertUnused } from './activity.ts'
+import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
+import { findWorkspace } from './find.ts'
+import { readDocuments } from './metadata.ts'
+import { abandon, append, begin, isFenced, whose, withWorkspace } from './operations.ts'
+import { pathOf, volumeOf } from './places.ts'
+import { refreshMetadata } from './undelete.ts'
+import { view, type WorkspaceView } from './view.ts'
+
+/** The tree stays where it is; its name and the link by which users find it change. */
+export async function rename(core: Core, input: Inputs['rename'], request: Request): Promise<WorkspaceView> {
+  const to = parseName(input.to)
+  const { id } = await findWorkspace(core, input.id)
+  return withWorkspace(core, request, id, async (workspace) => {
+    assertAllowed(workspace, 'rename')
+    if (nameOf(workspace) === nameOf(to)) return view(workspace)
+    await assertUnused(core, workspace, input)
+    const begun = await begin(core, request, workspace, 'workspace_rename_started', 'rename', {
+      ...whose(workspace),
+      workspace_path: workspace.path,
+      to_task_id: to.task,
+      to_agent_id: to.agent,
+      to_path: pathOf(core, to),
+    })
+    try {
+      return view(await finishRename(core, request, begun.workspace, begun.operation))
+    } catch (error) {
+      if (isFenced(error)) throw error
+      await rollBackRename(core, begun.workspace)
+      await abandon(core, request, begun.workspace, begun.operation, 'rename', error)
+      throw error
+    }
+  })
+}
+
+type Intent = { workspace_path: string; was: { task: string; agent: string; path: string } }
+
+/** Both links lead to the tree for an instant; never none. */
+export async function finishRename(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  operation: OperationRef,
+): Promise<Workspace> {
+  const { was } = workspace.operation?.intent as Intent
+  const target = core.storage.attachment(volumeOf(workspace)).path
+  await core.host.publish(workspace.path, target)
+  refreshMetadata(core, workspace, await readDocuments(core, workspace))
+  await core.host.unpublish(was.path, target, core.basePath)
+  const data = { ...whose(workspace), workspace_path: workspace.path, from: nameOf(was) }
+  return append(core, request, workspace, [newEvent(core, request, 'workspace_renamed', data, operation)])
+}
+
+async function rollBackRename(core: Core, workspace: Workspace): Promise<void> {
+  const { was } = workspace.operation?.intent as Intent
+  const target = core.storage.attachment(volumeOf(workspace)).path
+  await core.host.unpublish(workspace.path, target, core.basePath)
+  const old = { ...workspace, ...was }
+  refreshMetadata(core, old, await readDocuments(core, old))
+}

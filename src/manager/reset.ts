@@ -1,0 +1,59 @@
+import type { Inputs } from '../api/table.ts'
+import { assertAllowed } from '../domain/workspace/allow.ts'
+import type { Workspace } from '../domain/workspace/state.ts'
+import { assertUnused } from './activity.ts'
+import { buildTree } from './build.ts'
+import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
+import { findWorkspace } from './find.ts'
+import { abandon, append, begin, isFenced, whose, withWorkspace } from './operations.ts'
+import { stageOf, trashOf, treeName, volumeOf } from './places.ts'
+import { undoLog } from './undo.ts'
+import { view, type WorkspaceView } from './view.ts'
+
+/** S5.13: a fresh tree from the same source; nothing of the old one leaks into it, and the old one is in the trash. */
+export async function reset(core: Core, input: Inputs['reset'], request: Request): Promise<WorkspaceView> {
+  const { id } = await findWorkspace(core, input.id)
+  return withWorkspace(core, request, id, async (workspace) => {
+    assertAllowed(workspace, 'reset')
+    await assertUnused(core, workspace, input)
+    return view(await resetUnderLock(core, request, workspace))
+  })
+}
+
+async function resetUnderLock(core: Core, request: Request, workspace: Workspace): Promise<Workspace> {
+  const { workspace: begun, operation } = await begin(core, request, workspace, 'workspace_reset_started', 'reset', {
+    ...whose(workspace),
+    workspace_path: workspace.path,
+    generation: workspace.generation + 1,
+    tree: treeName(workspace),
+  })
+  const undo = undoLog()
+  try {
+    await buildTree(core, request, begun, operation, undo)
+    // From the moment the old tree is in the trash there is only one way: forward.
+    undo.add(() => core.storage.move(trashOf(treeName(workspace)), volumeOf(workspace)))
+    await core.storage.move(volumeOf(workspace), trashOf(treeName(workspace)))
+    const done = await finishReset(core, request, begun, operation)
+    undo.keep()
+    return done
+  } catch (error) {
+    if (isFenced(error)) throw error
+    const failures = await undo.run()
+    if (failures.length === 0) await abandon(core, request, begun, operation, 'reset', error)
+    throw error
+  }
+}
+
+/** The old tree is in the trash; the new one is in `tmp` or already at its place. */
+export async function finishReset(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  operation: OperationRef,
+): Promise<Workspace> {
+  const { generation, tree } = workspace.operation?.intent as { generation: number; tree: string }
+  if (!(await core.storage.exists(volumeOf(workspace))))
+    await core.storage.move(stageOf(operation), volumeOf(workspace))
+  const data = { ...whose(workspace), workspace_path: workspace.path, generation, tree }
+  return append(core, request, workspace, [newEvent(core, request, 'workspace_reset', data, operation)])
+}

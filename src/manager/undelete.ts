@@ -1,0 +1,114 @@
+import type { Inputs } from '../api/table.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
+import { isWorkspaceId } from '../domain/ids.ts'
+import { parseName, type WorkspaceName } from '../domain/names.ts'
+import { assertAllowed } from '../domain/workspace/allow.ts'
+import { nameOf, type Workspace } from '../domain/workspace/state.ts'
+import { openTree } from './build.ts'
+import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
+import { createFrom } from './create.ts'
+import { closeLost } from './destroy.ts'
+import { findTrashed } from './find.ts'
+import { readDocuments, writeMetadata } from './metadata.ts'
+import { abandon, append, begin, isFenced, whose, withWorkspace } from './operations.ts'
+import { pathOf, trashOf, volumeOf } from './places.ts'
+import { view, type WorkspaceView } from './view.ts'
+
+export async function undelete(core: Core, input: Inputs['undelete'], request: Request): Promise<WorkspaceView> {
+  const replaced = /^(ws_[0-9a-z]+)\.(\d+)$/.exec(input.id)
+  if (replaced !== null) return undeleteTree(core, input, request, replaced[1] ?? '')
+  const { id } = await findTrashed(core, input.id)
+  return withWorkspace(core, request, id, async (workspace) => {
+    assertAllowed(workspace, 'undelete')
+    return view(await bringBack(core, request, workspace, input.as === undefined ? workspace : parseName(input.as)))
+  })
+}
+
+/** A tree of a workspace that may be live again: it comes back as a new workspace, and the trash keeps it too. */
+async function undeleteTree(
+  core: Core,
+  input: Inputs['undelete'],
+  request: Request,
+  id: string,
+): Promise<WorkspaceView> {
+  const workspace = isWorkspaceId(id) ? await core.store.get(id) : undefined
+  const entry = workspace?.trash.find(({ tree }) => tree === input.id)
+  if (workspace === undefined || entry === undefined) {
+    throw new AwError('workspace_not_found', `There is no tree ${input.id} in the trash`, {
+      hint: 'See what is there: aw list --trashed, or aw show',
+      data: { tree: input.id },
+    })
+  }
+  if (workspace.state === 'trashed' && entry.reason !== 'reset') {
+    return undelete(core, { ...input, id: workspace.id }, request)
+  }
+  if (input.as === undefined) {
+    throw new AwError('invalid_input', `${input.id} was replaced by a reset, so it comes back as a new workspace`, {
+      hint: `Give it a name: aw undelete ${input.id} --as TASK/AGENT`,
+      data: { field: 'as' },
+    })
+  }
+  const labels = workspace.labels
+  const config = { max_size_mb: workspace.config.max_size_mb, allowed_operations: workspace.config.allowed_operations }
+  const settings = { id: input.as, profile: workspace.profile, labels, config }
+  return view(await createFrom(core, settings, { kind: 'trash', tree: input.id }, request))
+}
+
+async function bringBack(core: Core, request: Request, workspace: Workspace, name: WorkspaceName): Promise<Workspace> {
+  const newest = workspace.trash.findLast(({ reason }) => reason !== 'reset')
+  if (newest === undefined) throw gone(workspace)
+  const begun = await begin(core, request, workspace, 'workspace_undelete_started', 'undelete', {
+    ...whose(name),
+    workspace_path: pathOf(core, name),
+    tree: newest.tree,
+  })
+  try {
+    const back = await finishUndelete(core, request, begun.workspace, begun.operation)
+    if (back.state === 'purged') throw gone(workspace)
+    return back
+  } catch (error) {
+    if (isFenced(error) || toAwError(error).code === 'workspace_not_found') throw error
+    await rollBackUndelete(core, begun.workspace)
+    await abandon(core, request, begun.workspace, begun.operation, 'undelete', error)
+    throw error
+  }
+}
+
+const gone = (workspace: Workspace): AwError =>
+  new AwError('workspace_not_found', `Nothing of ${nameOf(workspace)} is left in the trash`, {
+    data: { id: workspace.id },
+  })
+
+/** Forward from any point: the tree is in the trash or already back. */
+export async function finishUndelete(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  operation: OperationRef,
+): Promise<Workspace> {
+  const { tree } = workspace.operation?.intent as { tree: string }
+  const volume = volumeOf(workspace)
+  if (await core.storage.exists(trashOf(tree))) await core.storage.move(trashOf(tree), volume)
+  if (!(await core.storage.exists(volume))) return closeLost(core, request, workspace, operation)
+  refreshMetadata(core, workspace, await readDocuments(core, workspace))
+  await core.host.publish(workspace.path, core.storage.attachment(volume).path)
+  const data = { ...whose(workspace), workspace_path: workspace.path, tree }
+  return append(core, request, workspace, [newEvent(core, request, 'workspace_undeleted', data, operation)])
+}
+
+/** The tree has a new path, perhaps a new name: the view of it follows. */
+export function refreshMetadata(
+  core: Core,
+  workspace: Workspace,
+  documents: Awaited<ReturnType<typeof readDocuments>>,
+): void {
+  using tree = openTree(core, volumeOf(workspace))
+  writeMetadata(tree, workspace, documents)
+}
+
+export async function rollBackUndelete(core: Core, workspace: Workspace): Promise<void> {
+  const { tree } = workspace.operation?.intent as { tree: string }
+  const volume = volumeOf(workspace)
+  await core.host.unpublish(workspace.path, core.storage.attachment(volume).path, core.basePath)
+  if (await core.storage.exists(volume)) await core.storage.move(volume, trashOf(tree))
+}

@@ -1,0 +1,98 @@
+import { closeSync, existsSync, lstatSync, openSync, readdirSync, statfsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { AwError } from '../domain/errors.ts'
+import type { Probe } from '../ports/storage-driver.ts'
+import { hostFs } from './host-fs.ts'
+import { ensureDirectory, hasCode, syncDirectory } from './links.ts'
+import { native } from './native.ts'
+
+/** A storage root: one directory on one mount, with an area for each kind of tree and a marker that says it is ours. */
+
+const marker = '.aw-storage'
+
+/** Absent = made; there = left as it is. */
+export function initRoot(root: string, areas: readonly string[]): void {
+  if (existsSync(join(root, marker))) return
+  ensureDirectory(root, 0o700)
+  for (const area of areas) ensureDirectory(join(root, area), 0o700)
+  try {
+    const fd = hostFs.createSync(join(root, marker), 0o600)
+    hostFs.fsyncSync(fd)
+    closeSync(fd)
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error
+  }
+  syncDirectory(root)
+}
+
+/** An unmounted root looks like an empty one; nothing may be concluded from it. */
+export function assertRoot(root: string): void {
+  if (existsSync(join(root, marker))) return
+  throw new AwError('storage_unavailable', `The storage root ${root} is missing or not mounted`, {
+    hint: 'Mount it again; nothing was changed',
+    data: { root },
+  })
+}
+
+export function makeTree(path: string, mode: number): void {
+  try {
+    hostFs.mkdirSync(path, mode)
+    // The process's umask may have taken bits away.
+    hostFs.chmodSync(path, mode)
+  } catch (error) {
+    throw hasCode(error, 'EEXIST') ? taken(path) : error
+  }
+}
+
+/** False if there is nothing at `from`. */
+export function moveTree(from: string, to: string): boolean {
+  try {
+    hostFs.renameNoReplaceSync(from, to)
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return false
+    throw hasCode(error, 'EEXIST', 'ENOTEMPTY') ? taken(to) : error
+  }
+  syncDirectory(dirname(to))
+  syncDirectory(dirname(from))
+  return true
+}
+
+const taken = (path: string): AwError =>
+  new AwError('file_exists', `There is already a tree at ${path}`, { hint: 'Run: aw recover', data: { path } })
+
+/** Everything in the file system of the tree, where the system call is there; the tree's own directory elsewhere. */
+export function syncTree(path: string): void {
+  const calls = native()
+  if (calls === undefined) return syncDirectory(path)
+  const fd = openSync(path, 'r')
+  try {
+    calls.syncfs(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+export const treeExists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+
+export function listAreas(root: string, areas: readonly string[]): { area: string; name: string }[] {
+  return areas.flatMap((area) => readdirSync(join(root, area)).toSorted().map((name) => ({ area, name })))
+}
+
+export function freeBytes(root: string): number {
+  const { bavail, bsize } = statfsSync(root)
+  return bavail * bsize
+}
+
+/** Makes, renames and removes a tree in the root, and says what copies will cost. */
+export function probeRoot(root: string): Probe {
+  const one = join(root, 'tmp', `probe-${process.pid}`)
+  try {
+    assertRoot(root)
+    makeTree(one, 0o700)
+    moveTree(one, `${one}-moved`)
+    hostFs.rmdirSync(`${one}-moved`)
+    return { usable: true, notes: [`trees are plain directories; a copy of a folder costs as much as the folder is large`] }
+  } catch (error) {
+    return { usable: false, reasons: [error instanceof Error ? error.message : String(error)] }
+  }
+}
