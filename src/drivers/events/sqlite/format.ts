@@ -8,6 +8,7 @@ import { openDatabase, type Database } from '../../../sys/database.ts'
 import { durableFile } from '../../../sys/durable-file.ts'
 import { append } from './append.ts'
 import { migrations, type Migration } from './migrations.ts'
+import { rebuild } from './rebuild.ts'
 import { currentFormat, schema } from './schema.ts'
 
 /** The format this program writes, and the way to it from older ones. */
@@ -71,6 +72,7 @@ async function migrate(database: Database, home: Home): Promise<void> {
     // Nobody writes while this transaction lasts, so the backup is exactly what the migration begins with.
     const backup = backUp(reader, `${home.file}.format-${from}`)
     for (let format = from; format < current; format++) step(home.formats, format).up(database)
+    rebuild(database)
     database.run("UPDATE meta SET value = ? WHERE key = 'format'", String(current))
     const { version } = database.get("SELECT version FROM streams WHERE stream = 'home'") ?? {}
     const event = homeEvent(home.clock, 'home_migrated', { from, to: current, backup: basename(backup) })

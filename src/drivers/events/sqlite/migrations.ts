@@ -1,6 +1,9 @@
 import type { Database } from '../../../sys/database.ts'
 
-/** Makes a home of one format into one of the next, inside a write transaction and after a backup. */
+/**
+ * Makes a home of one format into one of the next, inside a write transaction and after a backup. The read model is made
+ * anew after the last step, so a fold that has changed its shape needs a new format with nothing to do here.
+ */
 export interface Migration {
   readonly from: number
   up(database: Database): void
