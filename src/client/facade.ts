@@ -1,6 +1,6 @@
 import { parse } from '../api/parse.ts'
 import { operations, type Inputs, type OperationName, type Outputs, type StreamName, type Table } from '../api/table.ts'
-import { AwError } from '../domain/errors.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import { workspaceHandle, type Workspace } from './workspace.ts'
 
@@ -24,10 +24,13 @@ interface AwExtras {
   /** S5.4: destroy that does not mind if there is nothing; `false` the second time. */
   cleanup(id: string, context?: CallContext): Promise<boolean>
   /** What happened so far, oldest first. */
-  events(filter?: Omit<Inputs['events'], 'follow'>, context?: CallContext): AsyncIterable<Outputs['events']>
+  events(
+    filter?: Omit<Inputs['events'], 'follow' | 'from_now'>,
+    context?: CallContext,
+  ): AsyncIterable<Outputs['events']>
   /** What happens from now on, until the loop is left or the signal fires. */
   subscribe(
-    filter?: Omit<Inputs['events'], 'follow' | 'limit'>,
+    filter?: Omit<Inputs['events'], 'follow' | 'from_now'>,
     context?: CallContext,
   ): AsyncIterable<Outputs['events']>
   /** The same operation on many; one that fails does not keep the others from being done. */
@@ -75,7 +78,7 @@ export function makeAw(manager: Manager, table: Table = operations as Table): Aw
     const group = words.reduce((at, word) => (at[word] ??= {}) as Record<string, unknown>, aw)
     group[last] = methodOf(checked, entry)
   }
-  return Object.assign(aw, extras(checked, aw)) as unknown as Aw
+  return Object.assign(aw, extras(checked)) as unknown as Aw
 }
 
 function methodOf(manager: Manager, entry: Table[number]): (...args: unknown[]) => Promise<unknown> {
@@ -85,45 +88,40 @@ function methodOf(manager: Manager, entry: Table[number]): (...args: unknown[]) 
   return async (id, input, context) => call({ ...(input as object | undefined), id }, context)
 }
 
-function extras(manager: Manager, derived: Record<string, unknown>): AwExtras & AsyncDisposable {
-  const method = derived as unknown as { [N in CallName]: (...args: unknown[]) => Promise<never> }
+function extras(manager: Manager): AwExtras & AsyncDisposable {
   const handle = async (view: Promise<Outputs['show']>): Promise<Workspace> => workspaceHandle(manager, await view)
-  const stream = (input: Inputs['events'], context?: CallContext): AsyncIterable<Outputs['events']> =>
-    manager.stream('events', input, context)
-
-  const aw: AwExtras & AsyncDisposable = {
-    create: (input, context) => handle(manager.call('create', input ?? {}, context)),
-    get: (id, context) => handle(method.show(id, {}, context)),
-    list: async (filter, context) => {
-      const found: Outputs['list'] = await method.list(filter, context)
+  return {
+    create: (input = {}, context) => handle(manager.call('create', input, context)),
+    get: (id, context) => handle(manager.call('show', { id }, context)),
+    async list(filter = {}, context) {
+      const found = await manager.call('list', filter, context)
       return found.map((one) => workspaceHandle(manager, one))
     },
-    ensure: (id, input, context) => handle(method.ensure(id, input, context)),
-    rename: (id, input, context) => handle(method.rename(id, input, context)),
-    reset: (id, input, context) => handle(method.reset(id, input, context)),
-    undelete: (id, input, context) => handle(method.undelete(id, input, context)),
+    ensure: (id, input, context) => handle(manager.call('ensure', { ...input, id }, context)),
+    rename: (id, input, context) => handle(manager.call('rename', { ...input, id }, context)),
+    reset: (id, input, context) => handle(manager.call('reset', { ...input, id }, context)),
+    undelete: (id, input, context) => handle(manager.call('undelete', { ...input, id }, context)),
     async cleanup(id, context) {
-      const { removed }: Outputs['destroy'] = await method.destroy(id, { if_exists: true }, context)
+      const { removed } = await manager.call('destroy', { id, if_exists: true }, context)
       return removed
     },
-    events: (filter = {}, context) => stream(filter, context),
-    subscribe: (filter = {}, context) => fromNow(stream, filter, context),
+    events: (filter = {}, context) => manager.stream('events', filter, context),
+    subscribe: (filter = {}, context) =>
+      manager.stream('events', { from_now: filter.after === undefined, ...filter, follow: true }, context),
     async each(name, ids, input, context) {
-      const one = async (id: string) => {
+      const results: ItemResult<Outputs[typeof name]>[] = []
+      for (const id of ids) {
         try {
-          return { id, ok: true as const, result: await method[name](id, input, context) }
+          results.push({ id, ok: true, result: await manager.call(name, { ...input, id } as never, context) })
         } catch (error) {
-          return { id, ok: false as const, error: error as AwError }
+          results.push({ id, ok: false, error: toAwError(error) })
         }
       }
-      const results = []
-      for (const id of ids) results.push(await one(id))
       return results
     },
     manager,
     [Symbol.asyncDispose]: () => manager[Symbol.asyncDispose](),
   }
-  return aw
 }
 
 /** The SDK is an edge: what a caller gives is checked here, once, as on the command line. */
@@ -138,18 +136,4 @@ function checkedManager(manager: Manager, table: Table): Manager {
     stream: (name, input, context) => manager.stream(name, check(name, input), context),
     [Symbol.asyncDispose]: () => manager[Symbol.asyncDispose](),
   }
-}
-
-/** Starts behind what is in the log now, unless the caller says where it left off. */
-async function* fromNow(
-  stream: (input: Inputs['events'], context?: CallContext) => AsyncIterable<Outputs['events']>,
-  filter: Omit<Inputs['events'], 'follow' | 'limit'>,
-  context?: CallContext,
-): AsyncIterable<Outputs['events']> {
-  let after = filter.after
-  if (after === undefined) {
-    after = 0
-    for await (const { position } of stream({}, context)) after = position
-  }
-  yield* stream({ ...filter, after, follow: true }, context)
 }

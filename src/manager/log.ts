@@ -5,12 +5,28 @@ import { parseName } from '../domain/names.ts'
 import type { Core, Request } from './core.ts'
 import { findWorkspace } from './find.ts'
 
-/** The log as users see it: by task, by workspace (a name also finds its earlier holders), by type. */
-export async function* events(core: Core, input: Inputs['events'], request: Request): AsyncIterable<Outputs['events']> {
+/**
+ * The log as users see it: by task, by workspace (a name also finds its earlier holders), by type. Where it starts is
+ * settled by the call, not by the first read: what happens in between is seen.
+ */
+export function events(core: Core, input: Inputs['events'], request: Request): AsyncIterable<Outputs['events']> {
+  const start = input.from_now === true ? core.store.position() : Promise.resolve(input.after)
+  const filter = filterOf(core, input)
+  // Whoever reads meets the error; without a reader it concerns nobody.
+  for (const promise of [start, filter]) promise.catch(() => undefined)
+  return follow(core, input, request, start, filter)
+}
+
+async function* follow(
+  core: Core,
+  input: Inputs['events'],
+  request: Request,
+  start: Promise<number | undefined>,
+  filter: ReturnType<typeof filterOf>,
+): AsyncIterable<Outputs['events']> {
   const live = input.follow === true ? (request.signal ?? new AbortController().signal) : undefined
   let left = input.limit ?? Infinity
-  const filter = await filterOf(core, input)
-  for await (const event of core.store.follow({ ...filter, after: input.after, live })) {
+  for await (const event of core.store.follow({ ...(await filter), after: await start, live })) {
     if (request.signal?.aborted) return
     yield event as unknown as Outputs['events']
     left -= 1

@@ -50,6 +50,9 @@ export interface EventStore extends AsyncDisposable {
    */
   follow(options?: FollowOptions): AsyncIterable<AnyEvent>
 
+  /** The end of the log now: following after it gives only what is appended later. */
+  position(): Promise<number>
+
   /** One workspace by its id, in whatever state. */
   get(id: WorkspaceId): Promise<Workspace | undefined>
   /** The live workspace with this name. */

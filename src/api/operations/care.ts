@@ -24,6 +24,7 @@ export const careOperations = [
       after: optional(integer('Only after this position', { minimum: 0 })),
       limit: optional(integer('At most so many', { minimum: 1 })),
       follow: optional(boolean('Go on with what happens next')),
+      from_now: optional(boolean('Leave out what happened before')),
     }),
     output: eventView,
     form: 'stream',

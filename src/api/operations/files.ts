@@ -119,7 +119,7 @@ export const fileOperations = [
       id,
       path: optional(string('Directory below the workspace (default: its root)')),
       absolute,
-      nested: optional(boolean('As nested objects, a file being "file" (S1), instead of a flat list')),
+      nested: optional(boolean('As nested objects, a file being "file", instead of a flat list')),
       max_entries: optional(integer('Stop after so many', { minimum: 1 })),
       max_depth: optional(integer('Go no deeper', { minimum: 1 })),
     }),
@@ -152,7 +152,7 @@ export const fileOperations = [
     name: 'fs resolve',
     kind: 'read',
     group: 'Files',
-    summary: 'Show where a path leads below the workspace (S5)',
+    summary: 'Show where a path leads below the workspace',
     input: object({ id, path, absolute }),
     output: object({
       path: string('Without links, . and ..'),

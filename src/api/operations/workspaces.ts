@@ -122,7 +122,7 @@ export const workspaceOperations = [
     name: 'paths',
     kind: 'read',
     group: 'Workspaces',
-    summary: 'Show the public and internal paths of a workspace (S5)',
+    summary: 'Show where a workspace and its directories are',
     input: object({ id }),
     output: object({
       workspace: string('The name'),
@@ -141,7 +141,7 @@ export const workspaceOperations = [
     name: 'prompt adapt',
     kind: 'read',
     group: 'Workspaces',
-    summary: 'Rewrite old mount paths in a prompt to this workspace (S5)',
+    summary: 'Rewrite mount paths in a prompt to this workspace',
     input: object({
       id,
       text: string('The prompt', { 'x-cli': 'stdin' }),

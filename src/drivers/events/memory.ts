@@ -93,6 +93,7 @@ export function memoryEvents(): EventStore {
       yield* history(stream).slice(after)
     },
     follow: (options = {}) => follow(options),
+    position: async () => log.length,
 
     get: async (id) => parse(workspaces.get(id)),
     find: async (task, agent) => find(task, agent),

@@ -92,7 +92,7 @@ export function sqliteFeed(openReader: () => Promise<Database>): Feed {
   }
 }
 
-const lastPosition = (database: Database): number =>
+export const lastPosition = (database: Database): number =>
   Number(database.get('SELECT max(position) AS last FROM events')?.['last'] ?? 0)
 
 const dataVersion = (database: Database): Cell | undefined => database.get('PRAGMA data_version')?.['data_version']
