@@ -22,6 +22,8 @@ export interface OpenOptions {
   readonly set?: Readonly<Record<string, string>> | undefined
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
   readonly cwd?: string | undefined
+  /** Seal the log when it is closed (the default). A program that runs for an instant leaves that to others. */
+  readonly seal?: boolean | undefined
 }
 
 const clock: Clock = { now: () => new Date(), random: (bytes) => randomBytes(bytes) }
@@ -55,6 +57,7 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
       inspect: () => inspectHost({ home, storageRoot }),
     },
     async () => {
+      if (options.seal !== false) await store.seal(clock.now().toISOString())
       await storage[Symbol.asyncDispose]()
       await store[Symbol.asyncDispose]()
     },

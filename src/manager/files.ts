@@ -7,6 +7,7 @@ import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { FileHandle } from '../ports/files.ts'
 import type { Core } from './core.ts'
 import { findWorkspace } from './find.ts'
+import { publicRoot } from './look.ts'
 import { volumeOf } from './places.ts'
 
 /** Use cases below a workspace's root: each opens the tree, does one thing to it and lets go of it. */
@@ -30,7 +31,7 @@ async function within<T>(
   const { settings } = core.config
   using tree = core.files.open(core.storage.attachment(volumeOf(workspace)).path, {
     protect: [profileOf(workspace.profile).metadata],
-    publicRoot: workspace.path,
+    publicRoot: [workspace.path, publicRoot(workspace)],
     fileMode: settings['workspaces.file_mode'],
     dirMode: settings['workspaces.dir_mode'],
   })

@@ -131,8 +131,8 @@ export interface Files {
 export interface RootOptions {
   /** Names directly below the root that no call may change. */
   readonly protect?: readonly string[] | undefined
-  /** A path that means the root to those inside (S5's public mount). */
-  readonly publicRoot?: string | undefined
+  /** Absolute paths that mean the root too: how users find it, and what it is to those inside (S5's public mount). */
+  readonly publicRoot?: string | readonly string[] | undefined
   readonly resolver?: 'auto' | 'openat2' | 'walk' | undefined
   readonly fileMode?: number | undefined
   readonly dirMode?: number | undefined

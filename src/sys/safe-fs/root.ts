@@ -35,7 +35,7 @@ export function openTree(path: string, options: RootOptions = {}): Root {
     fd,
     mount: mountId(fd),
     resolver,
-    paths: [...new Set([resolve(path), fs.readlinkSync(at(fd)), ...(options.publicRoot ? [options.publicRoot] : [])])],
+    paths: [...new Set([resolve(path), fs.readlinkSync(at(fd)), ...[options.publicRoot ?? []].flat()])],
     protect: new Set(protect.map(foldName)),
     protectedObjects: () => new Set([...known, ...identities(fd, protect)]),
     fileMode: options.fileMode,
