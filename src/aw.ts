@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { directoryOf, loadConfig } from './drivers/config/load.ts'
 import { sqliteEvents } from './drivers/events/sqlite/sqlite.ts'
 import { inspectHost } from './drivers/host/inspect.ts'
@@ -11,7 +11,7 @@ import { makeManager } from './manager/manager.ts'
 import type { Clock } from './ports/clock.ts'
 import type { Manager } from './ports/manager.ts'
 import { ensureDirectory } from './sys/links.ts'
-import { safeFiles } from './sys/safe-fs/index.ts'
+import { removeTree, safeFiles } from './sys/safe-fs/index.ts'
 
 export interface OpenOptions {
   /** Where everything is kept; default AW_HOME, else `~/.aw`. */
@@ -63,3 +63,6 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
     },
   )
 }
+
+/** Erases a home with everything in it, links not followed. For one that was made for a moment, as the tour's is. */
+export const removeHome = (home: string): Promise<boolean> => removeTree(dirname(home), basename(home))

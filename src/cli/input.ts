@@ -65,6 +65,7 @@ async function fieldOf(flag: Flag, texts: readonly string[], cwd: string): Promi
 
 async function valueOf(schema: JsonSchema, texts: readonly string[], label: string, cwd: string): Promise<unknown> {
   const text = texts[0] ?? ''
+  if (schema.contentEncoding === 'base64') return new TextEncoder().encode(text)
   switch (schema['x-cli']) {
     case 'pairs':
       return Object.fromEntries(texts.map((pair) => splitPair(pair, label)))

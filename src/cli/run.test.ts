@@ -155,7 +155,7 @@ describe('around a call', () => {
 
   test('Ctrl-C ends following without a message', async () => {
     const controller = new AbortController()
-    async function* forever(): AsyncGenerator<unknown> {
+    async function* forever(): AsyncGenerator {
       yield { at: '2030-01-01T00:00:00.000Z', type: 'workspace_created', stream: 'ws_1', data: {}, meta: {} }
       controller.abort()
       throw new AwError('aborted', 'Stopped')

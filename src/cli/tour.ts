@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rmdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { paint, wantsColor, type Paint } from './color.ts'
@@ -34,7 +34,8 @@ const steps: readonly Step[] = [
   { why: 'So it comes back, byte for byte.', args: ['undelete', name] },
   { why: 'The same notes as before.', args: ['fs', 'read', name, notes] },
   { why: 'Who did what and when is in one log that only grows.', args: ['events', '--workspace', name] },
-  { why: 'And anyone can check that nobody changed it.', args: ['audit', 'verify'] },
+  { why: 'Seal it, and keep the hash where no agent can reach it.', args: ['audit', 'seal'] },
+  { why: 'Then anyone can check that nobody changed the log.', args: ['audit', 'verify'] },
 ]
 
 /** `aw tour`: the commands a user would type, run for real in a home that is gone afterwards. */
@@ -50,9 +51,11 @@ export async function tourCommand(_args: readonly string[], globals: Globals, io
     await io.stdout.write(`${ending(look)}\n`)
     return 0
   } finally {
-    // Through the front door first, so that whatever holds the tree lets go of it; then the empty home.
+    // Through the front door first, so that whatever holds the tree lets go of it; then the home itself.
     await run(['destroy', name, '--purge', '--if-exists', '--force'], silent(inside(place, io, () => undefined)))
-    await rm(place, { recursive: true, force: true })
+    const { removeHome } = await import('../aw.ts')
+    await removeHome(join(place, 'home'))
+    await rmdir(place)
   }
 }
 
@@ -98,7 +101,7 @@ function inside(place: string, io: Io, hear: (text: string) => void, stdin = '')
 const silent = (io: Io): Io => ({ ...io, signal: new AbortController().signal })
 
 const intro = ({ bold, dim }: Paint): string =>
-  `${bold('aw in ten commands')}\n${dim('They run for real, in a temporary home that is removed at the end.')}`
+  `${bold('A short tour of aw')}\n${dim('The commands run for real, in a temporary home that is removed at the end.')}`
 
 const ending = ({ bold, cyan, dim }: Paint): string => {
   const next: readonly (readonly [string, string])[] = [

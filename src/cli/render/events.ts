@@ -10,12 +10,15 @@ export function event(item: Outputs['events'], view: View): Shown {
   const actor = typeof item.meta['actor'] === 'string' ? item.meta['actor'] : ''
   if (!terminal) return { out: [item.at, item.type, name, actor, details].map(visible).join('\t') }
   const type = visible(item.type).padEnd(26)
+  const time = item.at.slice(0, 19).replace('T', ' ')
+  const shownName = visible(name).padEnd(20)
+  const room = Math.max(0, view.columns - time.length - type.length - shownName.length - 6)
   const started = item.type.endsWith('_started')
   const parts = [
-    paint.dim(item.at.slice(0, 19).replace('T', ' ')),
+    paint.dim(time),
     started ? paint.dim(type) : (painters[item.type]?.(view)(type) ?? paint.bold(type)),
-    visible(name).padEnd(24),
-    paint.dim(visible(details)),
+    shownName,
+    paint.dim(cut(visible(details), room)),
   ]
   return { out: parts.join('  ').trimEnd() }
 }
@@ -36,9 +39,12 @@ function nameOf({ data, stream }: Outputs['events']): string {
 
 /** Who it was about is in the name already, and nested values are for --json. */
 function detailsOf(data: Readonly<Record<string, unknown>>): string {
-  const known = new Set(['task_id', 'agent_id', 'workspace_path', 'operation'])
+  const known = new Set(['task_id', 'agent_id', 'workspace_path', 'operation', 'created_at'])
   return Object.entries(data)
     .filter(([key, value]) => !known.has(key) && ['string', 'number', 'boolean'].includes(typeof value))
     .map(([key, value]) => `${key}=${String(value)}`)
     .join(' ')
 }
+
+const cut = (text: string, room: number): string =>
+  text.length > room ? `${text.slice(0, Math.max(0, room - 1))}…` : text

@@ -18,6 +18,7 @@ export function destroyed(
   return { out: 'Workspace destroyed', note: `Bring it back with: aw undelete ${workspace.workspace_id}` }
 }
 
+/** Text means base64: the answer came through JSON. */
 export const raw = (output: Uint8Array | string): Shown => ({
-  out: typeof output === 'string' ? Buffer.from(output) : output,
+  out: typeof output === 'string' ? Buffer.from(output, 'base64') : output,
 })

@@ -1,0 +1,59 @@
+import type { Operation } from '../api/operation.ts'
+import { generated, table } from '../api/reference.ts'
+import { operations, type Table } from '../api/table.ts'
+import { visibleBuiltins } from './command.ts'
+import { exitCodes } from './exit-codes.ts'
+import { flagsOf, usage } from './flags.ts'
+import { globalFlags } from './globals.ts'
+import { argumentRows, flagAbout, flagText } from './help-page.ts'
+
+/** The reference page of the command line, as Markdown. */
+export function cliPage(entries: Table = operations): string {
+  const groups = [...new Set(entries.map((entry) => entry.group))]
+  return [
+    '# Command line',
+    generated,
+    'Results go to standard output, everything else to standard error. A terminal gets tables and colours; a pipe gets ' +
+      'plain text with tabs. With `--json` the answer is one line of JSON (a stream: one line an item), and an error is ' +
+      'one object on standard error: `{"code","message","hint","data"}`.',
+    '`--id X` and `X` by position mean the same. `--flag value` and `--flag=value` mean the same. `--` ends the flags. ' +
+      'Several ids, where a command takes them, give a result each; the exit code is that of the first failure.',
+    '## Flags for every command',
+    table(['Flag', 'About'], globalFlags.map(globalRow)),
+    '## Exit codes',
+    table(['Exit', 'Meaning', 'Errors'], exitCodes().map(exitRow)),
+    ...groups.flatMap((group) => [`## ${group}`, ...entries.filter((entry) => entry.group === group).map(section)]),
+    '## This command line',
+    ...visibleBuiltins().map(({ name, usage, summary, details, examples }) =>
+      [`### ${name}`, code(usage), `${summary}. ${details}`, code(examples.join('\n'))].join('\n\n'),
+    ),
+  ].join('\n\n')
+}
+
+function section(operation: Operation): string {
+  const flags = flagsOf(operation).map((flag) => [`\`${flagText(flag)}\``, flagAbout(flag)])
+  return [
+    `### ${operation.name}`,
+    code(usage(operation)),
+    `${operation.summary}.`,
+    operation.details,
+    operation.positional.length === 0 ? undefined : table(['Argument', 'About'], argumentRows(operation)),
+    flags.length === 0 ? undefined : table(['Flag', 'About'], flags),
+    code(operation.examples.join('\n')),
+  ]
+    .filter((part) => part !== undefined)
+    .join('\n\n')
+}
+
+const code = (text: string): string => `\`\`\`sh\n${text}\n\`\`\``
+
+function globalRow({ name, short, value, choices, about }: (typeof globalFlags)[number]): [string, string] {
+  const shown = choices?.join('|') ?? value
+  return [`\`${short === undefined ? '' : `-${short}, `}--${name}${shown === undefined ? '' : ` ${shown}`}\``, about]
+}
+
+const exitRow = ({ exit, meaning, codes }: ReturnType<typeof exitCodes>[number]): string[] => [
+  String(exit),
+  meaning,
+  codes.map((name) => `[\`${name}\`](errors.md#${name})`).join(' '),
+]

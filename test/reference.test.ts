@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, readdir, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { operations, type Table } from '../src/api/table.ts'
+import { builtins } from '../src/cli/builtins.ts'
+import { runCli } from '../src/cli/testing.ts'
+import { referencePages } from '../tools/docs.ts'
+import { inRoot } from '../tools/root.ts'
+
+describe('the reference is in step with the tables', () => {
+  test.each(Object.entries(referencePages()))('%s (if this fails: npm run docs)', async (name, text) => {
+    expect(await readFile(inRoot(`docs/reference/${name}`), 'utf8')).toBe(text)
+  })
+
+  test('no page is left over', async () => {
+    expect((await readdir(inRoot('docs/reference'))).sort()).toEqual(Object.keys(referencePages()).sort())
+  })
+})
+
+/** Lets the shell read the example and tells with which words `aw` would be called. */
+async function wordsOf(example: string): Promise<string[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'aw-example-'))
+  await writeFile(join(folder, 'prompt.md'), 'a prompt')
+  const record = `aw() { printf '%s\\n' "$@" >'${join(folder, 'words')}'; }; HOME='${folder}'; mkdir -p ~/.config/fish/completions\n`
+  await promisify(execFile)('bash', ['-c', record + example], { cwd: folder }).catch(() => undefined)
+  return (await readFile(join(folder, 'words'), 'utf8')).trimEnd().split('\n')
+}
+
+const examples = [
+  ...(operations as Table).flatMap(({ name, examples }) => examples.map((example) => ({ name, example }))),
+  ...builtins.flatMap(({ name, examples }) => examples.map((example) => ({ name, example }))),
+]
+
+describe('every example is a command line that works', () => {
+  test.each(examples.filter(({ name }) => name !== 'tour'))('$example', async ({ name, example }) => {
+    const answers = { [name]: name === 'events' ? [] : { items: [], results: [] } }
+    const result = await runCli(['--json', ...(await wordsOf(example))], { answers })
+    expect(result.stderr).toBe('')
+    const isBuiltin = builtins.some((entry) => entry.name === name)
+    expect(result.calls.map((call) => call.name)).toEqual(isBuiltin ? [] : [name])
+  })
+})
