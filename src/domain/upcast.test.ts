@@ -89,9 +89,11 @@ describe('decode', () => {
   })
 
   it('names the record that cannot be read', () => {
-    const broken = { ...recordOf('workspace_lost', 1, '{'), version: 4 }
-    expect(() => decode(broken)).toThrow(
-      expect.objectContaining({ code: 'log_damaged', data: { stream: 'ws_1', version: 4 } }),
-    )
+    for (const text of ['{', 'null', '3', '']) {
+      const broken = { ...recordOf('workspace_lost', 1, text), version: 4 }
+      expect(() => decode(broken)).toThrow(
+        expect.objectContaining({ code: 'log_damaged', data: { stream: 'ws_1', version: 4 } }),
+      )
+    }
   })
 })

@@ -54,7 +54,9 @@ export function decode(record: LogRecord, table: UpcastTable = upcasts): AnyEven
 
 function parse(record: LogRecord, text: string): Record<string, unknown> {
   try {
-    return JSON.parse(text) as Record<string, unknown>
+    const value: unknown = JSON.parse(text)
+    if (value === null || typeof value !== 'object') throw new SyntaxError('It is not an object')
+    return value as Record<string, unknown>
   } catch (cause) {
     throw new AwError('log_damaged', `Event ${record.version} of ${record.stream} cannot be read`, {
       hint: 'Run: aw audit verify',

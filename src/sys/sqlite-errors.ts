@@ -15,6 +15,9 @@ const codes: Readonly<Record<number, ErrorCode>> = {
 const primary = (error: unknown): number =>
   error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
 
+/** SQLite refused: whatever it says, it says about the file or the statement. */
+export const isSqliteError = (error: unknown): boolean => primary(error) !== 0
+
 /** Another connection holds a lock (SQLITE_BUSY, SQLITE_LOCKED, or SQLITE_PROTOCOL: a race while the WAL is opened). */
 export const isBusy = (error: unknown): boolean => [5, 6, 15].includes(primary(error))
 

@@ -1,5 +1,4 @@
 import { checkpointHash, emptyHead, noHash, recordHash, type Head, type LogRecord } from '../../domain/chain.ts'
-import type { AnyEvent } from '../../domain/event.ts'
 import { decode } from '../../domain/upcast.ts'
 import { evolve } from '../../domain/workspace/evolve.ts'
 import type { Workspace } from '../../domain/workspace/state.ts'
@@ -59,16 +58,20 @@ export function auditor(checkpoints: readonly Checkpoint[]): Auditor {
   }
 
   function read(found: LogRecord): void {
-    const event = tryDecode(found)
+    const event = tryTo(() => decode(found))
     if (event === undefined) {
-      problem('record_unreadable', 'Its content is not JSON', found)
+      problem('record_unreadable', 'Its content cannot be read', found)
       return
     }
     const whose = event.data as { task_id?: unknown; agent_id?: unknown }
     if ((whose.task_id ?? null) !== found.task || (whose.agent_id ?? null) !== found.agent) {
       problem('record_changed', 'Its task and agent columns are not those of its data', found)
     }
-    if (found.stream !== 'home') folds.set(found.stream, evolve(folds.get(found.stream), event))
+    if (found.stream === 'home') return
+    // Content that no version of aw wrote may be JSON and still make no sense to the fold.
+    const fold = tryTo(() => ({ after: evolve(folds.get(found.stream), event) }))
+    if (fold === undefined) problem('record_unreadable', 'Its content makes no sense', found)
+    else folds.set(found.stream, fold.after)
   }
 
   /** Compares the checkpoints that lie before a position. */
@@ -143,9 +146,9 @@ export function auditor(checkpoints: readonly Checkpoint[]): Auditor {
   }
 }
 
-function tryDecode(record: LogRecord): AnyEvent | undefined {
+function tryTo<T>(work: () => T): T | undefined {
   try {
-    return decode(record)
+    return work()
   } catch {
     return undefined
   }

@@ -14,7 +14,7 @@ import type { Workspace } from '../../../domain/workspace/state.ts'
 import type { AppendOptions, AppendResult } from '../../../ports/event-store.ts'
 import type { Database } from '../../../sys/database.ts'
 import { assertFormat } from './format.ts'
-import { countLive, holderOf, saveWorkspace } from './read-model.ts'
+import { countLive, holderOf, parseFold, saveWorkspace } from './read-model.ts'
 import { eventById, insertRecord, records } from './records.ts'
 
 /** Inside a write transaction: checks everything, then stores the events and brings every table up to date. */
@@ -67,7 +67,7 @@ function standing(database: Database, stream: StreamId): Standing {
     last: Number(row['last'] ?? 0),
     sealed: Number(row['sealed'] ?? 0),
     head: version === null ? emptyHead : { version: Number(version), hash: String(hash) },
-    workspace: typeof workspace === 'string' ? (JSON.parse(workspace) as Workspace) : undefined,
+    workspace: typeof workspace === 'string' ? parseFold(workspace) : undefined,
   }
 }
 

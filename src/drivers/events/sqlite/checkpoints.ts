@@ -49,6 +49,16 @@ export function completeAnchor(database: Database, anchor: string): void {
   if (rest !== '') durableFile.append(anchor, rest)
 }
 
+/** Inside a write transaction: the anchor as it is once a checkpoint that is being made has arrived in it. */
+export function anchorText(database: Database, anchor: string): string | undefined {
+  try {
+    if (anchorIsBehind(database, anchor)) completeAnchor(database, anchor)
+  } catch {
+    // Then the checkpoints cannot be read either, and the audit says so.
+  }
+  return readIfPresent(anchor)
+}
+
 /** Whether a crash left the anchor behind. Reads two rows and one line, for every start. */
 export function anchorIsBehind(database: Database, anchor: string): boolean {
   const last = lastCheckpoint(database)

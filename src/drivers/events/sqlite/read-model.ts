@@ -1,3 +1,4 @@
+import { AwError } from '../../../domain/errors.ts'
 import { isLive, type Workspace } from '../../../domain/workspace/state.ts'
 import type { WorkspaceFilter } from '../../../ports/event-store.ts'
 import type { Cell, Database } from '../../../sys/database.ts'
@@ -62,8 +63,15 @@ export function holderOf(database: Database, task: string, agent: string): strin
   return row && String(row['id'])
 }
 
-const fold = (row: { data?: Cell } | undefined): Workspace | undefined =>
-  row && (JSON.parse(String(row.data)) as Workspace)
+export function parseFold(data: Cell | undefined): Workspace {
+  try {
+    return JSON.parse(String(data)) as Workspace
+  } catch (cause) {
+    throw new AwError('log_damaged', 'The read model cannot be read', { hint: 'Run: aw doctor --rebuild', cause })
+  }
+}
+
+const fold = (row: { data?: Cell } | undefined): Workspace | undefined => row && parseFold(row.data)
 
 export const getWorkspace = (database: Database, id: string): Workspace | undefined =>
   fold(database.get('SELECT data FROM workspaces WHERE id = ?', id))
@@ -94,5 +102,5 @@ export function listWorkspaces(database: Database, filter: WorkspaceFilter): Wor
     ...cells,
     filter.limit ?? -1,
   )
-  return rows.map((row) => fold(row)).filter((workspace) => workspace !== undefined)
+  return rows.map((row) => parseFold(row['data']))
 }

@@ -3,10 +3,10 @@ import { AwError } from '../../../domain/errors.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { EventStore } from '../../../ports/event-store.ts'
 import { openDatabase, type Database } from '../../../sys/database.ts'
-import { durableFile, readIfPresent } from '../../../sys/durable-file.ts'
+import { durableFile } from '../../../sys/durable-file.ts'
 import { append } from './append.ts'
-import { anchorIsBehind, completeAnchor, seal } from './checkpoints.ts'
-import { sqliteFeed } from './follow.ts'
+import { anchorIsBehind, anchorText, completeAnchor, seal } from './checkpoints.ts'
+import { lastPosition, sqliteFeed } from './follow.ts'
 import { formats as ourFormats, prepareHome, type Formats } from './format.ts'
 import { sqliteLeases } from './leases.ts'
 import { findWorkspace, getWorkspace, listWorkspaces } from './read-model.ts'
@@ -55,6 +55,7 @@ export async function sqliteEvents(options: SqliteEventsOptions): Promise<EventS
     },
     read: (stream, { after = 0 } = {}) => readStream(database, stream, after),
     follow: (choice = {}) => feed.follow(choice),
+    position: () => database.reading(() => lastPosition(database)),
     get: (id) => database.reading(() => getWorkspace(database, id)),
     find: (task, agent) => database.reading(() => findWorkspace(database, task, agent)),
     list: (filter = {}) => database.reading(() => listWorkspaces(database, filter)),
@@ -66,12 +67,11 @@ export async function sqliteEvents(options: SqliteEventsOptions): Promise<EventS
     },
     async verify({ signal } = {}) {
       using reader = await openReader()
-      // In one transaction, or a checkpoint made meanwhile would be in the anchor and not in what the reader sees.
+      // An anchor that is read while a checkpoint is made could have it before the reader sees it.
       const text = await database.transaction(
         () => {
-          if (anchor !== undefined && anchorIsBehind(database, anchor)) completeAnchor(database, anchor)
-          reader.script('BEGIN; SELECT count(*) FROM checkpoints')
-          return anchor === undefined ? null : readIfPresent(anchor)
+          reader.script('BEGIN; SELECT count(*) FROM sqlite_schema')
+          return anchor === undefined ? null : anchorText(database, anchor)
         },
         { signal },
       )

@@ -1,38 +1,41 @@
 import { setImmediate as breath } from 'node:timers/promises'
 import type { Head } from '../../../domain/chain.ts'
-import { toAwError } from '../../../domain/errors.ts'
 import type { Verification } from '../../../ports/event-store.ts'
 import type { Database } from '../../../sys/database.ts'
+import { isSqliteError } from '../../../sys/sqlite-errors.ts'
 import { auditor, type Auditor } from '../audit.ts'
 import { allCheckpoints } from './checkpoints.ts'
 import { allRows, sameRow, workspaceRow } from './read-model.ts'
 import { records } from './records.ts'
 
-/** Verifies what one read transaction of this connection sees. */
+/**
+ * Verifies what one read transaction of this connection sees. What SQLite cannot read is a finding as well, and the rest
+ * is looked at all the same.
+ */
 export async function verify(
   database: Database,
   anchor: string | undefined | null,
   signal: AbortSignal | undefined,
 ): Promise<Verification> {
-  const audit = auditor(allCheckpoints(database))
-  try {
-    checkFile(database, audit)
-    await walk(database, audit, signal)
-  } catch (error) {
-    const { code, message } = toAwError(error)
-    if (code !== 'log_damaged') throw error
-    audit.unreadable(message)
+  const unreadable: string[] = []
+  const attempt = async <T>(work: () => T | Promise<T>, otherwise: T): Promise<T> => {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isSqliteError(error)) throw error
+      unreadable.push(`The file cannot be read: ${(error as Error).message}`)
+      return otherwise
+    }
   }
-  const rows = new Map(allRows(database).map((row) => [String(row.id), row]))
+
+  const audit = auditor(await attempt(() => allCheckpoints(database), []))
+  await attempt(() => checkFile(database, audit), undefined)
+  await attempt(() => walk(database, audit, signal), undefined)
+  const heads = await attempt(() => allHeads(database), new Map<string, Head>())
+  const rows = new Map((await attempt(() => allRows(database), [])).map((row) => [String(row.id), row]))
+  for (const message of unreadable) audit.unreadable(message)
   return audit.finish({
-    heads: new Map(
-      database
-        .all('SELECT stream, version, hash FROM streams')
-        .map((row): [string, Head] => [
-          String(row['stream']),
-          { version: Number(row['version']), hash: String(row['hash']) },
-        ]),
-    ),
+    heads,
     anchor,
     readModel: {
       ids: [...rows.keys()],
@@ -62,3 +65,10 @@ async function walk(database: Database, audit: Auditor, signal: AbortSignal | un
     await breath(undefined, { signal })
   }
 }
+
+const allHeads = (database: Database): Map<string, Head> =>
+  new Map(
+    database
+      .all('SELECT stream, version, hash FROM streams')
+      .map((row) => [String(row['stream']), { version: Number(row['version']), hash: String(row['hash']) }]),
+  )
