@@ -66,7 +66,7 @@ export const list = <T>(items: Schema<T>, description = '', more: JsonSchema = {
   description,
   ...more,
 })
-export const record = <T>(values: Schema<T>, description: string): Schema<Readonly<Record<string, T>>> => ({
+const record = <T>(values: Schema<T>, description: string): Schema<Readonly<Record<string, T>>> => ({
   type: 'object',
   additionalProperties: values,
   description,
@@ -89,10 +89,20 @@ export const bytes = (description: string): Schema<Uint8Array | string> => ({
   description,
   'x-cli': 'stdin',
 })
-export const nullable = <T>(schema: Schema<T>): Schema<T | null> =>
-  ({ description: schema.description ?? '', anyOf: [schema, { type: 'null' }] }) as Schema<T | null>
-export const either = <A, B>(a: Schema<A>, b: Schema<B>, description: string, more: JsonSchema = {}): Schema<A | B> =>
-  ({ description, anyOf: [a, b], ...more }) as Schema<A | B>
+export const nullable = <T>(schema: Schema<T>): Schema<T | null> => ({
+  description: schema.description ?? '',
+  anyOf: [schema, { type: 'null' }],
+})
+export const either = <A, B>(
+  a: Schema<A>,
+  b: Schema<B>,
+  description: string,
+  more: JsonSchema = {},
+): Schema<A | B> => ({
+  description,
+  anyOf: [a, b],
+  ...more,
+})
 
 /** The field may be left out. */
 export const optional = <T>(schema: Schema<T>): Optional<T> => ({ ...schema, 'x-optional': true }) as never
@@ -107,5 +117,5 @@ export const object = <P extends Properties>(properties: P, description = ''): S
     properties: Object.fromEntries(entries.map(([key, schema]) => [key, clean(schema)])),
     required: entries.filter(([, schema]) => !isOptional(schema)).map(([key]) => key),
     additionalProperties: false,
-  } as Schema<InferObject<P>>
+  }
 }

@@ -13,6 +13,3 @@ export type Outputs = { [N in OperationName]: OutputOf<Extract<Entry, { name: N 
 export type StreamName = Extract<Entry, { form: 'stream' }>['name']
 
 export type Table = readonly Operation[]
-
-export const findOperation = (name: string, table: Table = operations as Table): Operation | undefined =>
-  table.find((entry) => entry.name === name)

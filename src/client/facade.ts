@@ -68,7 +68,7 @@ type Derived = Omit<{ [N in CallName as One<N>]: Method<N> }, keyof AwExtras> & 
 }
 
 /** @param table the operations to offer; the whole table unless a test adds to it */
-export function makeAw(manager: Manager, table: Table = operations as Table): Aw {
+export function makeAw(manager: Manager, table: Table = operations): Aw {
   const aw: Record<string, unknown> = {}
   const checked = checkedManager(manager, table)
   for (const entry of table) {
@@ -82,9 +82,9 @@ export function makeAw(manager: Manager, table: Table = operations as Table): Aw
 }
 
 function methodOf(manager: Manager, entry: Table[number]): (...args: unknown[]) => Promise<unknown> {
-  const call = (input: unknown, context?: unknown): Promise<unknown> =>
-    manager.call(entry.name as CallName, (input ?? {}) as never, context as CallContext)
-  if (entry.positional[0] !== 'id') return async (input, context) => call(input, context)
+  const call = (input: object, context: unknown): Promise<unknown> =>
+    manager.call(entry.name as CallName, input, context as CallContext)
+  if (entry.positional[0] !== 'id') return async (input, context) => call(input ?? {}, context)
   return async (id, input, context) => call({ ...(input as object | undefined), id }, context)
 }
 
@@ -109,18 +109,23 @@ function extras(manager: Manager): AwExtras & AsyncDisposable {
     subscribe: (filter = {}, context) =>
       manager.stream('events', { from_now: filter.after === undefined, ...filter, follow: true }, context),
     async each(name, ids, input, context) {
-      const results: ItemResult<Outputs[typeof name]>[] = []
+      const results = []
       for (const id of ids) {
-        try {
-          results.push({ id, ok: true, result: await manager.call(name, { ...input, id } as never, context) })
-        } catch (error) {
-          results.push({ id, ok: false, error: toAwError(error) })
-        }
+        const one = await settled(manager.call(name, { ...input, id } as Inputs[typeof name], context))
+        results.push({ id, ...one })
       }
       return results
     },
     manager,
     [Symbol.asyncDispose]: () => manager[Symbol.asyncDispose](),
+  }
+}
+
+async function settled<T>(work: Promise<T>): Promise<{ ok: true; result: T } | { ok: false; error: AwError }> {
+  try {
+    return { ok: true, result: await work }
+  } catch (error) {
+    return { ok: false, error: toAwError(error) }
   }
 }
 

@@ -59,7 +59,8 @@ const allOperations = ['read', 'write', 'execute']
 
 function operations(value: unknown): string[] {
   if (value === undefined) return allOperations
-  if (Array.isArray(value) && value.every((item) => allOperations.includes(item))) return [...new Set<string>(value)]
+  if (Array.isArray(value) && value.every((item: unknown) => allOperations.includes(item as string)))
+    return [...new Set<string>(value)]
   throw wrong('allowed_operations', `a list of ${allOperations.join(', ')}`)
 }
 

@@ -1,11 +1,11 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
-import { nameOf, type CleanupReason, type Workspace } from '../domain/workspace/state.ts'
+import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import { assertUnused } from './activity.ts'
 import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { findWorkspace } from './find.ts'
-import { abandon, append, begin, isFenced, whose, withWorkspace } from './operations.ts'
+import { abandon, append, begin, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
 import { trashOf, treeName, volumeOf } from './places.ts'
 import { purgeTrees } from './purge.ts'
 import { view } from './view.ts'
@@ -71,7 +71,7 @@ export async function finishDestroy(
   workspace: Workspace,
   operation: OperationRef,
 ): Promise<Workspace> {
-  const intent = workspace.operation?.intent as { cleanup_reason: CleanupReason; tree: string }
+  const intent = intentOf(workspace, 'destroy')
   const volume = volumeOf(workspace)
   await core.host.unpublish(workspace.path, core.storage.attachment(volume).path, core.basePath)
   if (await core.storage.exists(volume)) await core.storage.move(volume, trashOf(intent.tree))

@@ -1,7 +1,7 @@
 import { AwError } from '../domain/errors.ts'
 import { isWorkspaceId } from '../domain/ids.ts'
 import { formatName, parseName, type WorkspaceName } from '../domain/names.ts'
-import { isLive, type Workspace } from '../domain/workspace/state.ts'
+import type { Workspace } from '../domain/workspace/state.ts'
 import type { Core } from './core.ts'
 
 /** A live workspace by its name, or any by its id. */
@@ -43,5 +43,3 @@ async function notFound(core: Core, ref: string): Promise<AwError> {
   const hint = trashed.length > 0 ? `It is in the trash: aw undelete ${name}` : 'See what there is: aw list'
   return new AwError('workspace_not_found', `There is no workspace ${name}`, { hint, data: { workspace: name } })
 }
-
-export const isVisible = (workspace: Workspace): boolean => isLive(workspace.state)

@@ -1,7 +1,7 @@
 import { AwError, toAwError } from '../domain/errors.ts'
 import type { EventData, NewEvent } from '../domain/event.ts'
-import type { OperationId, WorkspaceId } from '../domain/ids.ts'
-import type { WorkspaceEventType } from '../domain/workspace/events.ts'
+import type { WorkspaceId } from '../domain/ids.ts'
+import type { Intents, WorkspaceEventType } from '../domain/workspace/events.ts'
 import { nameOf, type OperationKind, type Owner, type Workspace } from '../domain/workspace/state.ts'
 import { newEvent, newId, type Core, type OperationRef, type Request } from './core.ts'
 
@@ -18,8 +18,8 @@ export async function withWorkspace<T>(
   using _lock = await lockWorkspace(core, request, id)
   const found = await core.store.get(id)
   if (found === undefined) throw new AwError('workspace_not_found', `There is no workspace ${id}`, { data: { id } })
-  if (found.operation === null) return work(found)
-  return work(await recoverUnderLock(core, request, found))
+  if (found.operation === null) return await work(found)
+  return await work(await recoverUnderLock(core, request, found))
 }
 
 /** The lock, or `workspace_busy` with what is known about the holder. */
@@ -108,7 +108,7 @@ export async function begin<T extends Extract<WorkspaceEventType, `${string}_sta
   kind: OperationKind,
   data: Omit<EventData[T], 'operation' | 'owner'>,
 ): Promise<{ workspace: Workspace; operation: OperationRef }> {
-  const operation: OperationRef = { id: newId(core, 'op') as OperationId, epoch: 1 }
+  const operation: OperationRef = { id: newId(core, 'op'), epoch: 1 }
   const payload = { ...data, operation: kind, owner: core.host.owner() } as unknown as EventData[T]
   const workspace = await append(core, request, at, [newEvent(core, request, type, payload, operation)])
   return { workspace, operation }
@@ -165,4 +165,10 @@ export function checkpointSignal(request: Request): void {
 export function isFenced(error: unknown): boolean {
   const { code } = toAwError(error)
   return code === 'workspace_busy' || code === 'version_conflict'
+}
+
+/** What the operation in progress set out to do. */
+export function intentOf<K extends OperationKind>(workspace: Workspace, kind: K): Intents[K] {
+  if (workspace.operation?.kind === kind) return workspace.operation.intent as unknown as Intents[K]
+  throw new AwError('internal', `${workspace.id} is not in the middle of ${kind}`)
 }

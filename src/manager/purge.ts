@@ -4,7 +4,7 @@ import { assertAllowed } from '../domain/workspace/allow.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
 import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { findTrashed } from './find.ts'
-import { append, begin, whose, withWorkspace } from './operations.ts'
+import { append, begin, intentOf, whose, withWorkspace } from './operations.ts'
 import { trashOf } from './places.ts'
 
 export async function purge(core: Core, input: Inputs['purge'], request: Request): Promise<Outputs['purge']> {
@@ -42,7 +42,7 @@ export async function finishPurge(
   workspace: Workspace,
   operation: OperationRef,
 ): Promise<Workspace> {
-  const { trees } = workspace.operation?.intent as { trees: string[] }
+  const { trees } = intentOf(workspace, 'purge')
   for (const tree of trees) await core.storage.erase(trashOf(tree))
   const last = workspace.state === 'trashed' && workspace.trash.every(({ tree }) => trees.includes(tree))
   if (last) await core.texts.remove(workspace.id)

@@ -2,7 +2,7 @@ import type { OperationKind } from '../domain/workspace/state.ts'
 import type { Recovery } from './core.ts'
 import { closeFailed, createdEvent } from './create.ts'
 import { closeLost, finishDestroy } from './destroy.ts'
-import { abandon, append } from './operations.ts'
+import { abandon, append, intentOf } from './operations.ts'
 import { stageOf, trashOf, volumeOf } from './places.ts'
 import { finishPurge } from './purge.ts'
 import { finishRename } from './rename.ts'
@@ -57,7 +57,7 @@ const recoveries: Readonly<Record<OperationKind, Recovery>> = {
   }),
 
   reset: async (core, request, workspace, operation) => {
-    const { tree } = workspace.operation?.intent as { tree: string }
+    const { tree } = intentOf(workspace, 'reset')
     const moved = await core.storage.exists(trashOf(tree))
     const there = await core.storage.exists(volumeOf(workspace))
     if (moved) return { workspace: await finishReset(core, request, workspace, operation), outcome: 'reset' }

@@ -6,7 +6,7 @@ import { assertUnused } from './activity.ts'
 import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { findWorkspace } from './find.ts'
 import { readDocuments } from './metadata.ts'
-import { abandon, append, begin, isFenced, whose, withWorkspace } from './operations.ts'
+import { abandon, append, begin, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
 import { pathOf, volumeOf } from './places.ts'
 import { refreshMetadata } from './undelete.ts'
 import { view, type WorkspaceView } from './view.ts'
@@ -37,8 +37,6 @@ export async function rename(core: Core, input: Inputs['rename'], request: Reque
   })
 }
 
-type Intent = { workspace_path: string; was: { task: string; agent: string; path: string } }
-
 /** Both links lead to the tree for an instant; never none. */
 export async function finishRename(
   core: Core,
@@ -46,7 +44,7 @@ export async function finishRename(
   workspace: Workspace,
   operation: OperationRef,
 ): Promise<Workspace> {
-  const { was } = workspace.operation?.intent as Intent
+  const { was } = intentOf(workspace, 'rename')
   const target = core.storage.attachment(volumeOf(workspace)).path
   await core.host.publish(workspace.path, target)
   refreshMetadata(core, workspace, await readDocuments(core, workspace))
@@ -56,7 +54,7 @@ export async function finishRename(
 }
 
 async function rollBackRename(core: Core, workspace: Workspace): Promise<void> {
-  const { was } = workspace.operation?.intent as Intent
+  const { was } = intentOf(workspace, 'rename')
   const target = core.storage.attachment(volumeOf(workspace)).path
   await core.host.unpublish(workspace.path, target, core.basePath)
   const old = { ...workspace, ...was }

@@ -5,7 +5,7 @@ import { assertUnused } from './activity.ts'
 import { buildTree } from './build.ts'
 import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { findWorkspace } from './find.ts'
-import { abandon, append, begin, isFenced, whose, withWorkspace } from './operations.ts'
+import { abandon, append, begin, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
 import { stageOf, trashOf, treeName, volumeOf } from './places.ts'
 import { undoLog } from './undo.ts'
 import { view, type WorkspaceView } from './view.ts'
@@ -51,7 +51,7 @@ export async function finishReset(
   workspace: Workspace,
   operation: OperationRef,
 ): Promise<Workspace> {
-  const { generation, tree } = workspace.operation?.intent as { generation: number; tree: string }
+  const { generation, tree } = intentOf(workspace, 'reset')
   if (!(await core.storage.exists(volumeOf(workspace))))
     await core.storage.move(stageOf(operation), volumeOf(workspace))
   const data = { ...whose(workspace), workspace_path: workspace.path, generation, tree }

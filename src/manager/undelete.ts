@@ -10,7 +10,7 @@ import { createFrom } from './create.ts'
 import { closeLost } from './destroy.ts'
 import { findTrashed } from './find.ts'
 import { readDocuments, writeMetadata } from './metadata.ts'
-import { abandon, append, begin, isFenced, whose, withWorkspace } from './operations.ts'
+import { abandon, append, begin, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
 import { pathOf, trashOf, volumeOf } from './places.ts'
 import { view, type WorkspaceView } from './view.ts'
 
@@ -86,7 +86,7 @@ export async function finishUndelete(
   workspace: Workspace,
   operation: OperationRef,
 ): Promise<Workspace> {
-  const { tree } = workspace.operation?.intent as { tree: string }
+  const { tree } = intentOf(workspace, 'undelete')
   const volume = volumeOf(workspace)
   if (await core.storage.exists(trashOf(tree))) await core.storage.move(trashOf(tree), volume)
   if (!(await core.storage.exists(volume))) return closeLost(core, request, workspace, operation)
@@ -106,8 +106,8 @@ export function refreshMetadata(
   writeMetadata(tree, workspace, documents)
 }
 
-export async function rollBackUndelete(core: Core, workspace: Workspace): Promise<void> {
-  const { tree } = workspace.operation?.intent as { tree: string }
+async function rollBackUndelete(core: Core, workspace: Workspace): Promise<void> {
+  const { tree } = intentOf(workspace, 'undelete')
   const volume = volumeOf(workspace)
   await core.host.unpublish(workspace.path, core.storage.attachment(volume).path, core.basePath)
   if (await core.storage.exists(volume)) await core.storage.move(volume, trashOf(tree))

@@ -51,7 +51,8 @@ interface State {
   breath: number
 }
 
-const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY, COPYFILE_FICLONE, COPYFILE_FICLONE_FORCE, COPYFILE_EXCL } = fs.constants
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY, COPYFILE_FICLONE, COPYFILE_FICLONE_FORCE, COPYFILE_EXCL } =
+  fs.constants
 const below = (fd: number, name: string): string => `/proc/self/fd/${fd}/${name}`
 const openDirectory = (path: string): number => fs.openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
 
@@ -158,5 +159,6 @@ async function pause(state: State): Promise<void> {
   await breathe()
   state.breath = performance.now()
   state.options.onProgress?.({ files: state.files, bytes: state.bytes })
-  if (state.options.signal?.aborted) throw new AwError('aborted', 'The copy was cancelled', { cause: state.options.signal.reason })
+  if (state.options.signal?.aborted)
+    throw new AwError('aborted', 'The copy was cancelled', { cause: state.options.signal.reason })
 }

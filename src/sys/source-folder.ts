@@ -7,7 +7,8 @@ export function assertSource(folder: string, store: string): void {
   const real = canonical(folder)
   if (!statSync(real).isDirectory()) throw refused(folder, 'is not a directory', 'Give a directory')
   if (real === '/') throw refused(folder, 'is the whole machine', 'Give the folder of one project')
-  if (real === canonical(homedir())) throw refused(folder, 'is a whole home directory', 'Give the folder of one project')
+  if (real === canonical(homedir()))
+    throw refused(folder, 'is a whole home directory', 'Give the folder of one project')
   const root = canonical(store)
   if (contains(real, root) || contains(root, real)) {
     throw refused(folder, 'holds the store of aw, or lies in it', 'Give a folder outside the home of aw')

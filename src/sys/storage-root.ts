@@ -75,7 +75,11 @@ export function syncTree(path: string): void {
 export const treeExists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 
 export function listAreas(root: string, areas: readonly string[]): { area: string; name: string }[] {
-  return areas.flatMap((area) => readdirSync(join(root, area)).toSorted().map((name) => ({ area, name })))
+  return areas.flatMap((area) =>
+    readdirSync(join(root, area))
+      .toSorted()
+      .map((name) => ({ area, name })),
+  )
 }
 
 export function freeBytes(root: string): number {
@@ -91,7 +95,10 @@ export function probeRoot(root: string): Probe {
     makeTree(one, 0o700)
     moveTree(one, `${one}-moved`)
     hostFs.rmdirSync(`${one}-moved`)
-    return { usable: true, notes: [`trees are plain directories; a copy of a folder costs as much as the folder is large`] }
+    return {
+      usable: true,
+      notes: [`trees are plain directories; a copy of a folder costs as much as the folder is large`],
+    }
   } catch (error) {
     return { usable: false, reasons: [error instanceof Error ? error.message : String(error)] }
   }

@@ -71,3 +71,18 @@ export interface WorkspaceEventData {
 }
 
 export type WorkspaceEventType = keyof WorkspaceEventData
+
+interface Before {
+  /** Its name and path before the operation, for undoing it. */
+  was: { task: string; agent: string; path: string }
+}
+
+/** What each operation set out to do, as the fold keeps it until the outcome. */
+export interface Intents {
+  create: WorkspaceEventData['workspace_create_started']
+  destroy: WorkspaceEventData['workspace_destroy_started']
+  undelete: WorkspaceEventData['workspace_undelete_started'] & Before
+  purge: WorkspaceEventData['workspace_purge_started']
+  reset: WorkspaceEventData['workspace_reset_started']
+  rename: WorkspaceEventData['workspace_rename_started'] & Before
+}

@@ -1,6 +1,6 @@
 import { statSync, statfsSync } from 'node:fs'
-import { native, nativeProblem } from '../../sys/native.ts'
-import { run } from '../../sys/run.ts'
+import { native, nativeProblem } from './native.ts'
+import { run } from './run.ts'
 
 interface Finding {
   readonly name: string
