@@ -1,0 +1,67 @@
+import { spawn, spawnSync, type ChildProcessWithoutNullStreams } from 'node:child_process'
+import { chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { inRoot } from '../../tools/root.ts'
+
+export const launcher = inRoot('dist/aw.js')
+
+export interface Ran {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A folder with a home in it, and the built command to use there, as a program of its own. */
+export interface Place extends Disposable {
+  readonly folder: string
+  readonly home: string
+  readonly env: Record<string, string>
+  aw(...args: readonly string[]): Ran
+  awWith(input: string | Uint8Array, ...args: readonly string[]): Ran
+  sh(script: string): Ran
+  start(...args: readonly string[]): ChildProcessWithoutNullStreams
+}
+
+/** Nobody in particular: an ordinary user. */
+const ordinary = 65534
+const asOrdinary = ['setpriv', `--reuid=${ordinary}`, `--regid=${ordinary}`, '--clear-groups']
+
+/** @param user `ordinary` gives up root's rights if the tests have them */
+export function place(user: 'same' | 'ordinary' = 'same'): Place {
+  const drop = user === 'ordinary' && process.getuid?.() === 0
+  const folder = mkdtempSync(join(tmpdir(), 'aw-cli-'))
+  const home = join(folder, 'home')
+  mkdirSync(join(folder, 'tmp'))
+  if (drop) for (const path of [folder, join(folder, 'tmp')]) chownSync(path, ordinary, ordinary)
+  const env = {
+    PATH: `${dirname(process.execPath)}:${process.env['PATH']}`,
+    HOME: folder,
+    TMPDIR: join(folder, 'tmp'),
+    AW_HOME: home,
+    AW: launcher,
+    TERM: 'xterm',
+  }
+  const prefix = drop ? asOrdinary : []
+  const spawned = (command: readonly string[], input: string | Uint8Array): Ran => {
+    const [file = '', ...args] = [...prefix, ...command]
+    const { status, stdout, stderr } = spawnSync(file, args, {
+      cwd: folder,
+      env,
+      input,
+      encoding: 'utf8',
+      maxBuffer: 2 ** 26,
+    })
+    return { code: status, stdout, stderr }
+  }
+  return {
+    folder,
+    home,
+    env,
+    aw: (...args) => spawned([process.execPath, launcher, ...args], ''),
+    awWith: (input, ...args) => spawned([process.execPath, launcher, ...args], input),
+    sh: (script) => spawned(['bash', '-c', `aw() { node "$AW" "$@"; }\n${script}`], ''),
+    start: (...args) => spawn(process.execPath, [launcher, ...args], { cwd: folder, env, stdio: 'pipe' }),
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}

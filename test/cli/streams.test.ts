@@ -1,0 +1,67 @@
+/** Pipes, terminals and signals, as a shell has them. */
+import { once } from 'node:events'
+import { expect, test } from 'vitest'
+import { place } from './built.ts'
+
+test('a reader that leaves early ends the command quietly', () => {
+  using here = place()
+  here.aw('create', 'a')
+  here.awWith(Buffer.alloc(1_000_000, 'x'), 'fs', 'write', 'a', 'work/large')
+  const result = here.sh('aw fs read a work/large | head -c 3; echo " ${PIPESTATUS[0]}"; aw help | head -n 0')
+  expect(result).toEqual({ code: 0, stdout: 'xxx 0\n', stderr: '' })
+})
+
+test('a full disk below standard output is told', () => {
+  using here = place()
+  here.aw('create', 'a')
+  const result = here.sh('aw list > /dev/full')
+  expect(result).toMatchObject({ code: 7, stderr: expect.stringContaining('ENOSPC') as string })
+})
+
+test.each(['SIGINT', 'SIGTERM'] as const)('%s ends following, without a word', async (signal) => {
+  using here = place()
+  here.aw('create', 'a')
+  const child = here.start('events', '--follow', '--json')
+  let stderr = ''
+  child.stderr.on('data', (chunk) => (stderr += String(chunk)))
+  await once(child.stdout, 'data')
+  child.kill(signal)
+  expect(await once(child, 'exit')).toEqual([130, null])
+  expect(stderr).toBe('')
+})
+
+test('following shows what happens next', async () => {
+  using here = place()
+  here.aw('create', 'a')
+  const child = here.start('events', '--follow', '--task', 'b')
+  let seen = ''
+  const shown = new Promise<void>((resolve) => {
+    child.stdout.on('data', (chunk) => {
+      seen += String(chunk)
+      if (seen.includes('workspace_created\tb/main')) resolve()
+    })
+  })
+  here.aw('create', 'b')
+  await shown
+  child.kill('SIGINT')
+  await once(child, 'exit')
+  expect(seen).not.toContain('a/main')
+})
+
+/** `script` gives the command a terminal and tells what it wrote there. */
+const onTerminal = (command: string): string =>
+  `stty() { :; }; script -qec 'node "$AW" ${command}' /dev/null < /dev/null | tr -d '\\r'`
+
+test('a terminal gets a table, colours and hints; NO_COLOR is respected', () => {
+  using here = place()
+  expect(here.sh(onTerminal('list')).stdout).toContain('No workspaces yet')
+  here.aw('create', 'fix-login/claude')
+  const list = here.sh(onTerminal('list')).stdout
+  expect(list).toContain('NAME')
+  expect(list).toContain('\u001b[32mready')
+  const plain = here.sh(`export NO_COLOR=1; ${onTerminal('list')}`).stdout
+  expect(plain).toMatch(/^NAME +STATE +SIZE +AGE +SOURCE\nfix-login\/claude +ready/)
+  expect(here.sh(onTerminal('show nope')).stdout).toContain('\u001b[31maw:')
+  expect(here.sh(onTerminal('show fix-login/claude --json')).stdout).toContain('\n  "workspace_id": "fix-login/claude"')
+  expect(here.sh(onTerminal('destroy fix-login/claude')).stdout).toContain('aw undelete fix-login/claude')
+})
