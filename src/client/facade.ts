@@ -111,7 +111,7 @@ function extras(manager: Manager): AwExtras & AsyncDisposable {
     async each(name, ids, input, context) {
       const results = []
       for (const id of ids) {
-        const one = await settled(manager.call(name, { ...input, id } as Inputs[typeof name], context))
+        const one = await settled(manager.call(name, { ...input, id }, context))
         results.push({ id, ...one })
       }
       return results
