@@ -1,4 +1,8 @@
-/** Builds dist/, what users get: the `aw` command, the library, and the types of the library. */
+/**
+ * Builds dist/, what users get: the `aw` command, the library, and the types of the library.
+ *
+ *   node tools/build.ts [another directory]
+ */
 import { execFile } from 'node:child_process'
 import { access, chmod, copyFile, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -17,7 +21,7 @@ export async function buildIsCurrent(): Promise<boolean> {
 }
 
 /** Builds aside and then takes its place, so that a build that fails leaves the last good one. */
-export async function build(): Promise<void> {
+export async function build(to = dist): Promise<void> {
   await Promise.all(Object.values(entries).map(entryExists))
   const fresh = inRoot(`node_modules/.cache/aw-build-${process.pid}`)
   try {
@@ -25,8 +29,8 @@ export async function build(): Promise<void> {
     await bundleTo(fresh)
     await copyFile(inRoot('tools/launcher.js'), join(fresh, 'aw.js'))
     await chmod(join(fresh, 'aw.js'), 0o755)
-    await rm(dist, { recursive: true, force: true })
-    await rename(fresh, dist)
+    await rm(to, { recursive: true, force: true })
+    await rename(fresh, to)
   } finally {
     await rm(fresh, { recursive: true, force: true })
   }
@@ -68,7 +72,7 @@ async function entryExists(path: string): Promise<void> {
 }
 
 if (import.meta.main) {
-  await build().catch((error: Error) => {
+  await build(process.argv[2]).catch((error: Error) => {
     console.error(error.message)
     process.exitCode = 1
   })
