@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Operation } from '../api/operation.ts'
 import { parse } from '../api/parse.ts'
@@ -22,7 +22,7 @@ export async function inputsOf(operation: Operation, given: Arguments, io: Io): 
   for (const flag of flags) {
     if (flag.field === first && items.length > 0) continue
     const values = texts.get(flag.field)
-    if (values !== undefined) shared[flag.field] = await fieldOf(flag, values, io.cwd)
+    if (values !== undefined) shared[flag.field] = fieldOf(flag, values, io.cwd)
     else if (flag.required && readsStdin(flag)) shared[flag.field] = await fromStdin(flag, io)
     else if (flag.required) throw missing(operation, flag)
   }
@@ -55,15 +55,15 @@ function placePositionals(
   return texts
 }
 
-async function fieldOf(flag: Flag, texts: readonly string[], cwd: string): Promise<unknown> {
+function fieldOf(flag: Flag, texts: readonly string[], cwd: string): unknown {
   const label = `--${flag.name}`
-  const value = await valueOf(flag.schema, texts, label, cwd)
+  const value = valueOf(flag.schema, texts, label, cwd)
   if (flag.schema.type === 'array') for (const item of value as unknown[]) parse(flag.schema.items ?? {}, item, label)
   else parse(flag.schema, value, label)
   return value
 }
 
-async function valueOf(schema: JsonSchema, texts: readonly string[], label: string, cwd: string): Promise<unknown> {
+function valueOf(schema: JsonSchema, texts: readonly string[], label: string, cwd: string): unknown {
   const text = texts[0] ?? ''
   if (schema.contentEncoding === 'base64') return new TextEncoder().encode(text)
   switch (schema['x-cli']) {
@@ -96,10 +96,10 @@ function scalar(schema: JsonSchema, text: string): unknown {
   return isNumber && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
 }
 
-async function readJson(text: string, label: string, cwd: string): Promise<unknown> {
+function readJson(text: string, label: string, cwd: string): unknown {
   const file = text.startsWith('@') ? resolve(cwd, text.slice(1)) : undefined
   try {
-    return JSON.parse(file === undefined ? text : await readFile(file, 'utf8')) as unknown
+    return JSON.parse(file === undefined ? text : readFileSync(file, 'utf8')) as unknown
   } catch (error) {
     const what = file === undefined ? label : `The file of ${label}`
     throw new AwError('invalid_input', `${what} is not readable as JSON: ${(error as Error).message}`, {

@@ -1,4 +1,4 @@
-import { isatty } from 'node:tty'
+import { fstatSync, writeSync } from 'node:fs'
 import { operations, type Table } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
 import { connect, type Connect } from './connect.ts'
@@ -35,7 +35,7 @@ export function processIo(): Io {
     stderr: output(2, () => process.stderr),
     stdin: readStdin,
     get stdinIsTerminal() {
-      return isatty(0)
+      return isTerminal(0)
     },
     env: process.env,
     get cwd() {
@@ -48,30 +48,55 @@ export function processIo(): Io {
   }
 }
 
-/** The streams of the process are made on first use: they cost time, and many commands need only one of them. */
-function output(descriptor: number, open: () => NodeJS.WriteStream): Output {
-  let stream: NodeJS.WriteStream | undefined
-  const get = (): NodeJS.WriteStream => {
-    // The callback of `write` tells of failures; without a listener they would also end the process with a stack.
-    stream ??= open().on('error', () => undefined)
-    return stream
-  }
+/** Node's streams and its terminal module take longer to load than most commands run, so they wait for a need. */
+function output(descriptor: number, stream: () => NodeJS.WriteStream): Output {
   return {
     get isTerminal() {
-      return isatty(descriptor)
+      return isTerminal(descriptor)
     },
     get columns() {
-      return get().columns || 80
+      return stream().columns || 80
     },
-    write: (chunk) =>
-      new Promise((resolve, reject) => {
-        get().write(chunk, (error) => (error ? reject(writeError(error)) : resolve()))
-      }),
+    write: async (chunk) => {
+      try {
+        const rest = writeNow(descriptor, typeof chunk === 'string' ? Buffer.from(chunk) : chunk)
+        if (rest.length > 0) await writeLater(stream(), rest)
+      } catch (error) {
+        throw isErrno(error, 'EPIPE') ? new ClosedOutput('EPIPE', { cause: error }) : error
+      }
+    },
   }
 }
 
-const writeError = (error: Error): Error =>
-  'code' in error && error.code === 'EPIPE' ? new ClosedOutput(error.message) : error
+/** Most files and pipes are no character device, and so no terminal. */
+function isTerminal(descriptor: number): boolean {
+  try {
+    if (!fstatSync(descriptor).isCharacterDevice()) return false
+  } catch {
+    return false
+  }
+  return process.getBuiltinModule('node:tty').isatty(descriptor)
+}
+
+/** Writes as much as the other side takes at once and answers with the rest. */
+function writeNow(descriptor: number, chunk: Uint8Array): Uint8Array {
+  let rest = chunk
+  try {
+    while (rest.length > 0) rest = rest.subarray(writeSync(descriptor, rest))
+  } catch (error) {
+    if (!isErrno(error, 'EAGAIN')) throw error
+  }
+  return rest
+}
+
+const writeLater = (stream: NodeJS.WriteStream, chunk: Uint8Array): Promise<void> =>
+  new Promise((resolve, reject) => {
+    // The callback tells of failures; without a listener they would also end the process with a stack.
+    stream.once('error', reject).write(chunk, (error) => (error ? reject(error) : resolve()))
+  })
+
+const isErrno = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code
 
 async function readStdin(): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
