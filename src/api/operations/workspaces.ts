@@ -20,7 +20,7 @@ const creation = {
     ),
   ),
   config: optional(
-    json('S1 configuration: max_size_mb, allowed_operations, git_config, claude_md, agent_files, task_spec, context'),
+    json('Configuration: max_size_mb, allowed_operations, git_config, claude_md, agent_files, task_spec, context'),
   ),
   labels: optional(pairs('Labels to find it by')),
 }
