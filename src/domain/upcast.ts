@@ -46,8 +46,8 @@ export const currentSchema = (type: EventType): number => upcasts[type].length +
 export function decode(record: LogRecord, table: UpcastTable = upcasts): AnyEvent {
   const { id, stream, version, position, at, type, schema, hash } = record
   const stored = parse(record, record.data)
-  const steps = (Object.hasOwn(table, type) ? table[type] : undefined)?.slice(schema - 1) ?? []
-  const data = steps.reduce((older, upcast) => upcast(older), stored)
+  const steps = Object.hasOwn(table, type) ? (table[type] ?? []) : []
+  const data = schema > steps.length ? stored : steps.slice(schema - 1).reduce((older, upcast) => upcast(older), stored)
   const meta = parse(record, record.meta)
   return { id, stream, version, position, at, type, schema, data, meta, hash } as unknown as AnyEvent
 }

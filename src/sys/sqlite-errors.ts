@@ -12,6 +12,11 @@ const codes: Readonly<Record<number, ErrorCode>> = {
   26: 'log_damaged', // SQLITE_NOTADB
 }
 
+const hints: Partial<Record<ErrorCode, string>> = {
+  disk_full: 'Free some space on the disk of the home; nothing of this was stored',
+  log_damaged: 'Run: aw audit verify',
+}
+
 const primary = (error: unknown): number =>
   error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
 
@@ -26,5 +31,8 @@ export function sqliteError(error: unknown, what: string): unknown {
   const number = primary(error)
   if (number === 0) return error
   const { message } = error as Error
-  return new AwError(codes[number] ?? 'internal', `${what}: ${message}`, { data: { sqlite: number }, cause: error })
+  const code = codes[number] ?? 'internal'
+  const hint = hints[code]
+  const details = { data: { sqlite: number }, cause: error }
+  return new AwError(code, `${what}: ${message}`, hint === undefined ? details : { ...details, hint })
 }

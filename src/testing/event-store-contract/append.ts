@@ -125,11 +125,18 @@ export function appendContract(open: OpenStore): void {
   it('is not changed by what a caller does to its answers', async () => {
     const store = await open()
     const id = newId('ws')
-    const { events, workspace } = await store.append(id, 0, [creation('a').intent])
-    Object.assign(events[0]?.data ?? {}, { task_id: 'changed' })
-    Object.assign(workspace ?? {}, { task: 'changed' })
-    Object.assign((await store.get(id)) ?? {}, { task: 'changed' })
-    expect(await store.get(id)).toMatchObject({ task: 'a' })
+    const { intent, outcome } = creation('a')
+    const { events, workspace } = await store.append(id, 0, [intent])
+    // Whether an answer can be changed at all is the store's business.
+    Reflect.set(events[0]?.data ?? {}, 'task_id', 'changed')
+    Reflect.set(events[0]?.meta ?? {}, 'actor', 'changed')
+    Reflect.set(workspace ?? {}, 'task', 'changed')
+    Reflect.set(workspace?.operation ?? {}, 'epoch', 9)
+    Reflect.set((await store.get(id)) ?? {}, 'task', 'changed')
+    expect(await store.get(id)).toMatchObject({ task: 'a', operation: { epoch: 1 } })
+    await store.append(id, 1, [outcome])
+    expect(await store.get(id)).toMatchObject({ task: 'a', state: 'ready' })
+    expect(await store.verify()).toMatchObject({ intact: true })
     expect((await collect(store.read(id)))[0]?.data).toMatchObject({ task_id: 'a' })
   })
 

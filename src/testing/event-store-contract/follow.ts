@@ -40,6 +40,16 @@ export function followContract(open: OpenStore): void {
     }
   })
 
+  it('begins after the end of the log as it is now', async () => {
+    const store = await open()
+    await make(store, 'a')
+    const after = await store.position()
+    expect(after).toBe((await all(store)).at(-1)?.position)
+    expect(await all(store, { after })).toEqual([])
+    await make(store, 'b')
+    expect(await all(store, { after })).toHaveLength(2)
+  })
+
   it('filters', async () => {
     const store = await open()
     const a = await make(store, 'a', 'one')

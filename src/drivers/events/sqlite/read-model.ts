@@ -23,6 +23,7 @@ const columns = [
 
 export type WorkspaceRow = Record<(typeof columns)[number], Cell>
 
+/** In the order of the columns. */
 export const workspaceRow = (workspace: Workspace): WorkspaceRow => ({
   id: workspace.id,
   task: workspace.task,
@@ -48,8 +49,7 @@ ON CONFLICT (id) DO UPDATE SET ${columns
   .join(', ')}`
 
 export function saveWorkspace(database: Database, workspace: Workspace): void {
-  const row = workspaceRow(workspace)
-  database.run(save, ...columns.map((column) => row[column]))
+  database.run(save, ...Object.values(workspaceRow(workspace)))
 }
 
 export const allRows = (database: Database): WorkspaceRow[] =>

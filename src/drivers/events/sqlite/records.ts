@@ -15,9 +15,11 @@ export function insertRecord(database: Database, record: LogRecord): void {
 export const records = (database: Database, rest: string, ...cells: (string | number)[]): LogRecord[] =>
   database.all(`SELECT ${recordColumns} FROM events ${rest}`, ...cells) as unknown as LogRecord[]
 
+const byId = `SELECT ${recordColumns} FROM events WHERE id = ?`
+
 export function eventById(database: Database, id: string): AnyEvent | undefined {
-  const [record] = records(database, 'WHERE id = ?', id)
-  return record && decode(record)
+  const row = database.get(byId, id)
+  return row && decode(row as unknown as LogRecord)
 }
 
 const pageSize = 500
