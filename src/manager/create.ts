@@ -4,12 +4,23 @@ import { AwError, toAwError } from '../domain/errors.ts'
 import type { WorkspaceId } from '../domain/ids.ts'
 import { generateSegment, parseName, type WorkspaceName } from '../domain/names.ts'
 import { profileOf } from '../domain/profiles.ts'
+import { textRef } from '../domain/text-ref.ts'
+import { assertAllowed } from '../domain/workspace/allow.ts'
 import type { Source, Workspace } from '../domain/workspace/state.ts'
 import { buildTree } from './build.ts'
 import { newEvent, newId, type Core, type OperationRef, type Request } from './core.ts'
 import { lookUp } from './find.ts'
 import { checkedLabels } from './label.ts'
-import { append, begin, checkpointSignal, isFenced, lockWorkspace, whose } from './operations.ts'
+import {
+  append,
+  begin,
+  checkpointSignal,
+  isFenced,
+  lockWorkspace,
+  retireIfOver,
+  whose,
+  withWorkspace,
+} from './operations.ts'
 import { pathOf, stageOf, volumeOf } from './places.ts'
 import { undoLog, type UndoLog } from './undo.ts'
 import { view, type WorkspaceView } from './view.ts'
@@ -24,9 +35,14 @@ export async function create(core: Core, input: Inputs['create'], request: Reque
 export async function ensure(core: Core, input: Inputs['ensure'], request: Request): Promise<WorkspaceView> {
   for (let attempt = 0; ; attempt++) {
     const found = await lookUp(core, input.id)
-    if (found !== undefined && found.operation === null) return view(found)
+    if (found?.operation === null) {
+      assertAllowed(found, 'path')
+      return view(found)
+    }
     try {
-      return await create(core, input, request)
+      if (found === undefined) return await create(core, input, request)
+      // Somebody works on it, or died over it: afterwards it is there, or the name is free.
+      await withWorkspace(core, request, found.id, async () => undefined)
     } catch (error) {
       // Somebody else made it in between: then it is there, or will be in an instant.
       if (toAwError(error).code !== 'workspace_exists' || attempt === 200) throw error
@@ -49,28 +65,34 @@ export async function createFrom(
   await assertSpace(core)
 
   const id: WorkspaceId = newId(core, 'ws')
-  using _lock = await lockWorkspace(core, request, id)
+  using lock = await lockWorkspace(core, request, id)
   const undo = undoLog()
   let begun: { workspace: Workspace; operation: OperationRef } | undefined
   try {
-    undo.add(() => core.texts.remove(id))
     const hasTexts = Object.values(documents).some((value) => value !== undefined)
-    const text = hasTexts ? { documents: await core.texts.put(id, JSON.stringify(documents)) } : {}
+    const text = hasTexts ? JSON.stringify(documents) : undefined
     begun = await begin(core, request, { id, version: 0 }, 'workspace_create_started', 'create', {
       ...whose(name),
       workspace_path: pathOf(core, name),
       profile: profile.name,
       source,
-      config: { ...config, ...text },
+      config: { ...config, ...(text !== undefined && { documents: textRef(text) }) },
       labels: checkedLabels(input.labels ?? {}),
       driver: core.storage.name,
     })
+    if (text !== undefined) {
+      undo.add(() => core.texts.remove(id))
+      await core.texts.put(id, text)
+    }
     return await provision(core, request, begun.workspace, begun.operation, undo)
   } catch (error) {
     // Another process has taken the operation over, and the tree with it.
     if (begun !== undefined && isFenced(error)) throw error
     const failures = await undo.run()
-    if (begun !== undefined) await closeFailed(core, request, begun.workspace, begun.operation, failures)
+    // If undoing failed, or cannot be told, the operation stays for recovery to end.
+    if (begun !== undefined && failures.length === 0)
+      await closeFailed(core, request, begun.workspace, begun.operation).catch(() => undefined)
+    await retireIfOver(core, lock, id)
     throw error
   }
 }
@@ -111,15 +133,13 @@ export function createdEvent(
   )
 }
 
-/** Nothing of it is left: the name is free again. If undoing failed, the operation stays for recovery to finish. */
+/** Nothing of it is left: the name is free again. */
 export async function closeFailed(
   core: Core,
   request: Request,
   workspace: Workspace,
   operation: OperationRef,
-  failures: readonly unknown[] = [],
 ): Promise<Workspace> {
-  if (failures.length > 0) return workspace
   const cleanup = newEvent(
     core,
     request,

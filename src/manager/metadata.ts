@@ -1,8 +1,8 @@
 import type { Documents } from '../domain/creation.ts'
 import { profileOf } from '../domain/profiles.ts'
+import type { TextRef } from '../domain/text-ref.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
 import type { FileHandle } from '../ports/files.ts'
-import type { TextRef } from '../ports/texts.ts'
 import type { Core } from './core.ts'
 
 /**

@@ -2,7 +2,8 @@ import { AwError, toAwError } from '../domain/errors.ts'
 import type { EventData, NewEvent } from '../domain/event.ts'
 import type { WorkspaceId } from '../domain/ids.ts'
 import type { Intents, WorkspaceEventType } from '../domain/workspace/events.ts'
-import { nameOf, type OperationKind, type Owner, type Workspace } from '../domain/workspace/state.ts'
+import { isLive, nameOf, type OperationKind, type Owner, type Workspace } from '../domain/workspace/state.ts'
+import type { Lock } from '../ports/host.ts'
 import { newEvent, newId, type Core, type OperationRef, type Request } from './core.ts'
 
 /**
@@ -15,20 +16,25 @@ export async function withWorkspace<T>(
   id: WorkspaceId,
   work: (workspace: Workspace) => Promise<T>,
 ): Promise<T> {
-  using _lock = await lockWorkspace(core, request, id)
-  const found = await core.store.get(id)
-  if (found === undefined) throw new AwError('workspace_not_found', `There is no workspace ${id}`, { data: { id } })
-  if (found.operation === null) return await work(found)
-  return await work(await recoverUnderLock(core, request, found))
+  using lock = await lockWorkspace(core, request, id)
+  try {
+    const found = await core.store.get(id)
+    if (found === undefined) throw new AwError('workspace_not_found', `There is no workspace ${id}`, { data: { id } })
+    if (found.operation === null) return await work(found)
+    return await work(await recoverUnderLock(core, request, found))
+  } finally {
+    await retireIfOver(core, lock, id)
+  }
+}
+
+/** Nothing follows `purged`, and every holder of a lock looks first: the lock of such a workspace need not stay. */
+export async function retireIfOver(core: Core, lock: Lock, id: WorkspaceId): Promise<void> {
+  const workspace = await core.store.get(id).catch(() => null)
+  if (workspace === undefined || workspace?.state === 'purged') lock.retire()
 }
 
 /** The lock, or `workspace_busy` with what is known about the holder. */
-export async function lockWorkspace(
-  core: Core,
-  request: Request,
-  id: WorkspaceId,
-  timeoutMs?: number,
-): Promise<Disposable> {
+export async function lockWorkspace(core: Core, request: Request, id: WorkspaceId, timeoutMs?: number): Promise<Lock> {
   const lock = await core.host.lock(id, {
     timeoutMs: timeoutMs ?? core.config.settings['locks.timeout_ms'],
     signal: request.signal,
@@ -110,8 +116,30 @@ export async function begin<T extends Extract<WorkspaceEventType, `${string}_sta
 ): Promise<{ workspace: Workspace; operation: OperationRef }> {
   const operation: OperationRef = { id: newId(core, 'op'), epoch: 1 }
   const payload = { ...data, operation: kind, owner: core.host.owner() } as unknown as EventData[T]
-  const workspace = await append(core, request, at, [newEvent(core, request, type, payload, operation)])
-  return { workspace, operation }
+  const intend = (): Promise<Workspace> =>
+    append(core, request, at, [newEvent(core, request, type, payload, operation)])
+  try {
+    return { workspace: await intend(), operation }
+  } catch (error) {
+    if (!(await releasesName(core, request, error))) throw error
+    return { workspace: await intend(), operation }
+  }
+}
+
+/** A name may be held by an operation that died: then that one is brought to an end, which may set the name free. */
+async function releasesName(core: Core, request: Request, error: unknown): Promise<boolean> {
+  const { code, data } = toAwError(error)
+  if (code !== 'workspace_exists') return false
+  const id = data['id'] as WorkspaceId
+  const isDead = (held: Workspace | undefined): boolean =>
+    held?.operation != null && core.host.liveness(held.operation.owner) === 'dead'
+  if (!isDead(await core.store.get(id))) return false
+  using lock = await core.host.lock(id, { timeoutMs: 0, signal: request.signal })
+  const holder = lock === undefined ? undefined : await core.store.get(id)
+  if (lock === undefined || holder === undefined || !isDead(holder)) return false
+  const { workspace } = await takeOver(core, request, holder)
+  await retireIfOver(core, lock, id)
+  return !isLive(workspace.state) || nameOf(workspace) !== nameOf(holder)
 }
 
 /** Appends to a workspace's stream and seals the log when enough has come together. */
@@ -153,6 +181,26 @@ export async function abandon(
     operation,
   )
   return append(core, request, workspace, [event])
+}
+
+/**
+ * Undoes an operation that failed and says so in the log. If even that fails, the operation stays in progress for
+ * recovery to end; the caller's own error is the one to tell.
+ */
+export async function giveUp(
+  core: Core,
+  request: Request,
+  begun: { workspace: Workspace; operation: OperationRef },
+  kind: OperationKind,
+  error: unknown,
+  undo: () => Promise<unknown> = async () => undefined,
+): Promise<void> {
+  try {
+    await undo()
+    await abandon(core, request, begun.workspace, begun.operation, kind, error)
+  } catch {
+    // Recovery will find it.
+  }
 }
 
 /** Stops between two steps when the caller has gone. */

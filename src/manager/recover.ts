@@ -3,7 +3,7 @@ import { AwError, toAwError } from '../domain/errors.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
 import { findTrashed, lookUp } from './find.ts'
-import { lockWorkspace, takeOver } from './operations.ts'
+import { lockWorkspace, retireIfOver, takeOver } from './operations.ts'
 import { reconcile } from './reconcile.ts'
 
 type Report = Outputs['recover']
@@ -40,13 +40,14 @@ async function recoverOne(
     await core.host.kill(owner, { timeoutMs: 5000 })
   }
   try {
-    using _lock = await lockWorkspace(core, request, id, 200)
+    using lock = await lockWorkspace(core, request, id, 200)
     const workspace = await core.store.get(id)
     if (workspace?.operation == null) return undefined
     const dead = core.host.liveness(workspace.operation.owner) === 'dead' || isSelf(core, workspace)
     if (!dead) return busyWith(workspace)
     const { kind } = workspace.operation
     const { outcome, workspace: after } = await takeOver(core, request, workspace)
+    await retireIfOver(core, lock, id)
     return { id, name: nameOf(after), operation: kind, outcome }
   } catch (error) {
     if (toAwError(error).code === 'workspace_busy') return busyWith((await core.store.get(id)) ?? stale)

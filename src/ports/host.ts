@@ -21,7 +21,7 @@ export interface Host {
    * A kernel lock that the process holds until it is released or dies. `undefined` if it was not to be had in time.
    * Locks exclude one another between processes and inside one.
    */
-  lock(name: string, options: { timeoutMs: number; signal?: AbortSignal | undefined }): Promise<Disposable | undefined>
+  lock(name: string, options: { timeoutMs: number; signal?: AbortSignal | undefined }): Promise<Lock | undefined>
 
   /** Resolves after that time, or at once when the signal fires. */
   pause(ms: number, signal?: AbortSignal): Promise<void>
@@ -38,6 +38,14 @@ export interface Host {
 
   /** `git init` in a fresh directory that nobody else has written to, with a user's name and email for its commits. */
   gitInit(directory: string, user: { name: string; email: string }, signal?: AbortSignal): Promise<void>
+}
+
+export interface Lock extends Disposable {
+  /**
+   * Gives the lock back and removes what stands for it on disk. For a name that is over: from then on two may hold it at
+   * once, so whoever gets it must look again whether there is still something to do.
+   */
+  retire(): void
 }
 
 export interface ProcessUse {

@@ -1,19 +1,15 @@
 import type { WorkspaceId } from '../domain/ids.ts'
+import type { TextRef } from '../domain/text-ref.ts'
 
 /**
  * Texts that belong to a workspace but not into the log (agent files, task specifications, prompts). The log has their
  * hash and length; the text can be erased while the log stays whole. One for each workspace.
  */
 export interface Texts {
-  /** Durable when it resolves. */
-  put(id: WorkspaceId, text: string): Promise<TextRef>
+  /** Durable when it resolves. Replaces what is there. */
+  put(id: WorkspaceId, text: string): Promise<void>
   /** `undefined` if it was erased. A text that does not match its hash is `log_damaged`. */
   get(id: WorkspaceId, ref: TextRef): Promise<string | undefined>
   /** Absent = done. */
   remove(id: WorkspaceId): Promise<void>
-}
-
-export interface TextRef {
-  readonly sha256: string
-  readonly length: number
 }

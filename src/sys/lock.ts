@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError } from '../domain/errors.ts'
+import { hostFs } from './host-fs.ts'
 import { isBusy, sqliteError } from './sqlite-errors.ts'
 
 /**
@@ -9,7 +10,7 @@ import { isBusy, sqliteError } from './sqlite-errors.ts'
  * too, and a child does not inherit it.
  *
  * Whoever opens and closes a lock file by other means drops the lock of its own process (POSIX locks work so), and
- * removing one lets a second holder in: lock files are touched by this module alone, and stay.
+ * removing one lets a second holder in: lock files are touched by this module alone, and stay until they are retired.
  */
 
 export interface LockOptions {
@@ -19,7 +20,7 @@ export interface LockOptions {
 }
 
 /** The lock, or `undefined` if another has it. Blocks for a few milliseconds at the most. */
-export function tryLock(file: string): Disposable | undefined {
+export function tryLock(file: string): HeldLock | undefined {
   const database = open(file)
   const until = performance.now() + spuriousMs
   // Two contenders can make each other fail though nobody holds the lock, so one refusal proves nothing.
@@ -27,11 +28,11 @@ export function tryLock(file: string): Disposable | undefined {
     if (performance.now() > until) return give(database)
     Atomics.wait(nobodyWakes, 0, 0, 0.1 + Math.random())
   }
-  return holding(database)
+  return holding(database, file)
 }
 
 /** Waits for the lock; `undefined` when the time ran out, `aborted` when the signal fired. */
-export async function lock(file: string, options: LockOptions = {}): Promise<Disposable | undefined> {
+export async function lock(file: string, options: LockOptions = {}): Promise<HeldLock | undefined> {
   const { timeoutMs = Infinity, signal } = options
   const until = performance.now() + timeoutMs
   const database = open(file)
@@ -39,7 +40,7 @@ export async function lock(file: string, options: LockOptions = {}): Promise<Dis
     let pauseMs = 0.5
     for (;;) {
       if (signal?.aborted) throw abortedBy(signal)
-      if (take(database)) return holding(database)
+      if (take(database)) return holding(database, file)
       const leftMs = until - performance.now()
       if (leftMs <= 0) return give(database)
       await sleep(Math.min(leftMs, pauseMs * (0.5 + Math.random())), undefined, { signal }).catch(() => undefined)
@@ -57,12 +58,31 @@ const nobodyWakes = new Int32Array(new SharedArrayBuffer(4))
 /** A connection that is collected drops its lock, so what is held is reachable until it is given back. */
 const held = new Set<DatabaseSync>()
 
-function holding(database: DatabaseSync): Disposable {
+export interface HeldLock extends Disposable {
+  /** Gives it back and removes its file: only for a name whose next holder will find nothing to do. */
+  retire(): void
+}
+
+function holding(database: DatabaseSync, file: string): HeldLock {
   held.add(database)
+  const release = (): void => {
+    if (held.delete(database)) give(database)
+  }
   return {
-    [Symbol.dispose]() {
-      if (held.delete(database)) give(database)
+    retire() {
+      // Unlinked while it is held: nobody can be between opening this file and locking it without us.
+      if (held.has(database)) unlinkIfPresent(file)
+      release()
     },
+    [Symbol.dispose]: release,
+  }
+}
+
+function unlinkIfPresent(file: string): void {
+  try {
+    hostFs.unlinkSync(file)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
   }
 }
 

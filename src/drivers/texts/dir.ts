@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import type { WorkspaceId } from '../../domain/ids.ts'
+import { textRef } from '../../domain/text-ref.ts'
 import type { Texts } from '../../ports/texts.ts'
 import { durableFile, readIfPresent } from '../../sys/durable-file.ts'
 import { hostFs } from '../../sys/host-fs.ts'
@@ -13,28 +13,29 @@ export function dirTexts({ directory }: { directory: string }): Texts {
   return {
     async put(id, text) {
       const unfinished = `${fileOf(id)}.new`
+      // A crash may have left the beginning of one.
+      remove(unfinished)
       durableFile.append(unfinished, text)
       durableFile.rename(unfinished, fileOf(id))
-      return { sha256: hashOf(text), length: text.length }
     },
     async get(id, ref) {
       const text = readIfPresent(fileOf(id))
-      if (text === undefined || hashOf(text) === ref.sha256) return text
+      if (text === undefined || textRef(text).sha256 === ref.sha256) return text
       throw new AwError('log_damaged', `The documents of ${id} are not the ones that the log knows`, {
         hint: 'Something other than aw changed them; restore the home from a backup',
         data: { id },
       })
     },
     async remove(id) {
-      for (const file of [fileOf(id), `${fileOf(id)}.new`]) {
-        try {
-          hostFs.unlinkSync(file)
-        } catch (error) {
-          if (!hasCode(error, 'ENOENT')) throw error
-        }
-      }
+      for (const file of [fileOf(id), `${fileOf(id)}.new`]) remove(file)
     },
   }
 }
 
-const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
+function remove(file: string): void {
+  try {
+    hostFs.unlinkSync(file)
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error
+  }
+}
