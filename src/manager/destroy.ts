@@ -5,7 +5,7 @@ import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import { assertUnused } from './activity.ts'
 import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { findWorkspace } from './find.ts'
-import { abandon, append, begin, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
+import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
 import { trashOf, treeName, volumeOf } from './places.ts'
 import { purgeTrees } from './purge.ts'
 import { view } from './view.ts'
@@ -51,7 +51,7 @@ async function destroyUnderLock(
   } catch (error) {
     if (isFenced(error)) throw error
     // It stays `destroying`, and says why; destroying it again, or aw recover, goes on from here.
-    await abandon(core, request, begun.workspace, begun.operation, 'destroy', error)
+    await giveUp(core, request, begun, 'destroy', error)
     throw new AwError(
       'cleanup_failed',
       `${nameOf(workspace)} could not be moved to the trash: ${toAwError(error).message}`,
@@ -86,7 +86,7 @@ export async function finishDestroy(
   return append(core, request, workspace, [event])
 }
 
-/** Somebody removed the tree from outside: the log says so and the workspace is closed. */
+/** Somebody removed the tree from outside: the log says so and the workspace is closed; trees in the trash stay. */
 export async function closeLost(
   core: Core,
   request: Request,
@@ -101,5 +101,7 @@ export async function closeLost(
     { ...whose(workspace), workspace_path: workspace.path, reason },
     operation,
   )
-  return append(core, request, workspace, [event])
+  const closed = await append(core, request, workspace, [event])
+  if (closed.state === 'purged') await core.texts.remove(workspace.id)
+  return closed
 }

@@ -89,14 +89,12 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
         : { ...before, operation: { ...before.operation, epoch: event.data.epoch, owner: event.data.owner } }
     case 'operation_abandoned':
       return abandoned(before, event.data)
-    case 'workspace_lost':
-      return {
-        ...before,
-        state: 'purged',
-        operation: null,
-        trash: [],
-        problem: { code: 'lost', message: event.data.reason },
-      }
+    case 'workspace_lost': {
+      // The other trees that went to the trash before are still there.
+      const trash = without(before.trash, [String(before.operation?.intent['tree'])])
+      const problem = { code: 'lost', message: event.data.reason }
+      return { ...before, state: trash.length === 0 ? 'purged' : 'trashed', operation: null, trash, problem }
+    }
     default:
       return before
   }

@@ -13,13 +13,13 @@ export const workspaceStates = [
 
 export type WorkspaceStateName = (typeof workspaceStates)[number]
 
-/** Which state may follow which. The tests hold `evolve` to it. */
+/** Which state may follow which. The tests hold `evolve` to it. A workspace that was lost may still have trash. */
 export const transitions: Readonly<Record<WorkspaceStateName, readonly WorkspaceStateName[]>> = {
   creating: ['ready', 'failed', 'trashed', 'purged'],
-  ready: ['running', 'stopped', 'failed', 'destroying', 'purged'],
-  running: ['ready', 'stopped', 'failed', 'destroying', 'purged'],
-  stopped: ['ready', 'running', 'failed', 'destroying', 'purged'],
-  failed: ['ready', 'destroying', 'purged'],
+  ready: ['running', 'stopped', 'failed', 'destroying', 'trashed', 'purged'],
+  running: ['ready', 'stopped', 'failed', 'destroying', 'trashed', 'purged'],
+  stopped: ['ready', 'running', 'failed', 'destroying', 'trashed', 'purged'],
+  failed: ['ready', 'destroying', 'trashed', 'purged'],
   destroying: ['trashed', 'purged'],
   trashed: ['creating', 'purged'],
   purged: [],
