@@ -62,10 +62,11 @@ async function plan(core: Core, { workspace, trees }: Expired): Promise<Item[]> 
 
 /** What was undeleted or erased since the plan was made is left alone: only what is still there under the lock goes. */
 async function apply(core: Core, request: Request, one: Expired): Promise<Item[]> {
-  const items = await plan(core, one)
+  let items = await plan(core, one)
   try {
     await withWorkspace(core, request, one.workspace.id, async (workspace) => {
       const trees = one.trees.filter((tree) => workspace.trash.some((entry) => entry.tree === tree))
+      items = items.filter(({ tree }) => trees.includes(tree))
       if (trees.length > 0) await purgeTrees(core, request, workspace, trees)
     })
     return items

@@ -4,8 +4,8 @@ import { assertAllowed } from '../domain/workspace/allow.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
 import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { findTrashed } from './find.ts'
-import { append, begin, intentOf, whose, withWorkspace } from './operations.ts'
-import { trashOf } from './places.ts'
+import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
+import { stageOf, trashOf } from './places.ts'
 
 export async function purge(core: Core, input: Inputs['purge'], request: Request): Promise<Outputs['purge']> {
   try {
@@ -32,7 +32,13 @@ export async function purgeTrees(
 ): Promise<Workspace> {
   const data = { ...whose(workspace), trees }
   const begun = await begin(core, request, workspace, 'workspace_purge_started', 'purge', data)
-  return finishPurge(core, request, begun.workspace, begun.operation)
+  try {
+    return await finishPurge(core, request, begun.workspace, begun.operation)
+  } catch (error) {
+    // What cannot be erased must not keep the workspace busy: the next purge, gc or recover tries again.
+    if (!isFenced(error)) await giveUp(core, request, begun, 'purge', error)
+    throw error
+  }
 }
 
 /** Always forward: what was begun to be erased is of no use to anybody. Safe to repeat. */
@@ -43,7 +49,13 @@ export async function finishPurge(
   operation: OperationRef,
 ): Promise<Workspace> {
   const { trees } = intentOf(workspace, 'purge')
-  for (const tree of trees) await core.storage.erase(trashOf(tree))
+  const stage = stageOf(operation)
+  await core.storage.erase(stage)
+  for (const tree of trees) {
+    // Out of the trash first: what is half erased can never come back as if it were whole.
+    if (await core.storage.exists(trashOf(tree))) await core.storage.move(trashOf(tree), stage)
+    await core.storage.erase(stage)
+  }
   const last = workspace.state === 'trashed' && workspace.trash.every(({ tree }) => trees.includes(tree))
   if (last) await core.texts.remove(workspace.id)
   return append(core, request, workspace, [
@@ -53,6 +65,9 @@ export async function finishPurge(
 
 export async function bytesOf(core: Core, trees: readonly string[]): Promise<number> {
   let bytes = 0
-  for (const tree of trees) bytes += (await core.storage.usage(trashOf(tree))).bytes
+  for (const tree of trees) {
+    // One that is not there holds nothing.
+    if (await core.storage.exists(trashOf(tree))) bytes += (await core.storage.usage(trashOf(tree))).bytes
+  }
   return bytes
 }
