@@ -2,16 +2,16 @@ import type { OperationKind } from '../domain/workspace/state.ts'
 import type { Recovery } from './core.ts'
 import { closeFailed, createdEvent } from './create.ts'
 import { closeLost, finishDestroy } from './destroy.ts'
-import { abandon, append, intentOf } from './operations.ts'
+import { abandon, append, intentOf, isFenced } from './operations.ts'
 import { stageOf, trashOf, volumeOf } from './places.ts'
 import { finishPurge } from './purge.ts'
-import { finishRename } from './rename.ts'
+import { finishRename, rollBackRename } from './rename.ts'
 import { finishReset } from './reset.ts'
-import { finishUndelete } from './undelete.ts'
+import { finishUndelete, rollBackUndelete } from './undelete.ts'
 
 /**
  * What a dead owner began, brought to an end by what is on disk. Create goes back unless users could see it already;
- * reset goes back until the old tree has left its place; all else goes forward. Each may be interrupted and repeated.
+ * reset goes back until the old tree has left its place; all else goes forward, unless something is in the way. Each may be interrupted and repeated.
  */
 export const recoverOperation: Recovery = (core, request, workspace, operation) => {
   const kind = workspace.operation?.kind
@@ -41,20 +41,32 @@ const recoveries: Readonly<Record<OperationKind, Recovery>> = {
     outcome: 'destroyed',
   }),
 
-  undelete: async (core, request, workspace, operation) => ({
-    workspace: await finishUndelete(core, request, workspace, operation),
-    outcome: 'undeleted',
-  }),
+  undelete: async (core, request, workspace, operation) => {
+    try {
+      return { workspace: await finishUndelete(core, request, workspace, operation), outcome: 'undeleted' }
+    } catch (error) {
+      if (isFenced(error)) throw error
+      await rollBackUndelete(core, workspace)
+      return { workspace: await abandon(core, request, workspace, operation, 'undelete', error), outcome: 'undone' }
+    }
+  },
 
   purge: async (core, request, workspace, operation) => ({
     workspace: await finishPurge(core, request, workspace, operation),
     outcome: 'purged',
   }),
 
-  rename: async (core, request, workspace, operation) => ({
-    workspace: await finishRename(core, request, workspace, operation),
-    outcome: 'renamed',
-  }),
+  rename: async (core, request, workspace, operation) => {
+    if (!(await core.storage.exists(volumeOf(workspace))))
+      return { workspace: await closeLost(core, request, workspace, operation), outcome: 'lost' }
+    try {
+      return { workspace: await finishRename(core, request, workspace, operation), outcome: 'renamed' }
+    } catch (error) {
+      if (isFenced(error)) throw error
+      await rollBackRename(core, workspace)
+      return { workspace: await abandon(core, request, workspace, operation, 'rename', error), outcome: 'undone' }
+    }
+  },
 
   reset: async (core, request, workspace, operation) => {
     const { tree } = intentOf(workspace, 'reset')

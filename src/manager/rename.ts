@@ -6,7 +6,7 @@ import { assertUnused } from './activity.ts'
 import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { findWorkspace } from './find.ts'
 import { readDocuments } from './metadata.ts'
-import { abandon, append, begin, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
+import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
 import { pathOf, volumeOf } from './places.ts'
 import { refreshMetadata } from './undelete.ts'
 import { view, type WorkspaceView } from './view.ts'
@@ -30,8 +30,7 @@ export async function rename(core: Core, input: Inputs['rename'], request: Reque
       return view(await finishRename(core, request, begun.workspace, begun.operation))
     } catch (error) {
       if (isFenced(error)) throw error
-      await rollBackRename(core, begun.workspace)
-      await abandon(core, request, begun.workspace, begun.operation, 'rename', error)
+      await giveUp(core, request, begun, 'rename', error, () => rollBackRename(core, begun.workspace))
       throw error
     }
   })
@@ -53,10 +52,13 @@ export async function finishRename(
   return append(core, request, workspace, [newEvent(core, request, 'workspace_renamed', data, operation)])
 }
 
-async function rollBackRename(core: Core, workspace: Workspace): Promise<void> {
+export async function rollBackRename(core: Core, workspace: Workspace): Promise<void> {
   const { was } = intentOf(workspace, 'rename')
   const target = core.storage.attachment(volumeOf(workspace)).path
+  // If something else is at the old path by now, aw recover makes the link when it is gone.
+  await core.host.publish(was.path, target).catch(() => undefined)
   await core.host.unpublish(workspace.path, target, core.basePath)
+  if (!(await core.storage.exists(volumeOf(workspace)))) return
   const old = { ...workspace, ...was }
   refreshMetadata(core, old, await readDocuments(core, old))
 }

@@ -5,7 +5,7 @@ import { assertUnused } from './activity.ts'
 import { buildTree } from './build.ts'
 import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { findWorkspace } from './find.ts'
-import { abandon, append, begin, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
+import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
 import { stageOf, trashOf, treeName, volumeOf } from './places.ts'
 import { undoLog } from './undo.ts'
 import { view, type WorkspaceView } from './view.ts'
@@ -30,8 +30,8 @@ async function resetUnderLock(core: Core, request: Request, workspace: Workspace
   const undo = undoLog()
   try {
     await buildTree(core, request, begun, operation, undo)
-    // From the moment the old tree is in the trash there is only one way: forward.
-    undo.add(() => core.storage.move(trashOf(treeName(workspace)), volumeOf(workspace)))
+    // If we die from here on, recovery goes forward.
+    undo.add(() => swapBack(core, workspace, operation))
     await core.storage.move(volumeOf(workspace), trashOf(treeName(workspace)))
     const done = await finishReset(core, request, begun, operation)
     undo.keep()
@@ -39,9 +39,17 @@ async function resetUnderLock(core: Core, request: Request, workspace: Workspace
   } catch (error) {
     if (isFenced(error)) throw error
     const failures = await undo.run()
-    if (failures.length === 0) await abandon(core, request, begun, operation, 'reset', error)
+    if (failures.length === 0) await giveUp(core, request, { workspace: begun, operation }, 'reset', error)
     throw error
   }
+}
+
+/** The new tree, if it stands at the place already, goes back to where it was built; the old one returns. */
+async function swapBack(core: Core, workspace: Workspace, operation: OperationRef): Promise<void> {
+  const [volume, old] = [volumeOf(workspace), trashOf(treeName(workspace))]
+  if (!(await core.storage.exists(old))) return
+  if (await core.storage.exists(volume)) await core.storage.move(volume, stageOf(operation))
+  await core.storage.move(old, volume)
 }
 
 /** The old tree is in the trash; the new one is in `tmp` or already at its place. */

@@ -1,5 +1,5 @@
 import type { Inputs } from '../api/table.ts'
-import { AwError, toAwError } from '../domain/errors.ts'
+import { AwError } from '../domain/errors.ts'
 import { isWorkspaceId } from '../domain/ids.ts'
 import { parseName, type WorkspaceName } from '../domain/names.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
@@ -10,7 +10,7 @@ import { createFrom } from './create.ts'
 import { closeLost } from './destroy.ts'
 import { findTrashed } from './find.ts'
 import { readDocuments, writeMetadata } from './metadata.ts'
-import { abandon, append, begin, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
+import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
 import { pathOf, trashOf, volumeOf } from './places.ts'
 import { view, type WorkspaceView } from './view.ts'
 
@@ -62,22 +62,23 @@ async function bringBack(core: Core, request: Request, workspace: Workspace, nam
     workspace_path: pathOf(core, name),
     tree: newest.tree,
   })
-  try {
-    const back = await finishUndelete(core, request, begun.workspace, begun.operation)
-    if (back.state === 'purged') throw gone(workspace)
-    return back
-  } catch (error) {
-    if (isFenced(error) || toAwError(error).code === 'workspace_not_found') throw error
-    await rollBackUndelete(core, begun.workspace)
-    await abandon(core, request, begun.workspace, begun.operation, 'undelete', error)
+  const back = await finishUndelete(core, request, begun.workspace, begun.operation).catch(async (error: unknown) => {
+    if (isFenced(error)) throw error
+    await giveUp(core, request, begun, 'undelete', error, () => rollBackUndelete(core, begun.workspace))
     throw error
-  }
+  })
+  if (back.state !== 'ready') throw gone(back)
+  return back
 }
 
-const gone = (workspace: Workspace): AwError =>
-  new AwError('workspace_not_found', `Nothing of ${nameOf(workspace)} is left in the trash`, {
+function gone(workspace: Workspace): AwError {
+  const older = workspace.trash.at(-1)
+  const hint = older === undefined ? {} : { hint: `An older tree is there: aw undelete ${older.tree} --as TASK/AGENT` }
+  return new AwError('workspace_not_found', `The last tree of ${nameOf(workspace)} is not in the trash any more`, {
+    ...hint,
     data: { id: workspace.id },
   })
+}
 
 /** Forward from any point: the tree is in the trash or already back. */
 export async function finishUndelete(
@@ -106,9 +107,10 @@ export function refreshMetadata(
   writeMetadata(tree, workspace, documents)
 }
 
-async function rollBackUndelete(core: Core, workspace: Workspace): Promise<void> {
+export async function rollBackUndelete(core: Core, workspace: Workspace): Promise<void> {
   const { tree } = intentOf(workspace, 'undelete')
   const volume = volumeOf(workspace)
   await core.host.unpublish(workspace.path, core.storage.attachment(volume).path, core.basePath)
+  if (await core.storage.exists(trashOf(tree))) return
   if (await core.storage.exists(volume)) await core.storage.move(volume, trashOf(tree))
 }
