@@ -1,12 +1,14 @@
 import { agentFileNames, compose, inject } from '../domain/agent-files.ts'
 import type { Documents } from '../domain/creation.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
+import type { WorkspaceId } from '../domain/ids.ts'
 import { profileOf, type Profile } from '../domain/profiles.ts'
 import { nameOf, type Imported, type Workspace } from '../domain/workspace/state.ts'
 import type { FileHandle } from '../ports/files.ts'
-import type { Place } from '../ports/storage-driver.ts'
+import type { ImportOptions, ImportReport, Place } from '../ports/storage-driver.ts'
 import type { Core, OperationRef, Request } from './core.ts'
 import { readDocuments, writeMetadata } from './metadata.ts'
-import { checkpointSignal } from './operations.ts'
+import { checkpointSignal, withWorkspace } from './operations.ts'
 import { stageOf, trashOf } from './places.ts'
 import type { UndoLog } from './undo.ts'
 
@@ -63,10 +65,36 @@ async function importSource(
   // A tree from the trash is a whole workspace; a folder is what the work starts from.
   const report =
     source.kind === 'trash'
-      ? await core.storage.import(place, { place: trashOf(source.tree) }, { ...options, into: '.' })
+      ? await importTrashed(core, request, source.tree, place, { ...options, into: '.' })
       : await core.storage.import(place, { folder: source.path }, { ...options, into: profile.content })
   const { files, bytes, reflinked, skipped } = report
   return { files, bytes, reflinked, skipped: skipped.length, skipped_paths: skipped.slice(0, 20) }
+}
+
+/** Under the lock of the workspace whose tree it was: it must not be erased or brought back while it is copied. */
+async function importTrashed(
+  core: Core,
+  request: Request,
+  tree: string,
+  place: Place,
+  options: ImportOptions,
+): Promise<ImportReport> {
+  const origin = tree.slice(0, tree.lastIndexOf('.')) as WorkspaceId
+  const failed = (cause?: unknown): AwError =>
+    new AwError('source_failed', `The tree ${tree} cannot be copied: it is in use, or no longer in the trash`, {
+      data: { tree },
+      cause,
+    })
+  try {
+    return await withWorkspace(core, request, origin, async (workspace) => {
+      if (!workspace.trash.some((entry) => entry.tree === tree)) throw failed()
+      return core.storage.import(place, { place: trashOf(tree) }, options)
+    })
+  } catch (error) {
+    // Busy is the origin, not the workspace that is being built: that one goes on to be undone.
+    const { code } = toAwError(error)
+    throw code === 'workspace_busy' || code === 'workspace_not_found' ? failed(error) : error
+  }
 }
 
 function injectAgentFiles(tree: FileHandle, workspace: Workspace, documents: Documents): void {
