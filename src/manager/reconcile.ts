@@ -1,11 +1,12 @@
+import { toAwError } from '../domain/errors.ts'
 import type { NewEvent } from '../domain/event.ts'
+import { isWorkspaceId } from '../domain/ids.ts'
 import { isLive, nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import { newEvent, type Core, type Request } from './core.ts'
 import { closeLost } from './destroy.ts'
-import { toAwError } from '../domain/errors.ts'
 import { withWorkspace } from './operations.ts'
-import { volumeOf } from './places.ts'
+import { trashOf, treeName, volumeOf } from './places.ts'
 
 export interface Reconciled {
   readonly relinked: string[]
@@ -34,7 +35,9 @@ export async function reconcile(core: Core, request: Request, only?: Workspace):
     if (fate === 'relinked') relinked.push(nameOf(workspace))
   }
   if (only !== undefined) return { relinked, lost, orphans: [], leftovers: [] }
-  return { relinked, lost, orphans: orphansOf(onDisk, known), leftovers: await removeLeftovers(core, request, onDisk) }
+  const orphans: string[] = []
+  for (const place of onDisk) if (await isOrphan(core, request, place)) orphans.push(`${place.area}/${place.name}`)
+  return { relinked, lost, orphans, leftovers: await removeLeftovers(core, request, onDisk) }
 }
 
 /** Looks again under the lock, since the workspace may have moved on. Busy ones are somebody's business already. */
@@ -44,6 +47,8 @@ async function mend(core: Core, request: Request, stale: Workspace): Promise<'lo
       if (!isLive(workspace.state)) return 'fine'
       const volume = volumeOf(workspace)
       if (!(await core.storage.exists(volume))) {
+        // A destroy that failed half-way has its tree in the trash; destroying it again ends it.
+        if (await core.storage.exists(trashOf(treeName(workspace)))) return 'fine'
         await closeLost(core, request, workspace, null)
         return 'lost'
       }
@@ -59,30 +64,52 @@ async function mend(core: Core, request: Request, stale: Workspace): Promise<'lo
   }
 }
 
-function orphansOf(onDisk: readonly Place[], known: readonly Workspace[]): string[] {
-  const owned = new Set<string>()
-  for (const workspace of known) {
-    if (isLive(workspace.state) || workspace.operation !== null) owned.add(`volumes/${workspace.id}`)
-    for (const { tree } of workspace.trash) owned.add(`trash/${tree}`)
-    const tree = workspace.operation?.intent['tree']
-    if (typeof tree === 'string') owned.add(`trash/${tree}`)
+/** Trees move while we look, so whatever the log does not place here is looked at again under its workspace's lock. */
+async function isOrphan(core: Core, request: Request, place: Place): Promise<boolean> {
+  if (place.area === 'tmp') return false
+  const id = place.name.split('.')[0] ?? ''
+  const workspace = isWorkspaceId(id) ? await core.store.get(id) : undefined
+  if (workspace === undefined) return core.storage.exists(place)
+  if (belongs(workspace, place)) return false
+  try {
+    return await withWorkspace(
+      core,
+      request,
+      workspace.id,
+      async (now) => !belongs(now, place) && (await core.storage.exists(place)),
+    )
+  } catch (error) {
+    if (toAwError(error).code === 'workspace_busy') return false
+    throw error
   }
-  return onDisk
-    .filter(({ area }) => area !== 'tmp')
-    .map(({ area, name }) => `${area}/${name}`)
-    .filter((tree) => !owned.has(tree))
+}
+
+function belongs(workspace: Workspace, { area, name }: Place): boolean {
+  if (area === 'volumes') return name === workspace.id && (isLive(workspace.state) || workspace.operation !== null)
+  if (area !== 'trash') return false
+  if (workspace.trash.some(({ tree }) => tree === name) || workspace.operation?.intent['tree'] === name) return true
+  return workspace.state === 'destroying' && name === treeName(workspace)
 }
 
 /** `tmp` holds trees that operations build; one whose operation is over was left by a crash and holds nobody's work. */
 async function removeLeftovers(core: Core, request: Request, onDisk: readonly Place[]): Promise<string[]> {
   const working = new Set((await core.store.list({ inOperation: true })).map(({ operation }) => operation?.id))
-  const trees = onDisk.filter(
+  const over = onDisk.filter(
     ({ area, name }) => area === 'tmp' && name.startsWith('op_') && !working.has(name as never),
   )
-  for (const place of trees) await core.storage.erase(place)
-  const names = trees.map(({ name }) => name)
+  const names: string[] = []
+  for (const place of over) if (await removed(core, place)) names.push(place.name)
   if (names.length > 0) await appendHome(core, newEvent(core, request, 'leftovers_removed', { trees: names }))
   return names
+}
+
+/** False if it left `tmp` since the disk was read, or cannot be erased: then the next one to look tries again. */
+async function removed(core: Core, place: Place): Promise<boolean> {
+  if (!(await core.storage.exists(place))) return false
+  return core.storage.erase(place).then(
+    () => true,
+    () => false,
+  )
 }
 
 /** The store's own stream has no lock: whoever loses the race for a version tries the next. */
