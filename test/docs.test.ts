@@ -1,0 +1,180 @@
+/** The documents are part of the product: their commands parse, their programs run, their links lead somewhere. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { operations, type Table } from '../src/api/table.ts'
+import { sortArguments } from '../src/cli/arguments.ts'
+import { findCommand } from '../src/cli/command.ts'
+import { inputsOf } from '../src/cli/input.ts'
+import { processIo } from '../src/cli/io.ts'
+import { inRoot, root } from '../tools/root.ts'
+import { awCallsIn, blocksOf, fileLinksOf, inlineCodeOf, stepsOf } from './markdown.ts'
+import { readFiles, type SourceFile } from './rules/source-tree.ts'
+
+const pages = readFiles('*.md', 'docs/*.md', 'docs/adr/*.md', 'docs/guides/*.md', 'docs/spec/*.md')
+const table: Table = operations
+
+const folder = mkdtempSync(join(tmpdir(), 'aw-docs-'))
+const bin = join(folder, 'bin')
+
+beforeAll(() => {
+  mkdirSync(bin)
+  symlinkSync(inRoot('dist/aw.js'), join(bin, 'aw'))
+})
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** The shell of a page: `sh` blocks, and the typed lines of `console` blocks. */
+const shellOf = ({ text }: SourceFile): string =>
+  blocksOf(text)
+    .flatMap(({ language, text: block }) => {
+      if (language === 'sh') return [block]
+      return language === 'console' ? stepsOf(block).map(({ command }) => `${command}\n`) : []
+    })
+    .join('')
+
+const named = (page: SourceFile): [string, SourceFile] => [page.path, page]
+
+describe('commands', () => {
+  const commands = pages.flatMap((page) => awCallsIn(shellOf(page)).map((words) => [page.path, words.join(' '), words]))
+
+  test('are found', () => {
+    expect(commands.length).toBeGreaterThan(50)
+  })
+
+  test.each(commands as [string, string, string[]][])('%s: aw %s', async (_page, _line, words) => {
+    if (words[0] === '--version') return
+    const command = findCommand(words, table)
+    expect(command.kind).not.toBe('group')
+    const operation = command.kind === 'operation' ? command.operation : undefined
+    const given = sortArguments(command.rest, operation)
+    const io = { ...processIo(), stdin: async () => Buffer.from('text') }
+    const isFile = command.rest.some((word) => word.startsWith('@'))
+    if (operation !== undefined && !isFile) expect(await inputsOf(operation, given, io)).not.toEqual([])
+  })
+
+  /** In a sentence a command may stand without its arguments, or with names for them. */
+  const mentioned = pages.flatMap((page) =>
+    inlineCodeOf(page.text)
+      .filter((code) => /^aw [a-z-]/.test(code))
+      .map((code): [string, string] => [page.path, code]),
+  )
+
+  test.each(mentioned)('%s mentions: %s', (_page, code) => {
+    const [words = []] = awCallsIn(code.replaceAll(/[[\]]/g, ' '))
+    if (words[0]?.startsWith('-') === true) return
+    const command = findCommand(words, table)
+    const operation = command.kind === 'operation' ? command.operation : undefined
+    expect(() => sortArguments(command.rest, operation)).not.toThrow()
+  })
+})
+
+test.each(pages.map(named))('%s: links lead to files that are there', (path, { text }) => {
+  const missing = fileLinksOf(text).filter((target) => !existsSync(inRoot(join(dirname(path), target))))
+  expect(missing).toEqual([])
+})
+
+describe('programs: the TypeScript of a page is one program', () => {
+  const programs = pages
+    .map((page): [string, string] => [page.path, typescriptOf(page)])
+    .filter(([, program]) => program !== '')
+
+  test('are found', () => {
+    expect(programs.map(([path]) => path)).toEqual(['README.md', 'docs/guides/events.md', 'docs/guides/sdk.md'])
+  })
+
+  /** A project that has the package installed. */
+  const project = join(folder, 'project')
+
+  beforeAll(() => {
+    mkdirSync(join(project, 'node_modules'), { recursive: true })
+    symlinkSync(root, join(project, 'node_modules/agent-workspaces'))
+    writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }')
+    const compilerOptions = { typeRoots: [inRoot('node_modules/@types')] }
+    writeFileSync(
+      join(project, 'tsconfig.json'),
+      JSON.stringify({ extends: inRoot('tsconfig.json'), compilerOptions, include: ['*.ts'] }),
+    )
+    for (const [path, program] of programs) writeFileSync(join(project, fileOf(path)), program)
+  })
+
+  const fileOf = (path: string): string => `${path.replaceAll(/\W/g, '-')}.ts`
+
+  test('have the right types', () => {
+    const tsc = [inRoot('node_modules/typescript/bin/tsc'), '-p', project]
+    expect(spawnSync(process.execPath, tsc, { encoding: 'utf8' })).toMatchObject({ status: 0, stdout: '' })
+  })
+
+  test.each(programs)('%s runs', (path) => {
+    const home = join(folder, `home-of-${fileOf(path)}`)
+    const { status, stderr } = spawnSync(process.execPath, [fileOf(path)], {
+      cwd: project,
+      encoding: 'utf8',
+      env: { ...process.env, AW_HOME: home },
+    })
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(existsSync(join(home, 'log.db'))).toBe(true)
+  })
+})
+
+function typescriptOf({ text }: SourceFile): string {
+  return blocksOf(text)
+    .filter(({ language }) => language === 'ts')
+    .map(({ text: block }) => block)
+    .join('\n')
+}
+
+test('the session in the README is what a terminal shows', () => {
+  const [readme] = readFiles('README.md')
+  const session = blocksOf(readme?.text ?? '').find(({ language }) => language === 'console')
+  const steps = stepsOf(session?.text ?? '')
+  expect(steps.length).toBeGreaterThan(5)
+
+  const home = join(folder, 'ana')
+  mkdirSync(join(home, 'project'), { recursive: true })
+  writeFileSync(join(home, 'project', 'app.py'), 'print("hello")\n')
+  const env = {
+    PATH: [bin, dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter),
+    HOME: home,
+    TERM: 'xterm',
+    NO_COLOR: '1',
+  }
+  /** Runs it in a terminal of its own: what is printed there is for people. */
+  const seen = steps.map(({ command }) => {
+    const printed = execFileSync('script', ['-qec', `stty cols 100; ${command}`, '/dev/null'], {
+      cwd: home,
+      encoding: 'utf8',
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    return { command, output: settled(printed.replaceAll(home, '~')) }
+  })
+  expect(seen).toEqual(steps.map(({ command, output }) => ({ command, output: settled(output) })))
+})
+
+/** Without what differs from run to run: sizes, times, spaces for alignment, and what a terminal adds. */
+function settled(output: string): string {
+  return output
+    .replaceAll(/\u001B\[[0-9;?]*[a-zA-Z]/g, '')
+    .replaceAll(/\d+(\.\d+)? (?:B|[KMG]iB)\b/g, 'SIZE')
+    .replaceAll(/\b(?:now|\d+[smhd])\b/g, 'AGE')
+    .replaceAll(/\d{4}-\d\d-\d\d[ T][\d:.]+Z?/g, 'TIME')
+    .replaceAll('\r', '')
+    .replaceAll(/ +/g, ' ')
+    .trimEnd()
+}
+
+test('calls of aw are found in shell, and nothing else is', () => {
+  const words = (shell: string): string[] => awCallsIn(shell).map((call) => call.join('|'))
+  expect(words(`aw create --id a/b --config '{"x": 1}'  # aw in a comment\naw list`)).toEqual([
+    'create|--id|a/b|--config|{"x": 1}',
+    'list',
+  ])
+  expect(words('cd "$(aw path a)/work" && claude')).toEqual(['path|a'])
+  expect(words('echo aw list | aw fs write a b > /dev/null; source <(aw completion bash)')).toEqual([
+    'fs|write|a|b',
+    'completion|bash',
+  ])
+})
