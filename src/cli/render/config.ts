@@ -1,4 +1,5 @@
 import type { Outputs } from '../../api/table.ts'
+import { configKeys, type ConfigKey } from '../../domain/config.ts'
 import { columns, pairsOf, type Row } from './columns.ts'
 import type { Shown, View } from './view.ts'
 
@@ -12,7 +13,7 @@ export function config({ home, file, settings }: Outputs['config show'], view: V
   )
   const rows = settings.map(({ key, value, from, about }): Row => [
     { text: key, paint: view.paint.bold },
-    shown(value),
+    shown(key, value),
     { text: from, paint: from === 'default' ? view.paint.dim : view.paint.cyan },
     { text: about, paint: view.paint.dim },
   ])
@@ -20,5 +21,10 @@ export function config({ home, file, settings }: Outputs['config show'], view: V
   return { out: `${place}\n${view.terminal ? '\n' : ''}${table}` }
 }
 
-const shown = (value: unknown): string =>
-  value === '' ? '""' : typeof value === 'string' ? value : JSON.stringify(value)
+function shown(key: string, value: unknown): string {
+  if (typeof value === 'number' && kindOf(key) === 'mode') return value.toString(8).padStart(4, '0')
+  return typeof value === 'string' && value !== '' ? value : JSON.stringify(value)
+}
+
+const kindOf = (key: string): unknown =>
+  Object.hasOwn(configKeys, key) ? configKeys[key as ConfigKey].kind : undefined

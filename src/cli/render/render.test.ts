@@ -179,6 +179,17 @@ describe('reports', () => {
     expect(await shown(['recover'], { ...nothing, lost: ['a/main'] })).toContain('a/main: its tree is gone')
   })
 
+  test('config show: a mode as one writes it', async () => {
+    const setting = { from: 'default', about: 'About' }
+    const settings = [
+      { ...setting, key: 'workspaces.dir_mode', value: 0o755 },
+      { ...setting, key: 'storage.root', value: '' },
+    ]
+    expect(await shown(['config', 'show'], { home: '/h', file: null, settings })).toBe(
+      'home\t/h\nfile\tnone\nworkspaces.dir_mode\t0755\tdefault\tAbout\nstorage.root\t""\tdefault\tAbout\n',
+    )
+  })
+
   test('events', async () => {
     const item = {
       at: '2029-12-31T23:00:00.000Z',
