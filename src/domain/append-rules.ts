@@ -37,7 +37,7 @@ const sameContent = (stream: StreamId, event: NewEvent, stored: AnyEvent): boole
   canonical(stored.meta) === canonical(event.meta)
 
 /** JSON with sorted keys: two values with the same content have the same text. */
-export const canonical = (value: unknown): string =>
+const canonical = (value: unknown): string =>
   JSON.stringify(value, (_key, inner: unknown) =>
     inner !== null && typeof inner === 'object' && !Array.isArray(inner)
       ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))

@@ -1,4 +1,14 @@
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { counted } from './crash-points.ts'
 
@@ -26,6 +36,10 @@ export const durableFile = counted({
     }
     if (isNew) syncPath(dirname(file))
   },
+  /** Absent = done. */
+  remove(file: string): void {
+    rmSync(file, { force: true })
+  },
   rename(from: string, to: string): void {
     syncPath(from)
     renameSync(from, to)
@@ -41,6 +55,12 @@ export function readIfPresent(file: string): string | undefined {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
     throw error
   }
+}
+
+/** Whose it is and how big, or `undefined` if there is no such file. */
+export function fileFacts(file: string): { uid: number; bytes: number } | undefined {
+  const found = statSync(file, { throwIfNoEntry: false })
+  return found && { uid: found.uid, bytes: found.size }
 }
 
 function syncPath(path: string): void {

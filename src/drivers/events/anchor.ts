@@ -2,7 +2,7 @@ import type { Checkpoint } from '../../ports/event-store.ts'
 
 /** The anchor: a text file with one line of JSON for each checkpoint, in order. Meant to be copied elsewhere. */
 
-export const anchorLine = ({ number, at, position, events, hash }: Checkpoint): string =>
+const anchorLine = ({ number, at, position, events, hash }: Checkpoint): string =>
   `${JSON.stringify({ number, at, position, events, hash })}\n`
 
 /**

@@ -11,7 +11,7 @@ export async function make(store: EventStore, task: string, agent = 'main', labe
   return id
 }
 
-export async function trash(store: EventStore, id: WorkspaceId): Promise<void> {
+async function trash(store: EventStore, id: WorkspaceId): Promise<void> {
   const { task = '', agent = '', version = 0 } = (await store.get(id)) ?? {}
   const operation = { id: newId('op'), epoch: 1 }
   const whose = { task_id: task, agent_id: agent }

@@ -1,5 +1,4 @@
 import { basename } from 'node:path'
-import { rmSync } from 'node:fs'
 import { AwError } from '../../../domain/errors.ts'
 import type { EventType, NewEvent } from '../../../domain/event.ts'
 import { makeId } from '../../../domain/ids.ts'
@@ -91,7 +90,7 @@ function step({ migrations: known, current }: Formats, from: number): Migration 
 
 function backUp(reader: Database, file: string): string {
   const unfinished = `${file}.tmp`
-  rmSync(unfinished, { force: true })
+  durableFile.remove(unfinished)
   reader.run('VACUUM INTO ?', unfinished)
   durableFile.rename(unfinished, file)
   return file

@@ -1,9 +1,8 @@
-import { statSync } from 'node:fs'
 import { AwError } from '../../../domain/errors.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { EventStore } from '../../../ports/event-store.ts'
 import { openDatabase, type Database } from '../../../sys/database.ts'
-import { durableFile } from '../../../sys/durable-file.ts'
+import { durableFile, fileFacts } from '../../../sys/durable-file.ts'
 import { append } from './append.ts'
 import { anchorIsBehind, anchorText, completeAnchor, seal } from './checkpoints.ts'
 import { lastPosition, sqliteFeed } from './follow.ts'
@@ -32,7 +31,7 @@ export async function sqliteEvents(options: SqliteEventsOptions): Promise<EventS
   const { file, anchor, clock, patienceMs, uid = process.getuid?.() ?? 0, formats = ourFormats } = options
   assertOwner(file, uid)
   durableFile.create(file)
-  if (anchor !== undefined && isEmpty(file)) durableFile.create(anchor)
+  if (anchor !== undefined && fileFacts(file)?.bytes === 0) durableFile.create(anchor)
   const database = await openDatabase({ file, patienceMs })
   try {
     await prepareHome(database, { file, uid, clock, formats })
@@ -85,11 +84,9 @@ export async function sqliteEvents(options: SqliteEventsOptions): Promise<EventS
   }
 }
 
-const isEmpty = (file: string): boolean => statSync(file).size === 0
-
 /** Another user, root included, would leave files beside the log that its owner cannot write. */
 function assertOwner(file: string, uid: number): void {
-  const owner = statSync(file, { throwIfNoEntry: false })?.uid ?? uid
+  const owner = fileFacts(file)?.uid ?? uid
   if (owner === uid) return
   throw new AwError('home_owner_mismatch', `The home belongs to uid ${owner}; this process is uid ${uid}`, {
     hint: `Run aw as uid ${owner}, or choose a home of your own with AW_HOME`,
