@@ -40,7 +40,7 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
   for (const directory of [home, locks, texts]) ensureDirectory(directory, 0o700)
 
   const store = await sqliteEvents({ file: join(home, 'log.db'), anchor: join(home, 'log.anchor'), clock })
-  const storage = dirStorage({ root: storageRoot })
+  const storage = dirStorage({ root: storageRoot, claim: join(home, 'storage.id') })
   return makeManager(
     {
       store,

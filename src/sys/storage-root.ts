@@ -1,35 +1,54 @@
+import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, lstatSync, openSync, readdirSync, statfsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { AwError } from '../domain/errors.ts'
 import type { Probe } from '../ports/storage-driver.ts'
+import { durableFile, readIfPresent } from './durable-file.ts'
 import { hostFs } from './host-fs.ts'
 import { ensureDirectory, hasCode, syncDirectory } from './links.ts'
 import { native } from './native.ts'
 
-/** A storage root: one directory on one mount, with an area for each kind of tree and a marker that says it is ours. */
+/** A storage root: one directory on one mount, with an area for each kind of tree and a marker that says whose it is. */
 
 const marker = '.aw-storage'
 
-/** Absent = made; there = left as it is. */
-export function initRoot(root: string, areas: readonly string[]): void {
-  if (existsSync(join(root, marker))) return
-  ensureDirectory(root, 0o700)
-  for (const area of areas) ensureDirectory(join(root, area), 0o700)
-  try {
-    const fd = hostFs.createSync(join(root, marker), 0o600)
-    hostFs.fsyncSync(fd)
-    closeSync(fd)
-  } catch (error) {
-    if (!hasCode(error, 'EEXIST')) throw error
+/**
+ * Absent = made, once. `claim` is a file of the home with the key that the marker must hold, and a second line once the
+ * root was made: from then on a root without its marker is one that is not mounted, and is not made anew over the mount
+ * point; and a root with another key belongs to another home, whose unfinished trees would look like leftovers.
+ */
+export function initRoot(root: string, areas: readonly string[], claim: string): void {
+  const { key, made } = claimed(claim)
+  const found = readIfPresent(join(root, marker))?.trim()
+  if (found !== undefined && found !== key) {
+    throw new AwError('storage_unavailable', `The storage root ${root} belongs to another home`, {
+      hint: 'Give each home a storage.root of its own',
+      data: { root },
+    })
   }
-  syncDirectory(root)
+  if (found === undefined && made) return
+  if (found === undefined) {
+    ensureDirectory(root, 0o700)
+    for (const area of areas) ensureDirectory(join(root, area), 0o700)
+    const unfinished = join(root, `${marker}.${process.pid}`)
+    durableFile.append(unfinished, `${key}\n`)
+    durableFile.rename(unfinished, join(root, marker))
+  }
+  if (!made) durableFile.append(claim, 'made\n')
+}
+
+function claimed(claim: string): { key: string; made: boolean } {
+  // Two processes may both write a key: the first line counts.
+  if (readIfPresent(claim) === undefined) durableFile.append(claim, `${randomBytes(16).toString('hex')}\n`)
+  const [key = '', ...rest] = (readIfPresent(claim) ?? '').split('\n')
+  return { key, made: rest.includes('made') }
 }
 
 /** An unmounted root looks like an empty one; nothing may be concluded from it. */
 export function assertRoot(root: string): void {
   if (existsSync(join(root, marker))) return
   throw new AwError('storage_unavailable', `The storage root ${root} is missing or not mounted`, {
-    hint: 'Mount it again; nothing was changed',
+    hint: 'Mount it again, nothing was changed; if it is gone for good, remove storage.id from the home',
     data: { root },
   })
 }

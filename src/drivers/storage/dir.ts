@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import type { Area, Place, StorageDriver } from '../../ports/storage-driver.ts'
 import { copyTree } from '../../sys/copy-tree.ts'
-import { assertSource } from '../../sys/source-folder.ts'
+import { assertSource, realpathOf } from '../../sys/source-folder.ts'
 import { measureTree, removeTree } from '../../sys/safe-fs/index.ts'
 import {
   assertRoot,
@@ -18,10 +18,13 @@ import {
 
 const areas: readonly Area[] = ['volumes', 'snapshots', 'bases', 'trash', 'tmp']
 
-/** Trees as plain directories: works on every file system and for every user; a copy costs what it copies. */
-export function dirStorage({ root }: { root: string }): StorageDriver {
+/**
+ * Trees as plain directories: works on every file system and for every user; a copy costs what it copies.
+ * @param claim a file of the home that ties the root to it; see `initRoot`
+ */
+export function dirStorage({ root, claim }: { root: string; claim: string }): StorageDriver {
   const path = (place: Place): string => join(root, place.area, place.name)
-  initRoot(root, areas)
+  initRoot(root, areas, claim)
   return {
     name: 'dir',
     capabilities: { visibility: 'host', reflink: 'probed', needsRoot: false },
@@ -36,7 +39,9 @@ export function dirStorage({ root }: { root: string }): StorageDriver {
     async import(place, source, { into, signal, onProgress }) {
       assertRoot(root)
       if ('folder' in source) assertSource(source.folder, root)
-      const folder = 'folder' in source ? source.folder : path(source.place)
+      const folder = 'folder' in source ? realpathOf(source.folder) : path(source.place)
+      if (!treeExists(path(place))) throw missing(place)
+      if (!treeExists(folder)) throw new AwError('source_failed', `There is no tree ${folder}`, { data: { folder } })
       const target = into === '.' ? path(place) : join(path(place), into)
       return copyTree(folder, target, { signal, onProgress })
     },
@@ -44,10 +49,11 @@ export function dirStorage({ root }: { root: string }): StorageDriver {
     async move(from, to) {
       assertRoot(root)
       if (moveTree(path(from), path(to))) return
-      throw new AwError('workspace_not_found', `There is no tree at ${from.area}/${from.name}`, { data: { from, to } })
+      throw missing(from)
     },
 
     async sync(place) {
+      assertRoot(root)
       syncTree(path(place))
     },
 
@@ -63,15 +69,25 @@ export function dirStorage({ root }: { root: string }): StorageDriver {
       return treeExists(path(place))
     },
 
-    usage: (place, options = {}) => measureTree(path(place), options),
+    async usage(place, options = {}) {
+      assertRoot(root)
+      if (!treeExists(path(place))) throw missing(place)
+      return measureTree(path(place), options)
+    },
 
     async list() {
       assertRoot(root)
       return listAreas(root, areas) as Place[]
     },
 
-    free: async () => ({ bytes: freeBytes(root) }),
+    async free() {
+      assertRoot(root)
+      return { bytes: freeBytes(root) }
+    },
 
     async [Symbol.asyncDispose]() {},
   }
 }
+
+const missing = (place: Place): AwError =>
+  new AwError('workspace_not_found', `There is no tree at ${place.area}/${place.name}`, { data: { place } })
