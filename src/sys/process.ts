@@ -1,4 +1,4 @@
-import { closeSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { closeSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError } from '../domain/errors.ts'
@@ -79,7 +79,9 @@ export interface ProcessUse {
 }
 
 /** Processes, other than this one, with their working directory, root or an open file below a directory. */
-export function processesUsing(directory: string): ProcessUse[] {
+export function processesUsing(path: string): ProcessUse[] {
+  // The kernel tells real paths; a home may be reached through links.
+  const directory = attempt(() => realpathSync.native(path)) ?? path
   return processIds().flatMap((pid) => {
     const uses = useOf(pid, directory)
     return uses === undefined ? [] : [{ pid, command: commandOf(pid), uses }]
