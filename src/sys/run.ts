@@ -33,8 +33,13 @@ function start(program: string, args: readonly string[], options: RunOptions): P
     const output = { stdout: '', stderr: '' }
     child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout = keep(output.stdout, text)))
     child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr = keep(output.stderr, text)))
-    child.on('error', (error) => reject(failed(program, args, error.message, null, error)))
+    let failure: Error | undefined
+    child.on('error', (error) => (failure = error))
+    // Not before the program is gone: what it still writes must not meet the caller's undoing.
     child.on('close', (code, killedBy) => {
+      if (signal?.aborted) return reject(new AwError('aborted', `${program} was cancelled`, { cause: signal.reason }))
+      if (limit.aborted) return reject(new AwError('timeout', `${program} took longer than ${timeoutMs} ms`))
+      if (failure !== undefined) return reject(failed(program, args, failure.message, null, failure))
       if (code === 0) return resolve({ stdout: output.stdout })
       reject(failed(program, args, output.stderr.trim() || `it ended by ${killedBy ?? `exit code ${code}`}`, code))
     })
