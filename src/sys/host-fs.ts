@@ -22,7 +22,7 @@ export const hostFs = counted({
   createSync: (path: fs.PathLike, mode: number): number => fs.openSync(path, createFlags, mode),
   /** Opens an existing file for appending; never waits for the other end of a pipe. */
   openAppendSync: (path: fs.PathLike): number => fs.openSync(path, appendFlags),
-  /** Writes everything, at the end of what this descriptor has written. */
+  /** Writes everything: at a position, or at the end of what this descriptor has written. */
   writeSync: writeAllSync,
   copyFileSync: fs.copyFileSync,
   ftruncateSync: fs.ftruncateSync,
@@ -42,8 +42,10 @@ const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_APPEND, O_NONBLOCK } = fs.const
 const createFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
 const appendFlags = O_WRONLY | O_APPEND | O_NONBLOCK
 
-function writeAllSync(fd: number, bytes: Uint8Array): void {
-  for (let done = 0; done < bytes.length;) done += fs.writeSync(fd, bytes, done)
+function writeAllSync(fd: number, bytes: Uint8Array, position?: number): void {
+  for (let done = 0; done < bytes.length;) {
+    done += fs.writeSync(fd, bytes, done, bytes.length - done, position === undefined ? null : position + done)
+  }
 }
 
 /**

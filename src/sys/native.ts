@@ -19,6 +19,8 @@ export interface Native {
   renameat2(fromDir: number, from: string, toDir: number, to: string, flags: number): void
   /** Fills `buffer` with directory records; answers how many bytes, 0 at the end. */
   getdents64(fd: number, buffer: Buffer): number
+  /** Moves to where data (SEEK.DATA) or a hole (SEEK.HOLE) begins, at `offset` or behind it. ENXIO: none. */
+  lseek(fd: number, offset: number, whence: number): number
   flistxattr(fd: number): string[]
   fgetxattr(fd: number, name: string): Buffer
   fsetxattr(fd: number, name: string, value: Uint8Array): void
@@ -32,6 +34,7 @@ export interface Native {
 
 export const AT_FDCWD = -100
 export const RENAME = { NOREPLACE: 1, EXCHANGE: 2 } as const
+export const SEEK = { DATA: 3, HOLE: 4 } as const
 export const RESOLVE = { NO_XDEV: 1, NO_MAGICLINKS: 2, NO_SYMLINKS: 4, BENEATH: 8, IN_ROOT: 16 } as const
 
 let loaded: { native?: Native; problem?: string } | undefined
@@ -50,6 +53,7 @@ const numbers = {
     openat2: 437,
     renameat2: 316,
     getdents64: 217,
+    lseek: 8,
     fsetxattr: 190,
     fgetxattr: 193,
     flistxattr: 196,
@@ -62,6 +66,7 @@ const numbers = {
     openat2: 437,
     renameat2: 276,
     getdents64: 61,
+    lseek: 62,
     fsetxattr: 7,
     fgetxattr: 10,
     flistxattr: 13,
@@ -95,6 +100,7 @@ function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
   const pathCall = shape('int fd, const char *path, const void *how, size_t size')
   const renameCall = shape('int fromDir, const char *from, int toDir, const char *to, unsigned int flags')
   const bufferCall = shape('int fd, void *buffer, size_t size')
+  const seekCall = shape('int fd, int64_t offset, int whence')
   const valueCall = shape('int fd, const char *name, void *value, size_t size, int flags')
   const numberCall = shape('int first, int second, void *third, unsigned int fourth')
 
@@ -140,6 +146,7 @@ function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
     renameat2: (fromDir, from, toDir, to, flags) =>
       void check(renameCall(number.renameat2, fromDir, from, toDir, to, flags), 'renameat2'),
     getdents64: (fd, buffer) => check(bufferCall(number.getdents64, fd, buffer, buffer.length), 'getdents64'),
+    lseek: (fd, offset, whence) => check(seekCall(number.lseek, fd, offset, whence), 'lseek'),
     flistxattr: (fd) =>
       sized('flistxattr', (buffer, size) => Number(bufferCall(number.flistxattr, fd, buffer, size)))
         .toString()

@@ -1,5 +1,6 @@
 import * as fs from 'node:fs'
 import { hostFs } from '../host-fs.ts'
+import { copyContent } from './copy-content.ts'
 import { at, directoryFlags, display, identity, mountId, type Name, namingFlags, readFlags } from './descriptors.ts'
 import { refusal } from './errors.ts'
 import { type Levels, openLevels } from './levels.ts'
@@ -9,7 +10,7 @@ import { removeSteps } from './remove.ts'
 import { newTemporaryName } from './replace.ts'
 import type { Root } from './root.ts'
 import { runAll } from './steps.ts'
-import type { Spot } from './walk.ts'
+import type { Spot } from './spot.ts'
 import { copyAttributes } from './xattr.ts'
 
 interface Copying {
@@ -125,7 +126,7 @@ function copyFile(state: Copying, name: Name, old: { fd: number; stats: fs.Stats
 /** Content and attributes, from a naming descriptor of a regular file into an open file. Shares blocks if it can. */
 export function fillFrom(old: { fd: number | undefined }, to: number): void {
   if (old.fd === undefined) return
-  hostFs.copyFileSync(at(old.fd), at(to), fs.constants.COPYFILE_FICLONE)
+  copyContent(old.fd, to)
   const from = fs.openSync(at(old.fd), readFlags)
   try {
     copyAttributes(from, to)

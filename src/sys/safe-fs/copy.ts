@@ -8,7 +8,8 @@ import { spotInfo } from './info.ts'
 import { newTemporaryName, replaceFile } from './replace.ts'
 import { request } from './request.ts'
 import type { Root } from './root.ts'
-import { type Spot, withSpot } from './walk.ts'
+import type { Spot } from './spot.ts'
+import { withSpot } from './walk.ts'
 
 type CopyOptions = PathOptions & { replace?: boolean; recursive?: boolean; parents?: boolean }
 

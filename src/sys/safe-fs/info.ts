@@ -4,7 +4,8 @@ import type { FileInfo, FileKind } from '../../ports/files.ts'
 import { toAwError } from '../../domain/errors.ts'
 import { at, errnoOf, type Name } from './descriptors.ts'
 import type { Root } from './root.ts'
-import { type Spot, withSpot } from './walk.ts'
+import type { Spot } from './spot.ts'
+import { withSpot } from './walk.ts'
 
 export function kindOf(entry: fs.Stats | fs.Dirent | fs.Dirent<NonSharedBuffer>): FileKind {
   if (entry.isFile()) return 'file'

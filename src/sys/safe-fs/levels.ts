@@ -1,10 +1,11 @@
 import * as fs from 'node:fs'
-import { at, directoryFlags, type Name } from './descriptors.ts'
+import { at, directoryFlags, identity, type Name } from './descriptors.ts'
 
 /**
  * The way from a base directory down to where a walk is, as descriptors. Only the deepest are kept open: a tree may be
- * deeper than a process may have open files. One that was closed is found again from the base, name by name and
- * without following links, so it is below the base whatever was moved meanwhile.
+ * deeper than a process may have open files. One that was closed is found again as the parent of the one below, if it
+ * still is the same directory; else from the base, name by name and without following links, so that it is below the
+ * base whatever was moved meanwhile.
  */
 export interface Levels extends Disposable {
   readonly names: readonly Name[]
@@ -21,36 +22,25 @@ export interface Levels extends Disposable {
 
 const keptOpen = 64
 
+/** An open descriptor; or of one that was closed, which directory it was. */
+type Level = number | string
+
 export function openLevels(base: number): Levels {
   const names: Name[] = []
-  const open: number[] = []
-
-  const drop = (fd: number | undefined): void => {
-    if (fd !== undefined && fd !== -1) fs.closeSync(fd)
-  }
+  const levels: Level[] = []
 
   const fdOf = (index: number): number => {
     if (index < 0) return base
-    const fd = open[index] ?? -1
-    return fd === -1 ? (open[index] = reopen(index)) : fd
-  }
-
-  const reopen = (index: number): number => {
-    let fd = base
-    for (const name of names.slice(0, index + 1)) {
-      const parent = fd
-      try {
-        fd = fs.openSync(at(parent, name), directoryFlags)
-      } finally {
-        if (parent !== base) fs.closeSync(parent)
-      }
-    }
+    const level = levels[index]
+    if (typeof level === 'number') return level
+    const fd = openFrom(base, names.slice(0, index + 1))
+    levels[index] = fd
     return fd
   }
 
   const clear = (): void => {
     names.length = 0
-    for (const fd of open.splice(0)) drop(fd)
+    for (const level of levels.splice(0)) if (typeof level === 'number') fs.closeSync(level)
   }
 
   return {
@@ -59,17 +49,47 @@ export function openLevels(base: number): Levels {
     above: () => fdOf(names.length - 2),
     push(name, fd) {
       names.push(name)
-      open.push(fd)
-      const far = open.length - 1 - keptOpen
-      if (far < 0) return
-      drop(open[far])
-      open[far] = -1
+      levels.push(fd)
+      const far = levels[levels.length - 1 - keptOpen]
+      if (typeof far !== 'number') return
+      levels[levels.length - 1 - keptOpen] = identity(far)
+      fs.closeSync(far)
     },
     pop() {
       names.pop()
-      drop(open.pop())
+      const left = levels.pop()
+      if (typeof left !== 'number') return
+      const top = levels.at(-1)
+      const parent = typeof top === 'string' ? parentOf(left, top) : undefined
+      if (parent !== undefined) levels[levels.length - 1] = parent
+      fs.closeSync(left)
     },
     clear,
     [Symbol.dispose]: clear,
   }
+}
+
+function openFrom(base: number, names: readonly Name[]): number {
+  let fd = base
+  for (const name of names) {
+    const parent = fd
+    try {
+      fd = fs.openSync(at(parent, name), directoryFlags)
+    } finally {
+      if (parent !== base) fs.closeSync(parent)
+    }
+  }
+  return fd
+}
+
+function parentOf(fd: number, expected: string): number | undefined {
+  let parent: number
+  try {
+    parent = fs.openSync(at(fd, '..'), directoryFlags)
+  } catch {
+    return undefined
+  }
+  if (identity(parent) === expected) return parent
+  fs.closeSync(parent)
+  return undefined
 }

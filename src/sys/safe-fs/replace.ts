@@ -5,7 +5,7 @@ import { hostFs } from '../host-fs.ts'
 import { at, errnoOf, readFlags } from './descriptors.ts'
 import { ownLikeParent } from './make-directory.ts'
 import type { Root } from './root.ts'
-import type { Spot } from './walk.ts'
+import type { Spot } from './spot.ts'
 import { keepAttributes } from './xattr.ts'
 
 export interface ReplaceOptions {

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs'
 import type { FileInfo, PathOptions, WriteOptions } from '../../ports/files.ts'
 import { hostFs } from '../host-fs.ts'
+import { copyContent } from './copy-content.ts'
 import { at } from './descriptors.ts'
 import { named, refusal } from './errors.ts'
 import { answer, infoOf, shownPath } from './info.ts'
@@ -8,7 +9,8 @@ import { makeDirectory } from './make-directory.ts'
 import { replaceFile } from './replace.ts'
 import { request, toBytes } from './request.ts'
 import type { Root } from './root.ts'
-import { type Spot, type WalkOptions, withSpot } from './walk.ts'
+import type { Spot, WalkOptions } from './spot.ts'
+import { withSpot } from './walk.ts'
 
 /** A link that stays inside is written through, as by every editor: the file it leads to is replaced, the link stays. */
 const through = (options: { parents?: boolean | undefined }): WalkOptions => ({
@@ -57,7 +59,7 @@ function appendAt(root: Root, spot: Spot, bytes: Uint8Array, options: WriteOptio
   // Another name of the same file may be outside, or protected: it must not change. So the file is copied first.
   if (stats.nlink > 1) {
     return replaceFile(root, spot, options, (to) => {
-      hostFs.copyFileSync(at(fd), at(to), fs.constants.COPYFILE_FICLONE)
+      copyContent(fd, to)
       appendTo(at(to), bytes, {})
     })
   }
