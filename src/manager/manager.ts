@@ -64,11 +64,17 @@ const useCases: UseCases = {
 
 export function makeManager(parts: Omit<Core, 'recover'>, close: () => Promise<void>): Manager {
   const core: Core = { ...parts, recover: recoverOperation }
-  const requestOf = (context: CallContext): Request => ({
-    ...context,
-    actor: context.actor ?? core.actor,
-    correlationId: context.correlationId ?? newId(core, 'cor'),
-  })
+  const requestOf = (context: CallContext): Request => {
+    let id = context.correlationId
+    return {
+      ...context,
+      actor: context.actor ?? core.actor,
+      // Made when an event asks for it. What only reads does without, and need not load what makes it (3 ms).
+      get correlationId() {
+        return (id ??= newId(core, 'cor'))
+      },
+    }
+  }
   return {
     async call(name, input, context = {}) {
       if (!Object.hasOwn(useCases, name)) throw new AwError('unsupported', `There is no operation ${name}`)

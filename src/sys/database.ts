@@ -109,7 +109,8 @@ function open(file: string, readOnly: boolean): DatabaseSync {
 }
 
 async function withPatience<T>(work: () => T, patienceMs: number, signal: AbortSignal | undefined): Promise<T> {
-  const until = performance.now() + patienceMs
+  // The clock is asked only when there is something to wait for: its module takes 1.5 ms to load.
+  let until: number | undefined
   let pauseMs = 0.5
   for (;;) {
     if (signal?.aborted) throw new AwError('aborted', 'Waiting for the log was cancelled', { cause: signal.reason })
@@ -117,6 +118,7 @@ async function withPatience<T>(work: () => T, patienceMs: number, signal: AbortS
       return work()
     } catch (error) {
       if (!isBusy(error)) throw sqliteError(error, 'The log cannot be read')
+      until ??= performance.now() + patienceMs
       if (performance.now() > until) throw tooBusy(patienceMs, error)
     }
     // Random, so that many writers do not meet again at the same instant.

@@ -34,13 +34,15 @@ export function tryLock(file: string): HeldLock | undefined {
 /** Waits for the lock; `undefined` when the time ran out, `aborted` when the signal fired. */
 export async function lock(file: string, options: LockOptions = {}): Promise<HeldLock | undefined> {
   const { timeoutMs = Infinity, signal } = options
-  const until = performance.now() + timeoutMs
   const database = open(file)
   try {
+    // The clock is asked only when somebody is in the way: its module takes 1.5 ms to load.
+    let until: number | undefined
     let pauseMs = 0.5
     for (;;) {
       if (signal?.aborted) throw abortedBy(signal)
       if (take(database)) return holding(database, file)
+      until ??= performance.now() + timeoutMs
       const leftMs = until - performance.now()
       if (leftMs <= 0) return give(database)
       await sleep(Math.min(leftMs, pauseMs * (0.5 + Math.random())), undefined, { signal }).catch(() => undefined)
