@@ -126,7 +126,8 @@ export function memoryEvents(): EventStore {
       checkpoints.push(checkpoint)
       return checkpoint
     },
-    async verify() {
+    async verify({ signal } = {}) {
+      if (signal?.aborted) throw new AwError('aborted', 'The audit was cancelled', { cause: signal.reason })
       const audit = auditor(checkpoints)
       for (const record of log) audit.record(record)
       const matches = (workspace: Workspace): boolean => workspaces.get(workspace.id) === JSON.stringify(workspace)

@@ -47,6 +47,11 @@ export function chainContract(open: OpenStore): void {
     expect(found).toMatchObject({ intact: true, checkpoint, unsealed: 2, events, problems: [] })
   })
 
+  it('stops verifying for a caller that has gone', async () => {
+    const store = await open()
+    await expect(store.verify({ signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'aborted' })
+  })
+
   it('has nothing to rebuild', async () => {
     const store = await open()
     await make(store, 'a')

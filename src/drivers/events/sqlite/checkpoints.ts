@@ -28,7 +28,7 @@ export function seal(database: Database, at: string): Checkpoint | undefined {
   const content = {
     number: (previous?.number ?? 0) + 1,
     at,
-    position: Math.max(...rows.map((row) => Number(row['position']))),
+    position: rows.reduce((last, row) => Math.max(last, Number(row['position'])), 0),
     events: rows.reduce((sum, row) => sum + Number(row['count']), previous?.events ?? 0),
   }
   const checkpoint = { ...content, hash: checkpointHash(previous?.hash ?? noHash, content, heads) }

@@ -1,5 +1,6 @@
 import { setImmediate as breath } from 'node:timers/promises'
 import type { Head } from '../../../domain/chain.ts'
+import { AwError } from '../../../domain/errors.ts'
 import type { Verification } from '../../../ports/event-store.ts'
 import type { Database } from '../../../sys/database.ts'
 import { isSqliteError } from '../../../sys/sqlite-errors.ts'
@@ -58,11 +59,12 @@ const pageSize = 1000
 
 async function walk(database: Database, audit: Auditor, signal: AbortSignal | undefined): Promise<void> {
   for (let after = 0; ;) {
+    if (signal?.aborted) throw new AwError('aborted', 'The audit was cancelled', { cause: signal.reason })
     const page = records(database, 'WHERE position > ? ORDER BY position LIMIT ?', after, pageSize)
     for (const record of page) audit.record(record)
     after = page.at(-1)?.position ?? after
     if (page.length < pageSize) return
-    await breath(undefined, { signal })
+    await breath()
   }
 }
 
