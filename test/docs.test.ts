@@ -3,6 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { operations, type Table } from '../src/api/table.ts'
 import { sortArguments } from '../src/cli/arguments.ts'
@@ -156,8 +157,7 @@ test('the session in the README is what a terminal shows', () => {
 
 /** Without what differs from run to run: sizes, times, spaces for alignment, and what a terminal adds. */
 function settled(output: string): string {
-  return output
-    .replaceAll(/\u001B\[[0-9;?]*[a-zA-Z]/g, '')
+  return stripVTControlCharacters(output)
     .replaceAll(/\d+(\.\d+)? (?:B|[KMG]iB)\b/g, 'SIZE')
     .replaceAll(/\b(?:now|\d+[smhd])\b/g, 'AGE')
     .replaceAll(/\d{4}-\d\d-\d\d[ T][\d:.]+Z?/g, 'TIME')
