@@ -53,7 +53,7 @@ function fieldTable(title: string, { properties = {}, required = [] }: JsonSchem
 }
 
 /** `string`, `integer ≥ 1`, `"keep" or "stop"`, `list of string` */
-export function typeText(schema: JsonSchema): string {
+function typeText(schema: JsonSchema): string {
   if (schema.anyOf !== undefined) return schema.anyOf.map(typeText).join(' or ')
   if (schema.enum !== undefined) return schema.enum.map((value) => `\`${value}\``).join(' or ')
   if (schema.contentEncoding === 'base64') return 'text or bytes'

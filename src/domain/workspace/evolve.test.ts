@@ -1,0 +1,193 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { sampleData } from '../../testing/sample-events.ts'
+import type { AnyEvent, EventData } from '../event.ts'
+import type { WorkspaceEventType } from './events.ts'
+import { evolve } from './evolve.ts'
+import { isLive, transitions, type Workspace } from './state.ts'
+
+/** The state after these events, each with its sample payload unless one is given. */
+function given(...facts: (WorkspaceEventType | Fact)[]): Workspace {
+  const state = fold(facts)
+  if (state === undefined) throw new Error('these events make no workspace')
+  return state
+}
+
+type Fact = { [T in WorkspaceEventType]: [T, Partial<EventData[T]>] }[WorkspaceEventType]
+
+const fold = (facts: readonly (WorkspaceEventType | Fact)[]): Workspace | undefined =>
+  facts.map(toEvent).reduce(evolve, undefined as Workspace | undefined)
+
+function toEvent(fact: WorkspaceEventType | Fact, index: number): AnyEvent {
+  const [type, data] = typeof fact === 'string' ? [fact, {}] : fact
+  return {
+    id: `ev_${index}`,
+    stream: 'ws_01hzx5k8w40000000000000001',
+    version: index + 1,
+    position: index + 1,
+    at: new Date(Date.UTC(2026, 0, 1) + index * 1000).toISOString(),
+    type,
+    schema: 1,
+    data: { ...sampleData[type], ...data },
+    meta: { actor: 'user:0', correlation_id: 'cor_1', causation_id: null, operation: { id: 'op_1', epoch: 1 } },
+    hash: '',
+  } as AnyEvent
+}
+
+const ready = ['workspace_create_started', 'workspace_created'] as const
+const trashed = [...ready, 'workspace_destroy_started', 'workspace_cleanup'] as const
+
+describe('a workspace is the fold of its stream', () => {
+  it('is in creation from the intent, and ready with the outcome', () => {
+    const begun = given('workspace_create_started')
+    expect(begun).toMatchObject({ state: 'creating', task: 'fix-login', agent: 'main', version: 1 })
+    expect(begun.operation).toMatchObject({ kind: 'create', epoch: 1, id: 'op_1' })
+    expect(given(...ready)).toMatchObject({ state: 'ready', operation: null, generation: 1, version: 2 })
+  })
+
+  it('has the time of its creation, which the seed forgot to write down', () => {
+    expect(given(...ready).created_at).toBe(sampleData.workspace_created.created_at)
+  })
+
+  it('is gone without a trace in the trash when its creation failed', () => {
+    const failed = given('workspace_create_started', [
+      'workspace_cleanup',
+      { cleanup_reason: 'failed_create', tree: null },
+    ])
+    expect(failed).toMatchObject({ state: 'purged', trash: [], operation: null })
+  })
+
+  it('goes to the trash and comes back', () => {
+    const gone = given(...trashed)
+    expect(gone.state).toBe('trashed')
+    expect(gone.trash).toMatchObject([{ tree: sampleData.workspace_cleanup.tree, reason: 'user', generation: 1 }])
+    expect(given(...trashed, 'workspace_undelete_started', 'workspace_undeleted')).toMatchObject({
+      state: 'ready',
+      trash: [],
+    })
+  })
+
+  it('has its old name and path again when an undelete under another name was abandoned', () => {
+    const back = given(
+      ...trashed,
+      ['workspace_undelete_started', { task_id: 'other', agent_id: 'name', workspace_path: '/w/other/name' }],
+      ['operation_abandoned', { operation: 'undelete' }],
+    )
+    expect(back).toMatchObject({ state: 'trashed', task: 'fix-login', agent: 'main', operation: null })
+    expect(back.path).toBe(sampleData.workspace_created.workspace_path)
+    expect(back.trash).toHaveLength(1)
+  })
+
+  it('keeps the tree that a reset replaced', () => {
+    const fresh = given(...ready, 'workspace_reset_started', ['workspace_reset', { generation: 2, tree: 'old.1' }])
+    expect(fresh).toMatchObject({ state: 'ready', generation: 2 })
+    expect(fresh.trash).toMatchObject([{ tree: 'old.1', generation: 1, reason: 'reset' }])
+  })
+
+  it('is purged with its last tree, and only then', () => {
+    const reset: Fact[] = [
+      ['workspace_reset_started', {}],
+      ['workspace_reset', { generation: 2, tree: 'one.1' }],
+    ]
+    const destroyed: Fact[] = [
+      ['workspace_destroy_started', { tree: 'one.2' }],
+      ['workspace_cleanup', { tree: 'one.2' }],
+    ]
+    const both = [...ready, ...reset, ...destroyed]
+    const half = given(...both, 'workspace_purge_started', ['workspace_purged', { trees: ['one.1'] }])
+    expect(half).toMatchObject({ state: 'trashed', trash: [{ tree: 'one.2' }] })
+    const rest = given(...both, 'workspace_purge_started', ['workspace_purged', { trees: ['one.1', 'one.2'] }])
+    expect(rest).toMatchObject({ state: 'purged', trash: [] })
+  })
+
+  it('stays destroying, with the reason, when a destroy could not finish', () => {
+    const stuck = given(...ready, 'workspace_destroy_started', [
+      'operation_abandoned',
+      { operation: 'destroy', code: 'permission_denied', message: 'not yours' },
+    ])
+    expect(stuck).toMatchObject({ state: 'destroying', operation: null, problem: { code: 'permission_denied' } })
+  })
+
+  it('knows who goes on with an operation', () => {
+    const taken = given('workspace_create_started', ['operation_taken', { epoch: 2 }])
+    expect(taken.operation).toMatchObject({ epoch: 2, owner: sampleData.operation_taken.owner, kind: 'create' })
+  })
+
+  it('is nothing before its first event', () => {
+    expect(fold(['workspace_created'])).toBeUndefined()
+  })
+})
+
+describe('the transition table', () => {
+  const types = (Object.keys(sampleData) as WorkspaceEventType[]).filter((type) => type !== 'workspace_create_started')
+
+  it('holds for every sequence of events that a store would take', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...types), { maxLength: 30 }), (sequence) => {
+        let state = given('workspace_create_started')
+        for (const [index, type] of sequence.entries()) {
+          if (!accepted(state, type)) continue
+          const event = toEvent([type, payloadFor(state, type)] as Fact, index + 1)
+          const next = evolve(state, event)
+          if (next === undefined) throw new Error('a workspace does not vanish')
+          if (next.state !== state.state) expect(transitions[state.state]).toContain(next.state)
+          expect(next.state === 'purged' && next.trash.length > 0).toBe(false)
+          state = next
+        }
+      }),
+    )
+  })
+
+  it('lets nothing follow purged, and says so of live ones too', () => {
+    expect(transitions.purged).toEqual([])
+    expect(isLive('destroying')).toBe(true)
+    expect(isLive('trashed')).toBe(false)
+  })
+
+  /** The rules by which a store and the use cases let an event through. */
+  function accepted(state: Workspace, type: WorkspaceEventType): boolean {
+    const kind = state.operation?.kind
+    if (state.state === 'purged') return false
+    switch (type) {
+      case 'workspace_created':
+        return kind === 'create'
+      case 'workspace_destroy_started':
+        return kind === undefined && isLive(state.state)
+      case 'workspace_cleanup':
+        return kind === 'destroy' || kind === 'create'
+      case 'workspace_undelete_started':
+        return kind === undefined && state.state === 'trashed' && state.trash.length > 0
+      case 'workspace_undeleted':
+        return kind === 'undelete'
+      case 'workspace_purge_started':
+        return kind === undefined && state.trash.length > 0
+      case 'workspace_purged':
+        return kind === 'purge'
+      case 'workspace_reset_started':
+      case 'workspace_rename_started':
+        return kind === undefined && state.state === 'ready'
+      case 'workspace_reset':
+        return kind === 'reset'
+      case 'workspace_renamed':
+        return kind === 'rename'
+      case 'operation_abandoned':
+        return kind !== undefined && kind !== 'create'
+      case 'workspace_lost':
+        return kind === undefined && isLive(state.state)
+      default:
+        return true
+    }
+  }
+
+  function payloadFor(state: Workspace, type: WorkspaceEventType): Record<string, unknown> {
+    const tree = `${state.id}.${state.generation}`
+    const failedCreate = state.operation?.kind === 'create'
+    if (type === 'operation_abandoned') return { operation: state.operation?.kind }
+    if (type === 'workspace_reset') return { generation: state.generation + 1, tree }
+    if (type === 'workspace_cleanup') return failedCreate ? { tree: null, cleanup_reason: 'failed_create' } : { tree }
+    if (type === 'workspace_purged') return { trees: state.trash.map((entry) => entry.tree) }
+    if (type === 'workspace_undelete_started' || type === 'workspace_undeleted')
+      return { tree: state.trash.at(-1)?.tree }
+    return {}
+  }
+})
