@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { AwError } from './errors.ts'
+import type { AwError } from './errors.ts'
 import { isWorkspaceId, makeId } from './ids.ts'
 import { formatName, generateSegment, parseName, sanitizeSegment } from './names.ts'
 
