@@ -27,7 +27,10 @@ const table: Readonly<Record<string, Row>> = {
     onlyLazily: ['aw.ts'],
     outside: ['node:*', 'smol-toml'],
   },
-  testing: { parts: ['domain', 'ports'], outside: ['node:*', 'vitest', 'fast-check'] },
+  testing: {
+    parts: ['api', 'client', 'domain', 'drivers', 'manager', 'ports'],
+    outside: ['node:*', 'vitest', 'fast-check'],
+  },
   'aw.ts': {
     parts: ['api', 'client', 'domain', 'drivers', 'manager', 'ports', 'sys', 'version.ts'],
     outside: ['node:*', 'smol-toml'],

@@ -78,9 +78,8 @@ export function memoryStorage({ disk, root = '/storage' }: { disk: Disk; root?: 
 
 function sourceFolder(disk: Disk, folder: string, root: string): DirectoryNode {
   const found = disk.directory(folder)
-  const store = disk.directory(root)
-  const nodes = found === undefined ? [] : [...walkNodes(found)].map(([, node]) => node)
-  const allowed = found !== disk.root && store !== undefined && !nodes.includes(store) && found !== store
+  const inside = (outer: string, inner: string): boolean => `${inner}/`.startsWith(`${outer}/`)
+  const allowed = folder !== '/' && !inside(folder, root) && !inside(root, folder)
   if (found !== undefined && allowed) return found
   const why = found === undefined ? 'cannot be read' : 'holds the store of aw'
   throw new AwError('source_failed', `The folder ${folder} ${why}`, { data: { folder } })

@@ -1,0 +1,188 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  closeSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { native } from '../../sys/native.ts'
+import { code, staged, storageContract } from '../../testing/storage-contract.ts'
+import { makeTree, readTree } from '../../testing/tree.ts'
+import { dirStorage } from './dir.ts'
+
+storageContract('dir', async () => {
+  const base = mkdtempSync(join(tmpdir(), 'aw-dir-'))
+  const root = join(base, 'storage')
+  const storage = dirStorage({ root, claim: join(base, 'storage.id') })
+  let folders = 0
+  return {
+    storage,
+    folder(tree) {
+      const path = join(base, `folder-${++folders}`)
+      mkdirSync(path)
+      makeTree(path, tree)
+      return path
+    },
+    read: (place) => readTree(storage.attachment(place).path, { times: true }),
+    write: (place, path, content) => writeFileSync(join(storage.attachment(place).path, path), content),
+    unmount: () => rmSync(join(root, '.aw-storage')),
+    [Symbol.dispose]: () => rmSync(base, { recursive: true, force: true }),
+  }
+})
+
+function makeBase(): string {
+  const base = mkdtempSync(join(tmpdir(), 'aw-dir-'))
+  onTestFinished(() => rmSync(base, { recursive: true, force: true }))
+  return base
+}
+
+describe('dir, beyond the contract', () => {
+  it('keeps extended attributes and ACLs', async () => {
+    const base = makeBase()
+    const storage = dirStorage({ root: join(base, 'storage'), claim: join(base, 'storage.id') })
+    const source = join(base, 'source')
+    mkdirSync(source)
+    makeTree(source, { a: { kind: 'file', content: '1' }, d: { kind: 'directory' } })
+    // Version 2; user rw, user 65534 r, group r, mask r, others r: as the kernel stores it.
+    const acl = Buffer.from(
+      '0200000001000600ffffffff02000400feff000004000400ffffffff10000400ffffffff20000400ffffffff',
+      'hex',
+    )
+    const set = (path: string, name: string, value: Buffer): void =>
+      withFd(path, (fd) => native()?.fsetxattr(fd, name, value))
+    const get = (path: string, name: string): Buffer | undefined => withFd(path, (fd) => native()?.fgetxattr(fd, name))
+    set(join(source, 'a'), 'user.note', Buffer.from('of a file\0'))
+    set(join(source, 'a'), 'system.posix_acl_access', acl)
+    set(join(source, 'd'), 'user.note', Buffer.from('of a directory'))
+    await storage.create(staged)
+    await storage.import(staged, { folder: source }, { into: 'in' })
+    const copy = join(storage.attachment(staged).path, 'in')
+    expect(get(join(copy, 'a'), 'user.note')).toEqual(Buffer.from('of a file\0'))
+    expect(get(join(copy, 'a'), 'system.posix_acl_access')).toEqual(acl)
+    expect(get(join(copy, 'd'), 'user.note')).toEqual(Buffer.from('of a directory'))
+  })
+
+  it('copies a file with holes byte for byte', async () => {
+    const base = makeBase()
+    const storage = dirStorage({ root: join(base, 'storage'), claim: join(base, 'storage.id') })
+    const source = join(base, 'source')
+    mkdirSync(source)
+    writeFileSync(join(source, 'sparse'), 'start')
+    truncateSync(join(source, 'sparse'), 8_000_000)
+    await storage.create(staged)
+    await storage.import(staged, { folder: source }, { into: '.' })
+    expect(readTree(storage.attachment(staged).path)).toEqual(readTree(source))
+  })
+
+  it('copies a tree that is deeper than a path can be long', async () => {
+    const base = makeBase()
+    const storage = dirStorage({ root: join(base, 'storage'), claim: join(base, 'storage.id') })
+    const name = 'd'.repeat(200)
+    const before = process.cwd()
+    mkdirSync(join(base, 'source'))
+    try {
+      process.chdir(join(base, 'source'))
+      for (let depth = 0; depth < 40; depth++) {
+        mkdirSync(name)
+        process.chdir(name)
+      }
+      writeFileSync('bottom', 'reached')
+    } finally {
+      process.chdir(before)
+    }
+    await storage.create(staged)
+    expect(await storage.import(staged, { folder: join(base, 'source') }, { into: '.' })).toMatchObject({ files: 1 })
+    expect(await storage.usage(staged)).toMatchObject({ files: 1, bytes: 7 })
+    await storage.erase(staged)
+    expect(await storage.list()).toEqual([])
+  })
+
+  it('never copies what a link that is swapped in leads to', async () => {
+    const base = makeBase()
+    const storage = dirStorage({ root: join(base, 'storage'), claim: join(base, 'storage.id') })
+    mkdirSync(join(base, 'secret'))
+    writeFileSync(join(base, 'secret', 'inner'), 'SECRET')
+    const source = join(base, 'source')
+    mkdirSync(source)
+    const swapper = new Worker(swapping, { eval: true, workerData: { source, secret: join(base, 'secret') } })
+    onTestFinished(async () => void (await swapper.terminate()))
+    await new Promise((resolve) => swapper.once('message', resolve))
+    let [seen, links] = [0, 0]
+    for (let round = 0; round < 300; round++) {
+      const place = { area: 'tmp', name: `op_${round}` } as const
+      await storage.create(place)
+      await storage.import(place, { folder: source }, { into: '.' })
+      const tree = readTree(storage.attachment(place).path)
+      expect(JSON.stringify(tree)).not.toContain('SECRET')
+      seen += Object.keys(tree).length
+      links += Object.values(tree).filter(({ kind }) => kind === 'symlink').length
+      await storage.erase(place)
+    }
+    // The race took place: both faces of the names were copied.
+    expect(links).toBeGreaterThan(0)
+    expect(seen).toBeGreaterThan(links)
+  })
+
+  it('does not make a root anew that was there before: it is not mounted', async () => {
+    const base = makeBase()
+    const options = { root: join(base, 'mount', 'storage'), claim: join(base, 'storage.id') }
+    await dirStorage(options).create(staged)
+    rmSync(join(base, 'mount'), { recursive: true })
+    const again = dirStorage(options)
+    await expect(again.list()).rejects.toEqual(code('storage_unavailable'))
+    expect(() => statSync(options.root)).toThrow('ENOENT')
+    expect(await again.probe()).toMatchObject({ usable: false })
+  })
+
+  it('refuses the root of another home, and takes its own to a new path', async () => {
+    const base = makeBase()
+    await dirStorage({ root: join(base, 'one'), claim: join(base, 'one.id') }).create(staged)
+    expect(() => dirStorage({ root: join(base, 'one'), claim: join(base, 'two.id') })).toThrow(
+      /belongs to another home/,
+    )
+    const { renameSync } = await import('node:fs')
+    renameSync(join(base, 'one'), join(base, 'moved'))
+    expect(await dirStorage({ root: join(base, 'moved'), claim: join(base, 'one.id') }).list()).toEqual([staged])
+    expect(readFileSync(join(base, 'one.id'), 'utf8')).toMatch(/^[0-9a-f]{32}\nmade\n$/)
+  })
+})
+
+function withFd<T>(path: string, use: (fd: number) => T): T {
+  const fd = openSync(path, 'r')
+  try {
+    return use(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Names that are now a file or directory, now a link to something outside. */
+const swapping = `
+const { workerData: { source, secret }, parentPort } = require('node:worker_threads')
+const fs = require('node:fs')
+const path = (name) => source + '/' + name
+let first = true
+for (;;) {
+  for (const [name, target] of [['file', secret + '/inner'], ['dir', secret]]) {
+    for (const kind of ['plain', 'link']) {
+      const next = source + '.' + name
+      fs.rmSync(next, { recursive: true, force: true })
+      if (kind === 'link') fs.symlinkSync(target, next)
+      else if (name === 'file') fs.writeFileSync(next, 'harmless')
+      else fs.mkdirSync(next)
+      if (name === 'dir') fs.rmSync(path(name), { recursive: true, force: true })
+      fs.renameSync(next, path(name))
+    }
+  }
+  if (first) parentPort.postMessage('swapping')
+  first = false
+}
+`

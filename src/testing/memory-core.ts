@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto'
+import { memoryEvents } from '../drivers/events/memory.ts'
+import { memoryDisk, type Disk } from '../drivers/files/memory-disk.ts'
+import { memoryFiles } from '../drivers/files/memory.ts'
+import { memoryMachine, type Machine } from '../drivers/host/memory.ts'
+import { memoryStorage } from '../drivers/storage/memory.ts'
+import { memoryTexts } from '../drivers/texts/memory.ts'
+import { resolveConfig } from '../domain/config.ts'
+import { makeManager } from '../manager/manager.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { EventStore } from '../ports/event-store.ts'
+import type { Manager } from '../ports/manager.ts'
+
+export interface MemoryCore {
+  readonly manager: Manager
+  readonly store: EventStore
+  readonly disk: Disk
+  readonly machine: Machine
+}
+
+export interface MemoryOptions {
+  readonly now?: () => Date
+  readonly set?: Readonly<Record<string, string>>
+}
+
+/** A whole core in the memory of one process: the manager as it is, and the simplest parts that keep their contracts. */
+export function memoryCore({ now = () => new Date(), set = {} }: MemoryOptions = {}): MemoryCore {
+  const clock: Clock = { now, random: (bytes) => randomBytes(bytes) }
+  const disk = memoryDisk(now)
+  const machine = memoryMachine(disk)
+  const store = memoryEvents()
+  const storage = memoryStorage({ disk })
+  disk.makeDirectory('/workspaces')
+  const manager = makeManager(
+    {
+      store,
+      storage,
+      files: memoryFiles(disk),
+      host: machine.host(),
+      texts: memoryTexts(),
+      clock,
+      config: resolveConfig({ set }),
+      basePath: '/workspaces',
+      home: '/home',
+      configFile: undefined,
+      actor: 'user:0',
+      inspect: async () => [],
+    },
+    async () => {
+      await storage[Symbol.asyncDispose]()
+      await store[Symbol.asyncDispose]()
+    },
+  )
+  return { manager, store, disk, machine }
+}
