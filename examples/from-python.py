@@ -13,8 +13,8 @@ class AwFailed(Exception):
 
 def aw(*arguments):
     done = subprocess.run(["aw", *arguments, "--json"], capture_output=True, text=True)
-    if done.stderr:
-        raise AwFailed(done.returncode, json.loads(done.stderr))
+    if done.returncode != 0:
+        raise AwFailed(done.returncode, json.loads(done.stderr.splitlines()[-1]))
     return json.loads(done.stdout)
 
 

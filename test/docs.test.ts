@@ -11,7 +11,8 @@ import { findCommand } from '../src/cli/command.ts'
 import { inputsOf } from '../src/cli/input.ts'
 import { processIo } from '../src/cli/io.ts'
 import { inRoot, root } from '../tools/root.ts'
-import { awCallsIn, blocksOf, fileLinksOf, inlineCodeOf, stepsOf } from './markdown.ts'
+import { launcher } from './cli/built.ts'
+import { anchorsOf, awCallsIn, blocksOf, fileLinksOf, inlineCodeOf, stepsOf, type Step } from './markdown.ts'
 import { readFiles, type SourceFile } from './rules/source-tree.ts'
 
 const pages = readFiles('*.md', 'docs/*.md', 'docs/adr/*.md', 'docs/guides/*.md', 'docs/spec/*.md')
@@ -22,7 +23,7 @@ const bin = join(folder, 'bin')
 
 beforeAll(() => {
   mkdirSync(bin)
-  symlinkSync(inRoot('dist/aw.js'), join(bin, 'aw'))
+  symlinkSync(launcher, join(bin, 'aw'))
 })
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -72,8 +73,12 @@ describe('commands', () => {
   })
 })
 
-test.each(pages.map(named))('%s: links lead to files that are there', (path, { text }) => {
-  const missing = fileLinksOf(text).filter((target) => !existsSync(inRoot(join(dirname(path), target))))
+test.each(pages.map(named))('%s: links lead to what is there', (path, { text }) => {
+  const missing = fileLinksOf(text).filter(({ file, fragment }) => {
+    const target = join(dirname(path), file)
+    if (!existsSync(inRoot(target))) return true
+    return fragment !== '' && readFiles(target).every((page) => !anchorsOf(page.text).includes(fragment))
+  })
   expect(missing).toEqual([])
 })
 
@@ -127,33 +132,44 @@ function typescriptOf({ text }: SourceFile): string {
     .join('\n')
 }
 
-test('the session in the README is what a terminal shows', () => {
-  const [readme] = readFiles('README.md')
-  const session = blocksOf(readme?.text ?? '').find(({ language }) => language === 'console')
-  const steps = stepsOf(session?.text ?? '')
-  expect(steps.length).toBeGreaterThan(5)
+describe('sessions: the console blocks of a page are what a terminal shows', () => {
+  const sessions = pages
+    .map((page): [string, readonly Step[]] => [page.path, sessionOf(page)])
+    .filter(([, steps]) => steps.length > 0)
 
-  const home = join(folder, 'ana')
-  mkdirSync(join(home, 'project'), { recursive: true })
-  writeFileSync(join(home, 'project', 'app.py'), 'print("hello")\n')
-  const env = {
-    PATH: [bin, dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter),
-    HOME: home,
-    TERM: 'xterm',
-    NO_COLOR: '1',
-  }
-  /** Runs it in a terminal of its own: what is printed there is for people. */
-  const seen = steps.map(({ command }) => {
-    const printed = execFileSync('script', ['-qec', `stty cols 100; ${command}`, '/dev/null'], {
-      cwd: home,
-      encoding: 'utf8',
-      env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    return { command, output: settled(printed.replaceAll(home, '~')) }
+  test('are found', () => {
+    expect(sessions.map(([path]) => path)).toContain('README.md')
   })
-  expect(seen).toEqual(steps.map(({ command, output }) => ({ command, output: settled(output) })))
+
+  test.each(sessions)('%s', (path, steps) => {
+    const home = join(folder, `session-of-${path.replaceAll('/', '-')}`)
+    mkdirSync(join(home, 'project'), { recursive: true })
+    writeFileSync(join(home, 'project', 'app.py'), 'print("hello")\n')
+    const env = {
+      PATH: [bin, dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter),
+      HOME: home,
+      TERM: 'xterm',
+      NO_COLOR: '1',
+    }
+    /** Runs it in a terminal of its own: what is printed there is for people. */
+    const seen = steps.map(({ command }) => {
+      const printed = execFileSync('script', ['-qec', `stty cols 100; ${command}`, '/dev/null'], {
+        cwd: home,
+        encoding: 'utf8',
+        env,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      return { command, output: settled(printed.replaceAll(home, '~')) }
+    })
+    expect(seen).toEqual(steps.map(({ command, output }) => ({ command, output: settled(output) })))
+  })
 })
+
+function sessionOf({ text }: SourceFile): readonly Step[] {
+  return blocksOf(text)
+    .filter(({ language }) => language === 'console')
+    .flatMap(({ text: block }) => stepsOf(block))
+}
 
 /** Without what differs from run to run: sizes, times, spaces for alignment, and what a terminal adds. */
 function settled(output: string): string {
@@ -161,6 +177,7 @@ function settled(output: string): string {
     .replaceAll(/\d+(\.\d+)? (?:B|[KMG]iB)\b/g, 'SIZE')
     .replaceAll(/\b(?:now|\d+[smhd])\b/g, 'AGE')
     .replaceAll(/\d{4}-\d\d-\d\d[ T][\d:.]+Z?/g, 'TIME')
+    .replaceAll(/\b[0-9a-f]{64}\b/g, 'HASH')
     .replaceAll('\r', '')
     .replaceAll(/ +/g, ' ')
     .trimEnd()

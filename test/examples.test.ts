@@ -5,13 +5,14 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { inRoot } from '../tools/root.ts'
+import { launcher } from './cli/built.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'aw-examples-'))
 const bin = join(folder, 'bin')
 
 beforeAll(() => {
   mkdirSync(bin)
-  symlinkSync(inRoot('dist/aw.js'), join(bin, 'aw'))
+  symlinkSync(launcher, join(bin, 'aw'))
 })
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -14,12 +14,29 @@ const withoutBlocks = (markdown: string): string => markdown.replaceAll(/^```[\s
 export const inlineCodeOf = (markdown: string): readonly string[] =>
   [...withoutBlocks(markdown).matchAll(/`([^`\n]+)`/g)].map(([, text = '']) => text)
 
-/** Targets of links to files of this project, without the fragment. */
-export const fileLinksOf = (markdown: string): readonly string[] =>
-  [...withoutBlocks(markdown).matchAll(/\]\(([^)\s]+)\)/g)]
-    .map(([, target = '']) => target)
-    .filter((target) => !/^(?:https?:|#)/.test(target))
-    .map((target) => target.replace(/#.*$/, ''))
+export interface FileLink {
+  readonly file: string
+  /** What follows the `#`; empty without one. */
+  readonly fragment: string
+}
+
+/** Links to files of this project. */
+export const fileLinksOf = (markdown: string): readonly FileLink[] =>
+  [...withoutBlocks(markdown).matchAll(/\]\(([^)\s#]+)(?:#([^)\s]*))?\)/g)]
+    .map(([, file = '', fragment = '']) => ({ file, fragment }))
+    .filter(({ file }) => !/^https?:/.test(file))
+
+/** What a fragment can name: headings, as they are written in addresses, and marks. */
+export const anchorsOf = (markdown: string): readonly string[] => [
+  ...[...withoutBlocks(markdown).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => slug(heading)),
+  ...[...markdown.matchAll(/<a id="([^"]+)">/g)].map(([, mark = '']) => mark),
+]
+
+const slug = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
 
 export interface Step {
   readonly command: string
