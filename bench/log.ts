@@ -133,15 +133,20 @@ function intents(count: number): Append[] {
   }))
 }
 
-/** Appends to workspaces that exist: the first ones make them. */
+/** Appends to workspaces that are ready: the first ones make them. */
 const labelled =
   (batch: number) =>
   (count: number): Append[] => {
     const label = (): NewEvent => sampleEvent('workspace_labelled', { data: { labels: { n: 'one' } } })
-    const workspaces = Array.from({ length: 20 }, (_, i) => ({ id: newId('ws'), version: 0, task: `task-${i}` }))
+    const workspaces = Array.from({ length: 20 }, (_, i) => ({
+      id: newId('ws'),
+      version: 0,
+      made: creation(`task-${i}`),
+    }))
     return Array.from({ length: count }, (_, i) => {
-      const workspace = workspaces[i % workspaces.length] ?? { id: newId('ws'), version: 0, task: '' }
-      const events = workspace.version === 0 ? [creation(workspace.task).intent] : Array.from({ length: batch }, label)
+      const workspace = workspaces[i % workspaces.length] ?? { id: newId('ws'), version: 0, made: creation('x') }
+      const { intent, outcome } = workspace.made
+      const events = workspace.version === 0 ? [intent, outcome] : Array.from({ length: batch }, label)
       const append = { stream: workspace.id, expected: workspace.version, events }
       workspace.version += events.length
       return append
