@@ -58,7 +58,7 @@ function loot(place: Place): unknown {
   return stats?.isDirectory() ? fs.readdirSync(place.in('loot')) : null
 }
 
-describe.each(Object.entries(corpus))('%s', (group, attacks) => {
+describe.each(Object.entries(corpus))('%s', (_, attacks) => {
   describe.each(attacks.map((attack) => [attack.name, attack] as const))('%s', (_, attack) => {
     test.each(Object.keys(operations))('%s harms nobody, and both resolvers agree', (operation) => {
       const [kernel, walk] = [attempt(attack, operation, 'openat2'), attempt(attack, operation, 'walk')]
@@ -70,22 +70,29 @@ describe.each(Object.entries(corpus))('%s', (group, attacks) => {
     test('reading it gets the right answer', () => {
       expect(attempt(attack, 'read', 'openat2').code).toBe(attack.verdict)
     })
-
-    const { naive } = attack
-    if (naive) test(`a naive check (${naive.check}) falls for it`, () => expect(fallsFor(attack)).toBe(true))
   })
+
+  const dangerous = attacks.filter((attack) => attack.naive)
 
   test('has a case that is dangerous', () => {
-    expect(attacks.some((attack) => attack.naive)).toBe(true)
+    expect(dangerous).not.toHaveLength(0)
   })
 
-  if (group === 'metadata') {
-    test.each(attacks.map((attack) => [attack.name, attack] as const))('writing it %s is refused', (_, attack) => {
-      expect(attempt(attack, 'write', 'walk').code).toBe('path_protected')
-      expect(attempt(attack, 'append', 'openat2').code).toBe('path_protected')
-    })
-  }
+  test.each(dangerous.map((attack) => [attack.name, attack] as const))(
+    '%s: a naive check falls for it',
+    (_, attack) => {
+      expect(fallsFor(attack)).toBe(true)
+    },
+  )
 })
+
+test.each(corpus['metadata']?.map((attack) => [attack.name, attack] as const) ?? [])(
+  'metadata is not written, %s',
+  (_, attack) => {
+    expect(attempt(attack, 'write', 'walk').code).toBe('path_protected')
+    expect(attempt(attack, 'append', 'openat2').code).toBe('path_protected')
+  },
+)
 
 function fallsFor(attack: Attack): boolean {
   if (!attack.naive) return false

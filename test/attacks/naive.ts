@@ -37,7 +37,7 @@ export const checks = {
   /** Asks whether dots are "included" in what may be an array, then makes it a string. */
   untyped: (root, path) => (path.includes('..') ? refuse() : `${root}/${path}`),
   /** Checks one reading of the value and uses another. */
-  twice: (root, path) => (`${path}`.includes('..') ? refuse() : `${root}/${path}`),
+  twice: (root, path) => ([path].join('').includes('..') ? refuse() : `${root}/${path}`),
   /** Keeps its own directory closed by comparing its name. */
   metadata: (root, path) => (path.startsWith('.aw') ? refuse() : join(root, path)),
 } as const satisfies Record<string, Check>
