@@ -1,0 +1,55 @@
+/**
+ * Below the root of a workspace, names belong to whoever works there; only sys/safe-fs opens them. Any other module that
+ * opens files is listed here with what it opens, so that a new one is looked at before it is let in.
+ */
+import { expect, test } from 'vitest'
+import { importsOf } from './imports.ts'
+import { isTest, readFiles, type SourceFile } from './source-tree.ts'
+
+const allowed: Readonly<Record<string, string>> = {
+  'src/sys/copy-tree.ts': 'a source folder, by descriptors, into a tree that nobody else can reach yet',
+  'src/sys/durable-file.ts': 'small files of the home',
+  'src/sys/host-fs.ts': 'nothing by itself: the calls that others make',
+  'src/sys/inspect.ts': 'nothing: asks about the machine',
+  'src/sys/links.ts': 'the links to workspaces, in directories of the home',
+  'src/sys/native.ts': 'nothing by itself: the calls that others make',
+  'src/sys/process.ts': '/proc',
+  'src/sys/source-folder.ts': 'nothing: asks what a source folder is',
+  'src/sys/storage-root.ts': 'the areas of a storage root, which hold trees and are not in one',
+  'src/cli/input.ts': 'what the user gave on the command line',
+  'src/cli/io.ts': 'what the user gave on the command line',
+  'src/cli/tour.ts': 'a directory of its own, to show things in',
+}
+
+const opensFiles = (file: SourceFile): boolean =>
+  importsOf(file).some(({ kind, specifier }) => kind !== 'type' && /^(node:)?fs(\/promises)?$/.test(specifier))
+
+const isFree = ({ path }: SourceFile): boolean =>
+  path.startsWith('src/sys/safe-fs/') || path.startsWith('src/testing/') || path in allowed
+
+const uninvited = (files: readonly SourceFile[]): string[] =>
+  files.filter((file) => opensFiles(file) && !isFree(file)).map(({ path }) => path)
+
+test('below a root, only sys/safe-fs opens anything', () => {
+  const sources = readFiles('src/**/*.ts').filter((file) => !isTest(file))
+  expect(sources.some(({ path }) => path.startsWith('src/sys/safe-fs/'))).toBe(true)
+  expect(uninvited(sources)).toEqual([])
+})
+
+test('the list names only modules that open files', () => {
+  const opening = readFiles('src/**/*.ts').filter(opensFiles)
+  const paths = new Set(opening.map(({ path }) => path))
+  expect(Object.keys(allowed).filter((path) => !paths.has(path))).toEqual([])
+})
+
+test.each([
+  `import * as fs from 'node:fs'`,
+  `const { open } = await import('node:fs/promises')`,
+  `import fs from 'fs'`,
+])('the rule finds %s', (text) => {
+  expect(uninvited([{ path: 'src/sys/another.ts', text }])).toEqual(['src/sys/another.ts'])
+})
+
+test('types alone open nothing', () => {
+  expect(uninvited([{ path: 'src/sys/another.ts', text: `import type { Stats } from 'node:fs'` }])).toEqual([])
+})
