@@ -1,3 +1,4 @@
+import { hash as digest } from 'node:crypto'
 import type { NewEvent, StreamId } from './event.ts'
 import { currentSchema } from './upcast.ts'
 
@@ -80,9 +81,6 @@ export function checkpointHash(previous: string, content: CheckpointContent, hea
   return sha256(['aw-checkpoint-1', previous, number, at, position, events, sorted.length, ...lines])
 }
 
-/** Loaded with the first hash: what only reads does without, and 3 ms sooner. */
-let digest: typeof import('node:crypto').hash | undefined
-
 /** Each field is its length in bytes, a colon, its UTF-8 bytes and a comma, so no two lists of fields share bytes. */
 function sha256(fields: readonly (string | number)[]): string {
   let bytes = ''
@@ -90,6 +88,5 @@ function sha256(fields: readonly (string | number)[]): string {
     const text = String(field)
     bytes += `${Buffer.byteLength(text)}:${text},`
   }
-  digest ??= process.getBuiltinModule('node:crypto').hash
   return digest('sha256', bytes)
 }
