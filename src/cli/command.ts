@@ -47,7 +47,7 @@ export function findCommand(args: readonly string[], table: Table): Command {
   throw unknownCommand(words[0] ?? args[0] ?? '', table)
 }
 
-export const isGroup = (name: string, table: Table): boolean => table.some((entry) => entry.name.startsWith(`${name} `))
+const isGroup = (name: string, table: Table): boolean => table.some((entry) => entry.name.startsWith(`${name} `))
 
 export const commandsOf = (group: string, table: Table): Operation[] =>
   table.filter((entry) => entry.name.startsWith(`${group} `))

@@ -59,5 +59,5 @@ export function flagAbout(flag: Flag): string {
   return parts.filter((part) => part !== '').join('. ')
 }
 
-export const errorRows = (operation: Operation): [string, string][] =>
+const errorRows = (operation: Operation): [string, string][] =>
   [...new Set(operation.errors)].map((code) => [code, `exit ${errorTable[code].exit}  ${errorTable[code].about}`])

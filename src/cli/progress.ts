@@ -34,7 +34,7 @@ export function startProgress(io: Io): ProgressLine {
   return { show, clear, [Symbol.dispose]: clear }
 }
 
-export function progressText({ phase, files, bytes: size }: Progress): string {
+function progressText({ phase, files, bytes: size }: Progress): string {
   const parts = [files === undefined ? '' : count(files, 'file'), size === undefined ? '' : bytes(size)]
   const known = parts.filter((part) => part !== '')
   return known.length === 0 ? `${phase}…` : `${phase}: ${known.join(', ')}`

@@ -4,9 +4,6 @@
  */
 export const visible = (text: string): string => text.replaceAll(unsafe, escapeOne)
 
-/** The same for text of several lines. */
-export const visibleLines = (text: string): string => text.split('\n').map(visible).join('\n')
-
 // eslint-disable-next-line no-control-regex
 const unsafe = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 

@@ -24,9 +24,10 @@ test.each(['SIGINT', 'SIGTERM'] as const)('%s ends following, without a word', a
   const child = here.start('events', '--follow', '--json')
   let stderr = ''
   child.stderr.on('data', (chunk) => (stderr += String(chunk)))
-  await once(child.stdout, 'data')
+  const ended = once(child, 'exit')
+  await Promise.race([once(child.stdout, 'data'), ended])
   child.kill(signal)
-  expect(await once(child, 'exit')).toEqual([130, null])
+  expect(await ended).toEqual([130, null])
   expect(stderr).toBe('')
 })
 
@@ -42,9 +43,11 @@ test('following shows what happens next', async () => {
     })
   })
   here.aw('create', 'b')
-  await shown
+  const ended = once(child, 'exit')
+  await Promise.race([shown, ended])
   child.kill('SIGINT')
-  await once(child, 'exit')
+  await ended
+  expect(seen).toContain('workspace_created\tb/main')
   expect(seen).not.toContain('a/main')
 })
 
