@@ -22,7 +22,7 @@ test('the tarball holds what is published and nothing else', () => {
   const names = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' }).trim().split('\n')
   const tops = new Set(names.map((name) => name.split('/')[1]))
   expect(tops).toEqual(new Set(['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'package.json']))
-  expect(names).toEqual(expect.arrayContaining(['package/dist/aw.js', 'package/dist/types/index.d.ts']))
+  expect(names).toEqual(expect.arrayContaining(['package/dist/aw.cjs', 'package/dist/types/index.d.ts']))
   expect(names.filter((name) => name.includes('.test.') || /dist\/types\/(testing|cli)\//.test(name))).toEqual([])
 })
 
@@ -89,7 +89,7 @@ describe.each([
 })
 
 test('an old Node is told what is needed', () => {
-  const { status, stdout, stderr } = spawnSync(oldNode(folder), [inRoot('dist/aw.js'), 'list'], { encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync(oldNode(folder), [inRoot('dist/aw.cjs'), 'list'], { encoding: 'utf8' })
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
   expect(stderr).toMatch(/^aw needs Node 22\.18 or later, and this is Node \d+\.\d+\.\d+ \(.+\)\.\n.*Install.*\n$/)
 })

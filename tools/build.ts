@@ -4,31 +4,32 @@
  *   node tools/build.ts [another directory]
  */
 import { execFile } from 'node:child_process'
-import { access, chmod, copyFile, readFile, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { access, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
-import { build as bundle } from 'esbuild'
+import { build as bundle, type BuildOptions } from 'esbuild'
 import { isYounger } from './build-age.ts'
+import { lazyBuiltins } from './lazy-builtins.ts'
 import { inRoot, root } from './root.ts'
 
 const dist = inRoot('dist')
-const entries = { cli: 'src/cli/main.ts', index: 'src/index.ts' }
+const command = 'src/cli/main.ts'
+const library = 'src/index.ts'
 
 /** True when nothing that goes into dist/ has changed since it was built. */
 export async function buildIsCurrent(): Promise<boolean> {
-  const inputs = ['src', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'tools/build.ts', 'tools/launcher.js']
-  return isYounger(join(dist, 'aw.js'), inputs.map(inRoot))
+  const inputs = ['src', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'tools']
+  return isYounger(join(dist, 'aw.cjs'), inputs.map(inRoot))
 }
 
 /** Builds aside and then takes its place, so that a build that fails leaves the last good one. */
 export async function build(to = dist): Promise<void> {
-  await Promise.all(Object.values(entries).map(entryExists))
+  await Promise.all([command, library].map(entryExists))
   const fresh = inRoot(`node_modules/.cache/aw-build-${process.pid}`)
   try {
     await typesTo(join(fresh, 'types'))
-    await bundleTo(fresh)
-    await copyFile(inRoot('tools/launcher.js'), join(fresh, 'aw.js'))
-    await chmod(join(fresh, 'aw.js'), 0o755)
+    await bundleLibrary(fresh)
+    await bundleCommand(fresh)
     await rm(to, { recursive: true, force: true })
     await rename(fresh, to)
   } finally {
@@ -36,24 +37,55 @@ export async function build(to = dist): Promise<void> {
   }
 }
 
-/** Splitting keeps what is imported lazily in files of its own, read only when needed. */
-async function bundleTo(outdir: string): Promise<void> {
+async function common(): Promise<BuildOptions> {
   const { version } = JSON.parse(await readFile(inRoot('package.json'), 'utf8')) as { version: string }
-  await bundle({
+  return {
     absWorkingDir: root,
-    entryPoints: entries,
-    outdir,
     bundle: true,
-    splitting: true,
-    format: 'esm',
     platform: 'node',
     target: 'node22.18',
     external: ['koffi'],
     define: { __AW_VERSION__: JSON.stringify(version) },
-    chunkNames: 'parts/[name]-[hash]',
     legalComments: 'eof',
     logLevel: 'warning',
+  }
+}
+
+/** Splitting keeps what is imported lazily in files of its own, read only when needed. */
+async function bundleLibrary(outdir: string): Promise<void> {
+  await bundle({
+    ...(await common()),
+    entryPoints: { index: library },
+    outdir,
+    splitting: true,
+    format: 'esm',
+    chunkNames: 'parts/[name]-[hash]',
   })
+}
+
+/**
+ * The command is a function expression in one file, which the launcher runs from compiled code that it keeps. Parts that
+ * are imported lazily start lazily there too. Names stay as they are, for stack traces.
+ */
+async function bundleCommand(outdir: string): Promise<void> {
+  const options = await common()
+  const { metafile } = await bundle({
+    ...options,
+    entryPoints: { cli: command },
+    outdir,
+    entryNames: '[name]-[hash]',
+    outExtension: { '.js': '.cjs' },
+    format: 'cjs',
+    minifyWhitespace: true,
+    define: { ...options.define, 'import.meta.url': '__filename' },
+    banner: { js: '(function (require, __filename) {' },
+    footer: { js: '})' },
+    plugins: [lazyBuiltins],
+    metafile: true,
+  })
+  const [file = ''] = Object.keys(metafile.outputs)
+  const launcher = await readFile(inRoot('tools/launcher.cjs'), 'utf8')
+  await writeFile(join(outdir, 'aw.cjs'), launcher.replace('BUNDLE', basename(file)), { mode: 0o755 })
 }
 
 async function typesTo(outDir: string): Promise<void> {

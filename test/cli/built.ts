@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { inRoot } from '../../tools/root.ts'
 
-export const launcher = inRoot('dist/aw.js')
+export const launcher = inRoot('dist/aw.cjs')
 
 export interface Ran {
   readonly code: number | null

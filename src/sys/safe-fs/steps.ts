@@ -10,18 +10,19 @@ export function runAll<T>(steps: Steps<T>): T {
   }
 }
 
-const sliceMs = 10
+/** Seconds. The clock of `process`, as that of `performance` takes 1.5 ms to load. */
+const slice = 0.01
 
 /** Lets others have the event loop every few milliseconds. When aborted, the steps clean up and end. */
 export async function runPolitely<T>(steps: Steps<T>, signal?: AbortSignal): Promise<T> {
   try {
-    for (let since = performance.now(); ;) {
+    for (let since = process.uptime(); ;) {
       const step = steps.next()
       if (step.done) return step.value
-      if (performance.now() - since < sliceMs) continue
+      if (process.uptime() - since < slice) continue
       await setImmediate()
       signal?.throwIfAborted()
-      since = performance.now()
+      since = process.uptime()
     }
   } finally {
     steps.return(undefined as T)

@@ -1,0 +1,57 @@
+/** The launcher runs compiled code that it keeps from the last time: only if it is this user's, and whole. */
+import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { place, type Place } from './cli/built.ts'
+
+let here: Place
+beforeEach(() => (here = place()))
+afterEach(() => here[Symbol.dispose]())
+
+const folder = (): string => join(here.folder, '.cache/aw/compiled')
+const keptFor = (word: string): string =>
+  join(folder(), readdirSync(folder()).find((name) => name.endsWith(`-${word}`)) ?? 'none')
+const runs = (): void => expect(here.aw('--version')).toMatchObject({ code: 0, stderr: '' })
+
+test('it is kept for its user alone, and used', () => {
+  runs()
+  const kept = keptFor('other')
+  const modes = [folder(), kept].map((path) => statSync(path).mode & 0o777)
+  expect(modes).toEqual([0o700, 0o600])
+  const { ino } = statSync(kept)
+  runs()
+  expect(statSync(kept).ino).toBe(ino)
+})
+
+test('each command keeps its own, unless it fails', () => {
+  expect(here.aw('list')).toMatchObject({ code: 0 })
+  expect(here.aw('lsit').code).not.toBe(0)
+  expect(readdirSync(folder()).map((name) => name.split('-').at(-1))).toEqual(['list'])
+})
+
+test.each([
+  ['others can write it', (file: string) => chmodSync(file, 0o666)],
+  ['a byte is wrong', (file: string) => damage(file, (bytes) => bytes.fill(0xff, 200_000, 200_004))],
+  ['it is half there', (file: string) => damage(file, (bytes) => bytes.subarray(0, bytes.length / 4))],
+  ['it is empty', (file: string) => damage(file, () => Buffer.alloc(0))],
+  ['it is of another program', (file: string) => copyFileSync('/bin/true', file)],
+])('where %s it is made anew', (_, spoil) => {
+  runs()
+  const kept = keptFor('other')
+  const { ino } = statSync(kept)
+  spoil(kept)
+  runs()
+  expect(statSync(kept)).toMatchObject({ mode: 0o100600 })
+  expect(statSync(kept).ino).not.toBe(ino)
+})
+
+const damage = (file: string, change: (bytes: Buffer) => Uint8Array): void =>
+  writeFileSync(file, change(readFileSync(file)))
+
+test('where nothing can be kept the command runs all the same', () => {
+  writeFileSync(join(here.folder, '.cache'), 'in the way')
+  runs()
+  delete here.env['HOME']
+  runs()
+  expect(existsSync(folder())).toBe(false)
+})
