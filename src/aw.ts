@@ -11,7 +11,7 @@ import { makeManager } from './manager/manager.ts'
 import type { Clock } from './ports/clock.ts'
 import type { Manager } from './ports/manager.ts'
 import { ensureDirectory } from './sys/links.ts'
-import { removeTree, safeFiles } from './sys/safe-fs/index.ts'
+import { lightFiles, removeTree, safeFiles } from './sys/safe-fs/index.ts'
 
 export interface OpenOptions {
   /** Where everything is kept; default AW_HOME, else `~/.aw`. */
@@ -22,15 +22,18 @@ export interface OpenOptions {
   readonly set?: Readonly<Record<string, string>> | undefined
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
   readonly cwd?: string | undefined
-  /** Seal the log when it is closed (the default). A program that runs for an instant leaves that to others. */
-  readonly seal?: boolean | undefined
+  /**
+   * The program does one thing and ends, as the command line does. It leaves it to others to seal the log, and does
+   * without what takes longer to load than it saves; nothing that is promised changes.
+   */
+  readonly shortLived?: boolean | undefined
 }
 
 const clock: Clock = { now: () => new Date(), random: (bytes) => randomBytes(bytes) }
 
 /** Chooses the parts and connects them. The only place that sees the manager and the drivers together. */
 export async function openManager(options: OpenOptions = {}): Promise<Manager> {
-  const { env = process.env, cwd = process.cwd() } = options
+  const { env = process.env, cwd = process.cwd(), shortLived } = options
   const home = resolve(cwd, options.home ?? env['AW_HOME'] ?? join(homedir(), '.aw'))
   const { config, file } = await loadConfig({ home, configFile: options.configFile, set: options.set, env, cwd })
   const basePath = directoryOf(config.settings['workspaces.base_path'], home, 'workspaces')
@@ -40,12 +43,12 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
   for (const directory of [home, locks, texts]) ensureDirectory(directory, 0o700)
 
   const store = await sqliteEvents({ file: join(home, 'log.db'), anchor: join(home, 'log.anchor'), clock })
-  const storage = dirStorage({ root: storageRoot, claim: join(home, 'storage.id') })
+  const storage = dirStorage({ root: storageRoot, claim: join(home, 'storage.id'), shortLived })
   return makeManager(
     {
       store,
       storage,
-      files: safeFiles,
+      files: shortLived === true ? lightFiles : safeFiles,
       host: linuxHost({ locks }),
       texts: dirTexts({ directory: texts }),
       clock,
@@ -57,7 +60,7 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
       inspect: () => inspectHost({ home, storageRoot }),
     },
     async () => {
-      if (options.seal !== false) await store.seal(clock.now().toISOString())
+      if (shortLived !== true) await store.seal(clock.now().toISOString())
       await storage[Symbol.asyncDispose]()
       await store[Symbol.asyncDispose]()
     },

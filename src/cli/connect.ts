@@ -14,5 +14,5 @@ export type Connect = (options: ConnectOptions) => Promise<Manager>
 /** Opens the core in this process. It is loaded only now: `aw --help` or a misspelt flag does not need it. */
 export const connect: Connect = async (options) => {
   const { openManager } = await import('../aw.ts')
-  return openManager({ ...options, seal: false })
+  return openManager({ ...options, shortLived: true })
 }

@@ -63,10 +63,11 @@ export function makeTree(path: string, mode: number): void {
   }
 }
 
-/** False if there is nothing at `from`. */
-export function moveTree(from: string, to: string): boolean {
+/** False if there is nothing at `from`. `alone`: nobody else can make a tree at `to`, whose name is an id's. */
+export function moveTree(from: string, to: string, alone = false): boolean {
   try {
-    hostFs.renameNoReplaceSync(from, to)
+    if (alone) hostFs.renameToFreeSync(from, to)
+    else hostFs.renameNoReplaceSync(from, to)
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return false
     throw hasCode(error, 'EEXIST', 'ENOTEMPTY') ? taken(to) : error

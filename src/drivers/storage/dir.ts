@@ -21,8 +21,10 @@ const areas: readonly Area[] = ['volumes', 'snapshots', 'bases', 'trash', 'tmp']
 /**
  * Trees as plain directories: works on every file system and for every user; a copy costs what it copies.
  * @param claim a file of the home that ties the root to it; see `initRoot`
+ * @param shortLived the program does one thing and ends: it does without what takes long to load
  */
-export function dirStorage({ root, claim }: { root: string; claim: string }): StorageDriver {
+export function dirStorage(options: { root: string; claim: string; shortLived?: boolean | undefined }): StorageDriver {
+  const { root, claim, shortLived = false } = options
   const path = (place: Place): string => join(root, place.area, place.name)
   initRoot(root, areas, claim)
   return {
@@ -48,7 +50,7 @@ export function dirStorage({ root, claim }: { root: string; claim: string }): St
 
     async move(from, to) {
       assertRoot(root)
-      if (moveTree(path(from), path(to))) return
+      if (moveTree(path(from), path(to), shortLived)) return
       throw missing(from)
     },
 
