@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, readdir, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { operations, type Table } from '../src/api/table.ts'
 import { builtins } from '../src/cli/builtins.ts'
 import { runCli } from '../src/cli/testing.ts'
@@ -23,6 +23,7 @@ describe('the reference is in step with the tables', () => {
 /** Lets the shell read the example and tells with which words `aw` would be called. */
 async function wordsOf(example: string): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'aw-example-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
   await writeFile(join(folder, 'prompt.md'), 'a prompt')
   const record = `aw() { printf '%s\\n' "$@" >'${join(folder, 'words')}'; }; HOME='${folder}'; mkdir -p ~/.config/fish/completions\n`
   await promisify(execFile)('bash', ['-c', record + example], { cwd: folder }).catch(() => undefined)

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
-import { chmod, mkdtemp, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { operations } from '../api/table.ts'
 import { flagsOf } from './flags.ts'
 import { runCli, sampleWorkspace } from './testing.ts'
@@ -18,6 +18,7 @@ const script = async (shell: string): Promise<string> => {
 /** What bash offers when Tab is pressed at the end of these words. */
 async function offered(...words: string[]): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'aw-completion-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
   await writeFile(join(folder, 'aw.bash'), await script('bash'))
   await writeFile(join(folder, 'aw'), '#!/bin/sh\nfor last; do :; done\necho "$last-1/main $*" | cut -d" " -f1\n')
   await chmod(join(folder, 'aw'), 0o755)

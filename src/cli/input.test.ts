@@ -1,7 +1,7 @@
-import { mkdtemp, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { runCli } from './testing.ts'
 
 /** What the core is asked when this is typed. */
@@ -70,6 +70,7 @@ describe('values', () => {
 
   test('JSON from a file', async () => {
     const cwd = await mkdtemp(join(tmpdir(), 'aw-cli-'))
+    onTestFinished(() => rm(cwd, { recursive: true }))
     await writeFile(join(cwd, 'c.json'), '{"max_size_mb":7}')
     expect(await asked(['create', 'x', '--config', '@c.json'], { cwd })).toEqual({
       id: 'x',
