@@ -24,6 +24,12 @@ test('every folder of src/ is in ARCHITECTURE.md', () => {
   ).toEqual([])
 })
 
+test('every page is in the index of the documents', () => {
+  const pages = readFiles('docs/**/*.md').map(({ path }) => path.replace('docs/', ''))
+  const index = readOne('docs/README.md').text
+  expect(pages.filter((path) => path !== 'README.md' && !index.includes(`(${path})`))).toEqual([])
+})
+
 test('every type of event is in the guide', () => {
   expect(unnamed(Object.keys(upcasts), 'docs/guides/events.md')).toEqual([])
 })
