@@ -113,7 +113,7 @@ describe('only what aw made is touched', () => {
     const unknown = join(folder, 'home/storage/volumes/unknown')
     await aw.create({ id: 'task/agent' })
     fs.mkdirSync(unknown)
-    expect(await aw.manager.call('recover', {})).toMatchObject({ orphans: ['volumes/unknown'] })
+    expect(await aw.recover()).toMatchObject({ orphans: ['volumes/unknown'] })
     expect(fs.existsSync(unknown)).toBe(true)
   })
 })
@@ -122,7 +122,7 @@ describe('work in use stays', () => {
   test('rm -rf on the path removes a link; recover brings it back', async () => {
     const workspace = await aw.create({ id: 'task/agent', from: { folder: project } })
     execFileSync('rm', ['-rf', workspace.path])
-    expect(await aw.manager.call('recover', {})).toMatchObject({ relinked: ['task/agent'], lost: [] })
+    expect(await aw.recover()).toMatchObject({ relinked: ['task/agent'], lost: [] })
     expect(portrait(join(workspace.path, 'work'))).toBe(portrait(project))
   })
 

@@ -54,9 +54,11 @@ type Rest<N extends CallName> = Omit<Inputs[N], First<N>>
 type AllOptional<T> = Record<string, never> extends T ? true : Partial<T> extends T ? true : false
 type Method<N extends CallName> =
   'id' extends First<N>
-    ? AllOptional<Rest<N>> extends true
-      ? (id: string, input?: Rest<N>, context?: CallContext) => Promise<Outputs[N]>
-      : (id: string, input: Rest<N>, context?: CallContext) => Promise<Outputs[N]>
+    ? AllOptional<Inputs[N]> extends true
+      ? (id?: string, input?: Rest<N>, context?: CallContext) => Promise<Outputs[N]>
+      : AllOptional<Rest<N>> extends true
+        ? (id: string, input?: Rest<N>, context?: CallContext) => Promise<Outputs[N]>
+        : (id: string, input: Rest<N>, context?: CallContext) => Promise<Outputs[N]>
     : (input?: Inputs[N], context?: CallContext) => Promise<Outputs[N]>
 
 type One<N extends CallName> = N extends `${string} ${string}` ? never : N

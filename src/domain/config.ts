@@ -39,7 +39,6 @@ export const configKeys = {
   },
   'workspaces.dir_mode': { kind: 'mode', default: 0o755, about: 'Mode of directories that aw makes in a workspace' },
   'workspaces.file_mode': { kind: 'mode', default: 0o644, about: 'Mode of files that aw makes in a workspace' },
-  'storage.driver': { kind: ['auto', 'dir'], default: 'auto', about: 'How trees are kept' },
   'storage.root': {
     kind: 'text',
     default: '',
@@ -55,7 +54,7 @@ export const configKeys = {
   'shutdown.policy': {
     kind: ['keep', 'stop', 'trash'],
     default: 'keep',
-    about: 'What aw shutdown does with workspaces; trash is what S1 calls cleanup_on_pod_shutdown',
+    about: 'What aw shutdown does with workspaces: leave them, end what runs around them, or move them to the trash',
     seeds: 'S1 cleanup_on_pod_shutdown',
   },
   'shutdown.timeout_ms': {

@@ -23,7 +23,7 @@ export function verified(output: Outputs['audit verify'], { paint }: View): Show
 const anchors = {
   checked: 'The anchor file agrees',
   missing: 'The anchor file is missing: a checkpoint you kept elsewhere is the only other witness',
-  none: 'There is no anchor file yet: it is written with the first checkpoint',
+  none: 'The anchor is empty until the first checkpoint',
 } as const
 
 function describe({ message, stream, version }: Outputs['audit verify']['problems'][number]): string {
