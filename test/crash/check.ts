@@ -1,0 +1,66 @@
+import { existsSync, globSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import type { Outputs } from '../../src/api/table.ts'
+import type { Manager } from '../../src/ports/manager.ts'
+
+/**
+ * Log == read model == disk, for the whole home, while nobody works in it. The disk is read here by hand: what is
+ * checked must not check itself.
+ */
+export async function checkHome(home: string, manager: Manager): Promise<void> {
+  const all = await manager.call('list', { all: true })
+  expect(all.filter(({ operation }) => operation !== null)).toEqual([])
+  const live = all.filter(({ state }) => state !== 'trashed' && state !== 'purged')
+  const names = (directory: string): string[] => readdirSync(join(home, directory)).toSorted()
+
+  expect(names('storage/volumes')).toEqual(live.map(({ id }) => id).toSorted())
+  expect(names('storage/trash')).toEqual(all.flatMap(({ trash }) => trash.map(({ tree }) => tree)).toSorted())
+  expect(names('storage/tmp')).toEqual([])
+  expect(names('texts')).toEqual(
+    all
+      .filter(({ state, config }) => state !== 'purged' && (config as object as Texts).documents !== undefined)
+      .map(({ id }) => `${id}.json`)
+      .toSorted(),
+  )
+  expect(linksOf(home)).toEqual(
+    Object.fromEntries(live.map(({ path, id }) => [path, join(home, 'storage/volumes', id)])),
+  )
+  for (const workspace of live) checkMetadata(workspace)
+
+  const audit = await manager.call('audit verify', {})
+  expect(audit).toMatchObject({ intact: true, problems: [] })
+}
+
+interface Texts {
+  documents?: unknown
+}
+
+/** What users find below the base path; a directory without a link in it would be a leftover. */
+function linksOf(home: string): Record<string, string> {
+  const base = join(home, 'workspaces')
+  const links: Record<string, string> = {}
+  for (const task of existsSync(base) ? readdirSync(base) : []) {
+    const agents = readdirSync(join(base, task))
+    expect(agents, `${task} is empty`).not.toEqual([])
+    for (const agent of agents) {
+      const path = join(base, task, agent)
+      expect(lstatSync(path).isSymbolicLink()).toBe(true)
+      links[path] = readlinkSync(path)
+    }
+  }
+  return links
+}
+
+function checkMetadata({ path, task, agent, created_at }: Outputs['show']): void {
+  const text = readFileSync(join(path, '.aw/workspace_config.json'), 'utf8')
+  expect(JSON.parse(text)).toMatchObject({ task_id: task, agent_id: agent, workspace_path: path, created_at })
+  expect(globSync(`${path}/**/.aw-*.tmp`)).toEqual([])
+}
+
+/** The read model is what a full fold makes of the log. */
+export async function checkReadModel(manager: Manager): Promise<void> {
+  const { findings } = await manager.call('doctor', { rebuild: true })
+  const model = findings.find(({ name }) => name === 'read model')
+  expect(model).toMatchObject({ status: 'ok', message: expect.stringMatching(/; 0 differed$/) as unknown })
+}
