@@ -351,7 +351,7 @@ const deep: Attack[] = [
     name: 'deeper than a path',
     trap(place) {
       fs.mkdirSync(place.in('x'))
-      digDown(place.in('x'), 1500)
+      digDown(place.in('x'), 900)
     },
     path: () => 'x',
     verdict: 'not_a_file',

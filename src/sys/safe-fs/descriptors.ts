@@ -57,10 +57,18 @@ let checked = false
 /** Everything here rests on /proc being the kernel's own. */
 export function requireProc(): void {
   if (checked) return
-  if (fs.statfsSync('/proc/self/fd').type !== procMagic) {
+  if (!isProc('/proc/self/fd')) {
     throw new AwError('unsupported', 'Files cannot be reached safely: /proc is not mounted')
   }
   checked = true
+}
+
+function isProc(path: string): boolean {
+  try {
+    return fs.statfsSync(path).type === procMagic
+  } catch {
+    return false
+  }
 }
 
 export const errnoOf = (error: unknown): string =>

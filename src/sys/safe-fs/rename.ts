@@ -28,6 +28,7 @@ export function rename(
   const missing = options.parents ? 'make' : undefined
   return withSpot(root, source, { follow: false, change: true }, (old) => {
     if (!old.stats) throw refusal('file_not_found', from)
+    if (old.name === '') throw refusal('invalid_path', from)
     // rename(2) lets a directory replace an empty one, which we never do.
     const mayReplace = options.replace && !old.stats.isDirectory()
     const directory = target.directory && !old.stats.isDirectory()

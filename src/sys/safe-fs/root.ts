@@ -27,7 +27,7 @@ export interface Root extends Disposable {
 export function openTree(path: string, options: RootOptions = {}): Root {
   requireProc()
   const resolver = chooseResolver(options.resolver ?? 'auto')
-  const fd = named(path, () => fs.openSync(path, O_PATH | fs.constants.O_DIRECTORY))
+  const fd = named('', () => fs.openSync(path, O_PATH | fs.constants.O_DIRECTORY))
   const protect = options.protect ?? []
   const known = identities(fd, protect)
   let closed = false

@@ -1,5 +1,7 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import * as fs from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { codeOf, useWorkspace } from '../../../test/attacks/workspace.ts'
 import { native } from '../native.ts'
@@ -95,6 +97,19 @@ describe.each(['openat2', 'walk'] as const)('write, by %s', (resolver) => {
     expect(ws.files.stat('a')).toMatchObject({ uid: 1234, gid: 2345 })
     expect(ws.files.copy('a', 'c', { recursive: true })).toMatchObject({ uid: 1234 })
     expect(ws.files.stat('c/b')).toMatchObject({ uid: 1234, gid: 2345 })
+  })
+
+  test('many processes append to one new file, and no line is lost', async () => {
+    const script = `
+      import { openRoot } from ${JSON.stringify(join(import.meta.dirname, 'index.ts'))}
+      const files = openRoot(${JSON.stringify(ws.path())}, { resolver: ${JSON.stringify(resolver)} })
+      for (let n = 0; n < 50; n++) files.append('log/' + n, process.pid + '\\n')`
+    const children = Array.from({ length: 4 }, () =>
+      spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' }),
+    )
+    await Promise.all(children.map((child) => once(child, 'exit')))
+    const lines = fs.readdirSync(ws.path('log')).map((name) => ws.get(`log/${name}`).trimEnd().split('\n').length)
+    expect(lines).toEqual(Array.from({ length: 50 }, () => 4))
   })
 
   test('appends, making the file if need be', () => {

@@ -2,7 +2,7 @@ import * as fs from 'node:fs'
 import type { FileInfo, PathOptions, WriteOptions } from '../../ports/files.ts'
 import { hostFs } from '../host-fs.ts'
 import { copyContent } from './copy-content.ts'
-import { at } from './descriptors.ts'
+import { at, errnoOf } from './descriptors.ts'
 import { named, refusal } from './errors.ts'
 import { answer, infoOf, shownPath } from './info.ts'
 import { makeDirectory } from './make-directory.ts'
@@ -38,11 +38,14 @@ export function append(root: Root, path: string, content: Uint8Array | string, o
   const bytes = toBytes(content)
   const parsed = request(root, path, options, { root: false })
   if (parsed.directory) throw refusal('not_a_file', path)
-  return withSpot(root, parsed, through(options), (spot) => {
-    requireFile(spot, path, options)
-    const stats = named(path, () => appendAt(root, spot, bytes, options))
-    return answer(parsed, infoOf(shownPath(parsed, spot.names), stats))
-  })
+  for (;;) {
+    const info = withSpot(root, parsed, through(options), (spot) => {
+      requireFile(spot, path, options)
+      const stats = named(path, () => appendAt(root, spot, bytes, options))
+      return stats && answer(parsed, infoOf(shownPath(parsed, spot.names), stats))
+    })
+    if (info) return info
+  }
 }
 
 function requireFile(spot: Spot, path: string, options: WriteOptions): void {
@@ -51,10 +54,11 @@ function requireFile(spot: Spot, path: string, options: WriteOptions): void {
   if (!spot.stats.isFile()) throw refusal('not_a_file', path)
 }
 
-function appendAt(root: Root, spot: Spot, bytes: Uint8Array, options: WriteOptions): fs.Stats {
+/** Undefined if somebody else made the file in that instant: then there is one to append to. */
+function appendAt(root: Root, spot: Spot, bytes: Uint8Array, options: WriteOptions): fs.Stats | undefined {
   const { fd, stats } = spot
   if (fd === undefined || !stats) {
-    return replaceFile(root, spot, { ...options, keepExisting: true }, (to) => hostFs.writeSync(to, bytes))
+    return appendToNew(root, spot, bytes, options)
   }
   // Another name of the same file may be outside, or protected: it must not change. So the file is copied first.
   if (stats.nlink > 1) {
@@ -64,6 +68,15 @@ function appendAt(root: Root, spot: Spot, bytes: Uint8Array, options: WriteOptio
     })
   }
   return appendTo(at(fd), bytes, options)
+}
+
+function appendToNew(root: Root, spot: Spot, bytes: Uint8Array, options: WriteOptions): fs.Stats | undefined {
+  try {
+    return replaceFile(root, spot, { ...options, keepExisting: true }, (to) => hostFs.writeSync(to, bytes))
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST' && options.existing !== 'error') return undefined
+    throw error
+  }
 }
 
 function appendTo(path: string, bytes: Uint8Array, options: { durable?: boolean | undefined }): fs.Stats {
