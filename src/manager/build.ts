@@ -36,9 +36,8 @@ export async function buildTree(
 
   injectAgentFiles(tree, workspace, documents)
   const repository = await initRepository(core, request, workspace, place, tree, profile)
-  writeMetadata(tree, workspace, documents)
-  // The metadata is durable by itself; more than that is worth a flush of the file system.
-  if (imported !== null || repository) await core.storage.sync(place)
+  writeMetadata(tree, workspace, documents, { durable: false })
+  await core.storage.sync(place, { small: imported === null && !repository })
   checkpointSignal(request)
   return imported
 }

@@ -9,12 +9,17 @@ import type { Core } from './core.ts'
  * The metadata directory is a view for those inside, generated from the log and the workspace's documents; the truth is
  * never read from it. It is written anew whenever the tree gets a new place or content.
  */
-export function writeMetadata(tree: FileHandle, workspace: Workspace, documents: Documents): void {
+export function writeMetadata(
+  tree: FileHandle,
+  workspace: Workspace,
+  documents: Documents,
+  { durable = true } = {},
+): void {
   const profile = profileOf(workspace.profile)
   tree.mkdir(profile.metadata, { parents: true })
   for (const name of profile.documents) {
     const content = `${JSON.stringify(writers[name](workspace, documents), null, 2)}\n`
-    tree.write(`${profile.metadata}/${name}.json`, content, { mode: 0o444, durable: true })
+    tree.write(`${profile.metadata}/${name}.json`, content, { mode: 0o444, durable })
   }
 }
 

@@ -35,8 +35,8 @@ export interface StorageDriver extends AsyncDisposable {
   /** Renames a tree. Resolves when the rename is durable. `workspace_not_found` if there is nothing at `from`. */
   move(from: Place, to: Place): Promise<void>
 
-  /** Makes everything written to a tree so far durable. */
-  sync(place: Place): Promise<void>
+  /** Makes everything written to a tree so far durable. `small`: the caller knows it to be a handful of files. */
+  sync(place: Place, options?: { small?: boolean | undefined }): Promise<void>
 
   /** Erases a tree, without following links or crossing mounts. Absent = done; safe to repeat after a crash. */
   erase(place: Place, options?: { signal?: AbortSignal | undefined }): Promise<void>

@@ -29,6 +29,8 @@ export const hostFs = counted({
   copyFileSync: fs.copyFileSync,
   ftruncateSync: fs.ftruncateSync,
   fsyncSync: fs.fsyncSync,
+  fsync: (fd: number): Promise<void> =>
+    new Promise((resolve, reject) => fs.fsync(fd, (error) => (error ? reject(error) : resolve()))),
   fchmodSync: fs.fchmodSync,
   chmodSync: fs.chmodSync,
   fchownSync: fs.fchownSync,

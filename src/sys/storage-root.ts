@@ -92,6 +92,28 @@ export function syncTree(path: string): void {
   }
 }
 
+/**
+ * File by file, where a flush of the whole file system would wait for the writes of everybody else. The files at the same
+ * time: one commit of the journal then serves several (1 ms instead of 2). A directory holds the names in it; one without
+ * any is there when its own name is.
+ */
+export async function syncSmallTree(path: string): Promise<void> {
+  const entries = readdirSync(path, { withFileTypes: true, recursive: true })
+  await Promise.all(
+    entries.filter((entry) => entry.isFile()).map((entry) => syncFile(join(entry.parentPath, entry.name))),
+  )
+  for (const directory of new Set(entries.map((entry) => entry.parentPath))) syncDirectory(directory)
+}
+
+async function syncFile(path: string): Promise<void> {
+  const fd = openSync(path, 'r')
+  try {
+    await hostFs.fsync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
 export const treeExists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 
 export function listAreas(root: string, areas: readonly string[]): { area: string; name: string }[] {

@@ -12,6 +12,7 @@ import {
   makeTree,
   moveTree,
   probeRoot,
+  syncSmallTree,
   syncTree,
   treeExists,
 } from '../../sys/storage-root.ts'
@@ -54,9 +55,10 @@ export function dirStorage(options: { root: string; claim: string; shortLived?: 
       throw missing(from)
     },
 
-    async sync(place) {
+    async sync(place, { small = false } = {}) {
       assertRoot(root)
-      syncTree(path(place))
+      if (small) await syncSmallTree(path(place))
+      else syncTree(path(place))
     },
 
     async erase(place, options = {}) {
