@@ -1,12 +1,12 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { openManager } from '../../src/aw.ts'
-import type { AwError } from '../../src/domain/errors.ts'
+import { AwError } from '../../src/domain/errors.ts'
 import type { Manager } from '../../src/ports/manager.ts'
 
 const program = fileURLToPath(new URL('program.ts', import.meta.url))
@@ -19,15 +19,22 @@ export interface CrashHome extends AsyncDisposable {
   readonly source: string
   /** One operation in a process of its own, which dies at a numbered point if one is given. */
   readonly run: (operation: string, input: object, crashAt?: number) => Promise<Ended>
+  /** The third process: stays, and does what it is told. */
+  readonly tell: (operation: string, input: object) => Promise<Answer>
+  /** `T` = stopped, as /proc tells it. */
+  readonly stateOf: (pid: number | undefined) => string | undefined
   readonly start: (mode: string, name: string, input?: object) => ChildProcess
   /** The fourth process: keeps making workspaces, and rests while the home is checked. */
   readonly background: (name: string) => Promise<Background>
 }
 
-export interface Ended {
-  readonly crashed: boolean
+export interface Answer {
   readonly result?: Record<string, unknown>
   readonly error?: AwError
+}
+
+export interface Ended extends Answer {
+  readonly crashed: boolean
 }
 
 export interface Background {
@@ -36,20 +43,42 @@ export interface Background {
   readonly made: string[]
 }
 
-export async function makeHome(): Promise<CrashHome> {
+export interface HomeOptions {
+  /** The home is not there yet: the test's own view of it opens when it is first used. */
+  readonly fresh?: boolean
+  /** Whose processes work in it; the test's own view of it is then one of them. */
+  readonly uid?: number | undefined
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export async function makeHome({ fresh = false, uid, env: settings = {} }: HomeOptions = {}): Promise<CrashHome> {
   const base = mkdtempSync(join(tmpdir(), 'aw-crash-'))
   const home = join(base, 'home')
   const source = join(base, 'source')
   mkdirSync(join(source, 'deep'), { recursive: true })
   writeFileSync(join(source, 'README'), 'from the source\n')
   writeFileSync(join(source, 'deep', 'file'), Buffer.alloc(100_000, 'source'))
-  const manager = await openManager({ home })
+  if (uid !== undefined) {
+    assertReadable(uid)
+    chownSync(base, uid, uid)
+  }
+  let opened = fresh || uid !== undefined ? undefined : await openManager({ home })
+  const mine = async (): Promise<Manager> => (opened ??= await openManager({ home }))
+  const own: Manager = {
+    call: async (name, input, context) => (await mine()).call(name, input, context),
+    async *stream(name, input, context) {
+      yield* (await mine()).stream(name, input, context)
+    },
+    [Symbol.asyncDispose]: async () => opened?.[Symbol.asyncDispose](),
+  }
   const children = new Set<ChildProcess>()
 
   function launch(args: readonly string[], env: Record<string, string> = {}): ChildProcess {
-    const cache = join(tmpdir(), 'aw-compile-cache')
+    const cache = join(tmpdir(), `aw-compile-cache-${uid ?? 'own'}`)
     const child = spawn(process.execPath, [program, ...args], {
-      env: { ...process.env, NODE_COMPILE_CACHE: cache, ...env },
+      env: { ...process.env, ...settings, NODE_COMPILE_CACHE: cache, HOME: base, ...env },
+      cwd: base,
+      ...(uid !== undefined && { uid, gid: uid }),
       stdio: ['pipe', 'pipe', 'pipe'],
     })
     children.add(child)
@@ -57,10 +86,42 @@ export async function makeHome(): Promise<CrashHome> {
     return child
   }
 
+  let third: { child: ChildProcess; lines: AsyncIterator<string> } | undefined
+
+  async function tell(operation: string, input: object): Promise<Answer> {
+    if (third === undefined) {
+      const child = launch(['serve', home])
+      third = {
+        child,
+        lines: createInterface({ input: child.stdout as NodeJS.ReadableStream })[Symbol.asyncIterator](),
+      }
+    }
+    third.child.stdin?.write(`${JSON.stringify({ operation, input })}\n`)
+    const { value, done } = await third.lines.next()
+    if (done) throw new Error(`The third process ended: ${await text(third.child.stderr)}`)
+    return JSON.parse(value) as Answer
+  }
+
+  /** An answer came from another process as text: an error is one again. */
+  const theirs: Manager = {
+    async call(name, input) {
+      const { result, error } = await tell(name, input as object)
+      if (error !== undefined) throw new AwError(error.code, error.message, { data: error.data })
+      return result as never
+    },
+    stream: () => {
+      throw new AwError('unsupported', 'Only calls are passed on')
+    },
+    [Symbol.asyncDispose]: async () => undefined,
+  }
+  const manager = uid === undefined ? own : theirs
+
   return {
     home,
     manager,
     source,
+    tell,
+    stateOf: (pid) => / ([A-Z]) /.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1],
     start: (mode, name, input = {}) => launch([mode, home, name, JSON.stringify(input)]),
     async run(operation, input, crashAt) {
       const env = crashAt === undefined ? {} : { AW_CRASH_AT: `${crashAt}` }
@@ -116,11 +177,23 @@ export async function makeHome(): Promise<CrashHome> {
   }
 }
 
-const answer = (out: string): Omit<Ended, 'crashed'> =>
-  out.includes('\n') ? (JSON.parse(out) as Omit<Ended, 'crashed'>) : {}
+const answer = (out: string): Answer => (out.includes('\n') ? (JSON.parse(out) as Answer) : {})
 
 async function text(stream: NodeJS.ReadableStream | null): Promise<string> {
   let all = ''
   for await (const chunk of stream ?? []) all += String(chunk)
   return all
+}
+
+/** Another user must be able to read this checkout and to run its Node. */
+function assertReadable(uid: number): void {
+  const { status } = spawnSync(process.execPath, ['-e', `fs.accessSync(${JSON.stringify(program)})`], {
+    uid,
+    gid: uid,
+    cwd: '/',
+  })
+  if (status === 0) return
+  throw new Error(
+    `uid ${uid} cannot read ${program} or run ${process.execPath}: give others r and x on the way to them`,
+  )
 }

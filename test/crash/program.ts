@@ -1,10 +1,13 @@
 /**
  * One process among several that use one home.
  *   program.ts call HOME OPERATION INPUT   one operation; prints the answer once it is acknowledged
+ *   program.ts serve HOME                  operations as they come in, a line of JSON each
+ *   program.ts all HOME                    many operations at once: waits for a line with them, then for one more
  *   program.ts work HOME NAME              makes, renames and erases workspaces; told by lines: pause, go
  *   program.ts hold HOME NAME              begins to make a workspace and stops itself in the middle
  */
 import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openManager } from '../../src/aw.ts'
 import { toAwError } from '../../src/domain/errors.ts'
 import type { Manager } from '../../src/ports/manager.ts'
@@ -12,16 +15,34 @@ import type { Manager } from '../../src/ports/manager.ts'
 const [mode, home = '', what = '', input = '{}'] = process.argv.slice(2)
 
 await using manager = await openManager({ home })
-if (mode === 'call') await call()
+if (mode === 'call') console.log(await call(what, JSON.parse(input)))
+if (mode === 'serve') await serve()
+if (mode === 'all') await all()
 if (mode === 'work') await work(manager)
 if (mode === 'hold') await hold()
 
-async function call(): Promise<void> {
+async function call(operation: string, given: unknown): Promise<string> {
   try {
-    const result: unknown = await manager.call(what as 'show', JSON.parse(input) as { id: string })
-    console.log(JSON.stringify({ result }))
+    const result: unknown = await manager.call(operation as 'show', given as { id: string })
+    return JSON.stringify({ result })
   } catch (error) {
-    console.log(JSON.stringify({ error: toAwError(error) }))
+    return JSON.stringify({ error: toAwError(error) })
+  }
+}
+
+async function all(): Promise<void> {
+  const lines = createInterface(process.stdin)[Symbol.asyncIterator]()
+  const { value } = (await lines.next()) as { value: string }
+  console.log('ready')
+  await lines.next()
+  const calls = JSON.parse(value) as { operation: string; input: unknown }[]
+  console.log(JSON.stringify(await Promise.all(calls.map(({ operation, input }) => call(operation, input)))))
+}
+
+async function serve(): Promise<void> {
+  for await (const line of createInterface(process.stdin)) {
+    const { operation, input } = JSON.parse(line) as { operation: string; input: unknown }
+    console.log(await call(operation, input))
   }
 }
 
@@ -49,6 +70,8 @@ async function work(manager: Manager): Promise<void> {
     if (Buffer.from(content as Uint8Array).toString() !== id) throw new Error(`${id} has lost its file`)
     await manager.call('destroy', { id: made, purge: true })
     console.log(`made ${made}`)
+    // Leaves time for the others on a small machine.
+    await sleep(30)
   }
 }
 

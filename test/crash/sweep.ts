@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import type { Outputs } from '../../src/api/table.ts'
 import { readTree, type Tree } from '../../src/testing/tree.ts'
 import { checkHome, checkReadModel } from './check.ts'
-import { makeHome, type Background, type CrashHome, type Ended } from './home.ts'
+import { makeHome, type Background, type CrashHome, type Answer } from './home.ts'
 
 type View = Outputs['show']
 
@@ -29,13 +29,13 @@ export const workOf = (path: string): Tree => readTree(path, { except: ['.aw'] }
 
 export interface SweepOptions {
   /** How the first process's end is followed up at a point. */
-  readonly recovery: (crash: CrashHome, point: number, touch: () => Promise<Ended>) => Promise<void>
+  readonly recovery: (crash: CrashHome, point: number, touch: () => Promise<Answer>) => Promise<void>
   readonly from?: number
   readonly step?: number
 }
 
 export const byRecover: SweepOptions['recovery'] = async (crash) => {
-  expect((await crash.run('recover', {})).error).toBeUndefined()
+  expect((await crash.tell('recover', {})).error).toBeUndefined()
 }
 
 /** By `aw recover` and by a write on the workspace, turn and turn about. */
@@ -58,7 +58,7 @@ export async function sweep(operation: string, swept: Swept, options: SweepOptio
     const view = await swept.prepare(crash, name)
     const before = view === undefined ? undefined : { view, tree: await treeOf(crash, view) }
     const first = await crash.run(operation, swept.input(crash, name), point)
-    if (first.crashed) await options.recovery(crash, point, () => crash.run(...swept.touch(name, before)))
+    if (first.crashed) await options.recovery(crash, point, () => crash.tell(...swept.touch(name, before)))
     try {
       await background.resting(async () => {
         await checkHome(crash.home, crash.manager)
