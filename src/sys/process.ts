@@ -115,7 +115,12 @@ function startTime(pid: number): string | undefined {
   return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19]
 }
 
-const commandOf = (pid: number): string => (read(`/proc/${pid}/comm`) ?? '').trim()
+/** The program's name as it was started, without its arguments, which may hold secrets. `comm` is that of a thread. */
+function commandOf(pid: number): string {
+  const started = (read(`/proc/${pid}/cmdline`) ?? '').split('\0')[0]?.split('/').at(-1)
+  return started || (read(`/proc/${pid}/comm`) ?? '').trim()
+}
+
 const bootId = (): string => (read('/proc/sys/kernel/random/boot_id') ?? '').trim()
 const pidNamespace = (): string => readLink('/proc/self/ns/pid') ?? ''
 
