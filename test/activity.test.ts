@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openManager } from '../src/aw.ts'
+import type { Manager } from '../src/ports/manager.ts'
+
+async function makeManager(through: 'directory' | 'link' = 'directory'): Promise<Manager> {
+  const base = mkdtempSync(join(tmpdir(), 'aw-activity-'))
+  mkdirSync(join(base, 'real'))
+  symlinkSync('real', join(base, 'link'))
+  const manager = await openManager({ home: join(base, through === 'link' ? 'link' : 'real', 'home') })
+  onTestFinished(async () => {
+    await manager[Symbol.asyncDispose]()
+    rmSync(base, { recursive: true, force: true })
+  })
+  return manager
+}
+
+/** A process of somebody else that uses a workspace until the test is over; resolves when it does. */
+async function occupy(cwd: string, script: string): Promise<number> {
+  const child = spawn(process.execPath, ['-e', `${script}; console.log('there'); setInterval(() => {}, 60_000)`], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  onTestFinished(async () => {
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+  })
+  await once(child.stdout, 'data')
+  return child.pid ?? 0
+}
+
+const uses = [
+  { how: 'its working directory', uses: 'cwd', start: (path: string) => occupy(join(path, 'work'), '') },
+  {
+    how: 'an open file',
+    uses: 'file',
+    start: (path: string) => occupy('/', `fs.openSync(${JSON.stringify(join(path, 'work/a'))}, 'r')`),
+  },
+  {
+    how: 'an open directory',
+    uses: 'file',
+    start: (path: string) => occupy('/', `fs.openSync(${JSON.stringify(path)}, 'r')`),
+  },
+  {
+    how: 'an open file that was removed',
+    uses: 'file',
+    start: (path: string) =>
+      occupy('/', `const f = ${JSON.stringify(join(path, 'work/gone'))}; fs.openSync(f, 'w'); fs.unlinkSync(f)`),
+  },
+] as const
+
+describe.each(uses)('a process with $how', ({ uses, start }) => {
+  it.each(['directory', 'link'] as const)('keeps its workspace, in a home behind a %s', async (through) => {
+    const manager = await makeManager(through)
+    const { path, id } = await manager.call('create', { id: 'used' })
+    await manager.call('fs write', { id, path: 'work/a', content: Buffer.from('1') })
+    const pid = await start(path)
+    const active = expect.objectContaining({
+      code: 'workspace_active',
+      data: { id, processes: [{ pid, command: 'node', uses }] },
+    }) as unknown
+    await expect(manager.call('destroy', { id })).rejects.toEqual(active)
+    await expect(manager.call('reset', { id })).rejects.toEqual(active)
+    await expect(manager.call('rename', { id, to: 'other' })).rejects.toEqual(active)
+    await expect(manager.call('destroy', { id, include_leased: true })).rejects.toEqual(active)
+    expect(await manager.call('show', { id })).toMatchObject({ state: 'ready', generation: 1, operation: null })
+    expect(await manager.call('reset', { id, include_active: true })).toMatchObject({ generation: 2 })
+    expect(await manager.call('destroy', { id, include_active: true })).toMatchObject({ removed: true })
+  })
+})
+
+it('a process elsewhere, also in a workspace whose name begins the same, does not matter', async () => {
+  const manager = await makeManager()
+  const { path } = await manager.call('create', { id: 'other' })
+  await manager.call('create', { id: 'other/second' })
+  await occupy(path, '')
+  expect(await manager.call('destroy', { id: 'other/second' })).toMatchObject({ removed: true })
+})
+
+it('a lease keeps a workspace until it is released, expires or the risk is taken', async () => {
+  const manager = await makeManager()
+  const { id } = await manager.call('create', { id: 'leased' })
+  const lease = await manager.call('lease acquire', { id, holder: 'ci-42', ttl_ms: 600_000 })
+  const leased = expect.objectContaining({
+    code: 'workspace_active',
+    data: { id, lease: { holder: 'ci-42', expires_at: lease.expires_at } },
+  }) as unknown
+  await expect(manager.call('destroy', { id })).rejects.toEqual(leased)
+  await expect(manager.call('destroy', { id, include_active: true })).rejects.toEqual(leased)
+  await expect(manager.call('lease acquire', { id, holder: 'somebody else' })).rejects.toEqual(leased)
+  expect(await manager.call('destroy', { id, include_leased: true })).toMatchObject({ removed: true })
+  await manager.call('undelete', { id })
+  await manager.call('lease release', { id, lease: lease.id })
+  expect(await manager.call('destroy', { id })).toMatchObject({ removed: true })
+})
+
+it('force takes both risks, and the tree is still in the trash', async () => {
+  const manager = await makeManager()
+  const { id, path } = await manager.call('create', { id: 'forced' })
+  await manager.call('fs write', { id, path: 'work/a', content: Buffer.from('kept') })
+  await manager.call('lease acquire', { id, holder: 'ci' })
+  await occupy(path, '')
+  expect(await manager.call('destroy', { id, force: true })).toMatchObject({ removed: true })
+  await manager.call('undelete', { id })
+  expect(Buffer.from((await manager.call('fs read', { id, path: 'work/a' })) as Uint8Array).toString()).toBe('kept')
+})
