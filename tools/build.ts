@@ -25,7 +25,8 @@ export async function buildIsCurrent(): Promise<boolean> {
 /** Builds aside and then takes its place, so that a build that fails leaves the last good one. */
 export async function build(to = dist): Promise<void> {
   await Promise.all([command, library].map(entryExists))
-  const fresh = inRoot(`node_modules/.cache/aw-build-${process.pid}`)
+  // On the file system of its place; beside dist/ the checks would find it.
+  const fresh = to === dist ? inRoot(`node_modules/.cache/aw-build-${process.pid}`) : `${to}-${process.pid}`
   try {
     await typesTo(join(fresh, 'types'))
     await bundleLibrary(fresh)
