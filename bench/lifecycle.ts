@@ -13,7 +13,7 @@ export interface Size {
   readonly files: number
 }
 
-export async function benchLifecycle(size: Size = { rounds: 25, files: 1000 }): Promise<Row[]> {
+export async function benchLifecycle(size: Size): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'aw-bench-lifecycle-'))
   try {
     return [...(await emptyRows(folder, size)), ...(await importRows(folder, size))]
@@ -124,5 +124,5 @@ async function cycle(home: string, cycles: number): Promise<void> {
 if (import.meta.main) {
   const [mode, home = '', cycles] = process.argv.slice(2)
   if (mode === 'cycle') await cycle(home, Number(cycles))
-  else console.table(await benchLifecycle())
+  else console.table(await benchLifecycle({ rounds: 25, files: 1000 }))
 }

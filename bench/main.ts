@@ -6,49 +6,55 @@
  * `--quick` is small sizes and few rounds: it shows that they run, not how fast. AW_BENCH_DIR is where to run them;
  * without it root makes a journalled file system for them.
  */
+import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { inRoot } from '../tools/root.ts'
-import { benchCli } from './cli.ts'
-import { benchFiles } from './files.ts'
-import { benchLifecycle } from './lifecycle.ts'
-import { benchLog } from './log.ts'
 import { atThePlace, facts } from './place.ts'
 import { header, table, write } from './report.ts'
 import { verdict, type Row } from './row.ts'
 
-interface Benchmark {
-  readonly run: () => Promise<Row[]>
-  readonly quick?: () => Promise<Row[]>
+type Measure = () => Promise<readonly Row[]>
+
+/** What is there to run, and the small form of it where there is one. Loaded by the process that runs it. */
+const benchmarks: Readonly<Record<string, { full: Measure; quick?: Measure }>> = {
+  log: { full: async () => (await import('./log.ts')).benchLog() },
+  files: { full: async () => (await import('./files.ts')).benchFiles() },
+  lifecycle: {
+    full: async () => (await import('./lifecycle.ts')).benchLifecycle({ rounds: 25, files: 1000 }),
+    quick: async () => (await import('./lifecycle.ts')).benchLifecycle({ rounds: 2, files: 20 }),
+  },
+  cli: {
+    full: async () => (await import('./cli.ts')).benchCli({ rounds: 25 }),
+    quick: async () => (await import('./cli.ts')).benchCli({ rounds: 2 }),
+  },
 }
 
-const benchmarks: Readonly<Record<string, Benchmark>> = {
-  log: { run: benchLog },
-  files: { run: benchFiles },
-  lifecycle: { run: () => benchLifecycle(), quick: () => benchLifecycle({ rounds: 2, files: 20 }) },
-  cli: { run: () => benchCli(), quick: () => benchCli({ rounds: 2 }) },
-}
+const names = Object.keys(benchmarks)
+const script = fileURLToPath(import.meta.url)
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { quick: { type: 'boolean', default: false }, out: { type: 'string' } },
+    options: { quick: { type: 'boolean', default: false }, out: { type: 'string' }, only: { type: 'string' } },
   })
-  const names = Object.keys(benchmarks)
+  const size = values.quick ? 'quick' : 'full'
+  if (values.only !== undefined) {
+    console.log(JSON.stringify(await benchmarks[values.only]?.[size]?.()))
+    return
+  }
   const unknown = positionals.find((name) => !names.includes(name))
   if (unknown !== undefined) throw new Error(`There is no benchmark ${unknown}; there are ${names.join(', ')}`)
-  if (!(await atThePlace(fileURLToPath(import.meta.url)))) return
+  if (!(await atThePlace(script))) return
 
   const here = facts()
   console.log(header(here))
   const all: Row[] = []
   for (const name of positionals.length > 0 ? positionals : names) {
-    const { run, quick } = benchmarks[name] ?? {}
-    const measure = values.quick ? quick : run
-    if (measure === undefined) continue
+    if (benchmarks[name]?.[size] === undefined) continue
     console.log(`\n${name} …`)
-    const rows = await measure()
+    const rows = inProcessOfItsOwn(name, values.quick)
     console.log(table(rows))
     // A quick run says nothing about speed: it must not stand in the results.
     const out = values.out ?? (values.quick ? undefined : inRoot(join('bench', 'results')))
@@ -59,6 +65,13 @@ async function main(): Promise<void> {
   const missed = judged.filter((row) => verdict(row) === 'missed')
   console.log(`\n${judged.length - missed.length} of ${judged.length} goals are met.`)
   for (const { name } of missed) console.log(`Missed: ${name}`)
+}
+
+/** A program that has grown starts others slowly: what an earlier benchmark left in memory would slow the baselines. */
+function inProcessOfItsOwn(name: string, quick: boolean): Row[] {
+  const args = [script, '--only', name, ...(quick ? ['--quick'] : [])]
+  const text = execFileSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
+  return JSON.parse(text) as Row[]
 }
 
 if (import.meta.main) {
