@@ -24,7 +24,7 @@ export interface MemoryOptions {
 }
 
 /** A whole core in the memory of one process: the manager as it is, and the simplest parts that keep their contracts. */
-export function memoryCore({ now = () => new Date(), set = {} }: MemoryOptions = {}): MemoryCore {
+export function memoryCore({ now = strictClock(), set = {} }: MemoryOptions = {}): MemoryCore {
   const clock: Clock = { now, random: (bytes) => randomBytes(bytes) }
   const disk = memoryDisk(now)
   const machine = memoryMachine(disk)
@@ -52,4 +52,10 @@ export function memoryCore({ now = () => new Date(), set = {} }: MemoryOptions =
     },
   )
   return { manager, store, disk, machine }
+}
+
+/** No two moments are the same: a core without a disk does more than one thing in a millisecond. */
+function strictClock(): () => Date {
+  let last = 0
+  return () => new Date((last = Math.max(Date.now(), last + 1)))
 }

@@ -1,0 +1,32 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openManager } from '../aw.ts'
+import { managerContract } from '../testing/manager-contract.ts'
+import { memoryCore } from '../testing/memory-core.ts'
+import { makeMemoryTree } from '../testing/memory-tree.ts'
+import { makeTree, type Tree } from '../testing/tree.ts'
+
+managerContract('in memory', async () => {
+  const { manager, disk } = memoryCore()
+  let folders = 0
+  const folder = (tree: Tree): string => {
+    const path = `/host/folder-${++folders}`
+    makeMemoryTree(disk, path, tree)
+    return path
+  }
+  return { manager, folder, remove: () => undefined }
+})
+
+managerContract('on this machine', async () => {
+  const base = mkdtempSync(join(tmpdir(), 'aw-manager-'))
+  const manager = await openManager({ home: join(base, 'home'), env: {} })
+  let folders = 0
+  const folder = (tree: Tree): string => {
+    const path = join(base, `folder-${++folders}`)
+    mkdirSync(path)
+    makeTree(path, tree)
+    return path
+  }
+  return { manager, folder, remove: () => rmSync(base, { recursive: true, force: true }) }
+})

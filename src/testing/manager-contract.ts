@@ -1,0 +1,86 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { operations } from '../api/table.ts'
+import { makeAw, type Aw } from '../client/facade.ts'
+import type { ErrorCode } from '../domain/errors.ts'
+import type { Manager } from '../ports/manager.ts'
+import { careContract } from './manager-contract/care.ts'
+import { fileContract } from './manager-contract/files.ts'
+import { lifeContract } from './manager-contract/life.ts'
+import { logContract } from './manager-contract/log.ts'
+import { trashContract } from './manager-contract/trash.ts'
+import type { Tree } from './tree.ts'
+
+/** A core of its own for one test, however it is reached. */
+export interface ManagerSubject {
+  readonly manager: Manager
+  /** Makes a folder on the manager's machine, and answers its path. */
+  readonly folder: (tree: Tree) => string
+  readonly remove: () => Promise<void> | void
+}
+
+export interface Opened {
+  readonly aw: Aw
+  readonly manager: Manager
+  readonly folder: (tree: Tree) => string
+}
+
+export type OpenManager = () => Promise<Opened>
+
+export const code = (expected: ErrorCode, data: object = {}): unknown =>
+  expect.objectContaining({ code: expected, data: expect.objectContaining(data) as unknown })
+
+/** Everything that `ports/manager.ts` and the table of operations promise, for any door. */
+export function managerContract(name: string, makeSubject: () => Promise<ManagerSubject>): void {
+  describe(`manager: ${name}`, () => {
+    const subjects: ManagerSubject[] = []
+    const called = new Set<string>()
+    const open: OpenManager = async () => {
+      const subject = await makeSubject()
+      subjects.push(subject)
+      const manager = recorded(subject.manager, called)
+      return { manager, aw: makeAw(manager), folder: subject.folder }
+    }
+    afterEach(async () => {
+      for (const { manager, remove } of subjects.splice(0)) {
+        await manager[Symbol.asyncDispose]()
+        await remove()
+      }
+    })
+
+    describe('life', () => {
+      lifeContract(open)
+    })
+    describe('trash', () => {
+      trashContract(open)
+    })
+    describe('files', () => {
+      fileContract(open)
+    })
+    describe('log', () => {
+      logContract(open)
+    })
+    describe('care', () => {
+      careContract(open)
+    })
+
+    it('every operation of the table was called by the tests above', () => {
+      expect([...called].toSorted()).toEqual(operations.map((entry) => entry.name).toSorted())
+    })
+  })
+}
+
+function recorded(manager: Manager, called: Set<string>): Manager {
+  return {
+    call(name, input, context) {
+      called.add(name)
+      return manager.call(name, input, context)
+    },
+    stream(name, input, context) {
+      called.add(name)
+      return manager.stream(name, input, context)
+    },
+    [Symbol.asyncDispose]: () => manager[Symbol.asyncDispose](),
+  }
+}
+
+export const text = (content: string | Uint8Array): string => Buffer.from(content as Uint8Array).toString()
