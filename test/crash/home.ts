@@ -97,15 +97,15 @@ export async function makeHome({ fresh = false, uid, env: settings = {} }: HomeO
       }
     }
     third.child.stdin?.write(`${JSON.stringify({ operation, input })}\n`)
-    const { value, done } = await third.lines.next()
-    if (done) throw new Error(`The third process ended: ${await text(third.child.stderr)}`)
+    const { value, done } = (await third.lines.next()) as { value: string; done?: boolean }
+    if (done === true) throw new Error(`The third process ended: ${await text(third.child.stderr)}`)
     return JSON.parse(value) as Answer
   }
 
   /** An answer came from another process as text: an error is one again. */
   const theirs: Manager = {
     async call(name, input) {
-      const { result, error } = await tell(name, input as object)
+      const { result, error } = await tell(name, input)
       if (error !== undefined) throw new AwError(error.code, error.message, { data: error.data })
       return result as never
     },
