@@ -168,18 +168,20 @@ function openHandle(disk: Disk, path: string, options: RootOptions = {}): FileHa
       return spot.node === undefined ? place(parsed, spot, directory(options.mode)) : fail('file_exists', text)
     },
     rename(from, to, options = {}) {
-      const old = walk(parse(from, options, false), from, { change: true })
+      const [source, goal] = [parse(from, options, false), parse(to, options, false)]
+      const old = walk(source, from, { change: true })
       const node = old.node ?? fail('file_not_found', from)
-      const spot = target(to, options, node)
+      const spot = target(goal, to, options, node)
       old.parent.entries.delete(old.name)
-      return place(parse(to, options), spot, node)
+      return place(goal, spot, node)
     },
     copy(from, to, options = {}) {
-      const node = walk(parse(from, options), from, {}).node ?? fail('file_not_found', from)
+      const [source, goal] = [parse(from, options), parse(to, options, false)]
+      const node = walk(source, from, {}).node ?? fail('file_not_found', from)
       if (node.kind === 'directory' ? !options.recursive : node.kind !== 'file' && node.kind !== 'symlink')
         fail('not_a_file', from)
-      const spot = target(to, options, node)
-      return place(parse(to, options), spot, copyNode(node, disk.now()))
+      const spot = target(goal, to, options, node)
+      return place(goal, spot, copyNode(node, disk.now()))
     },
     remove(text, options = {}) {
       const quiet = options.missing === 'ignore'
@@ -196,8 +198,8 @@ function openHandle(disk: Disk, path: string, options: RootOptions = {}): FileHa
     [Symbol.dispose]: () => {},
   }
 
-  function target(to: string, options: PathOptions & { replace?: boolean; parents?: boolean }, node: Node): Spot {
-    const spot = walk(parse(to, options, false), to, { change: true, make: options.parents === true })
+  function target(goal: ParsedPath, to: string, options: { replace?: boolean; parents?: boolean }, node: Node): Spot {
+    const spot = walk(goal, to, { change: true, make: options.parents === true })
     const mayReplace = options.replace && node.kind !== 'directory' && spot.node?.kind !== 'directory'
     if (spot.node !== undefined && !mayReplace) fail('file_exists', to)
     if (node.kind === 'directory' && isInside(node, spot.parent)) fail('invalid_path', to)

@@ -1,0 +1,4 @@
+import { it } from 'vitest'
+import { compareWithMemory } from '../random/host-twin.ts'
+
+it('random operations end in the same state in memory and on disk', () => compareWithMemory(10_000, 60))
