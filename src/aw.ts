@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
+import { toAwError } from './domain/errors.ts'
 import { directoryOf, loadConfig } from './drivers/config/load.ts'
 import { sqliteEvents } from './drivers/events/sqlite/sqlite.ts'
 import { inspectHost } from './sys/inspect.ts'
@@ -10,7 +11,7 @@ import { dirTexts } from './drivers/texts/dir.ts'
 import { makeManager } from './manager/manager.ts'
 import type { Clock } from './ports/clock.ts'
 import type { Manager } from './ports/manager.ts'
-import { ensureDirectory } from './sys/links.ts'
+import { prepareHome, reserveIn } from './sys/home.ts'
 import { lightFiles, removeTree, safeFiles } from './sys/safe-fs/index.ts'
 
 export interface OpenOptions {
@@ -40,16 +41,23 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
   const storageRoot = directoryOf(config.settings['storage.root'], home, 'storage')
   const locks = join(home, 'locks')
   const texts = join(home, 'texts')
-  for (const directory of [home, locks, texts]) ensureDirectory(directory, 0o700)
+  prepareHome(home, [locks, texts])
+  const reserve = reserveIn(home)
 
-  const store = await sqliteEvents({ file: join(home, 'log.db'), anchor: join(home, 'log.anchor'), clock })
+  const openStore = () => sqliteEvents({ file: join(home, 'log.db'), anchor: join(home, 'log.anchor'), clock })
+  const store = await openStore().catch((error: unknown) => {
+    // Even reading a log needs a little space beside it.
+    if (toAwError(error).code !== 'disk_full' || !reserve.release()) throw error
+    return openStore()
+  })
   const storage = dirStorage({ root: storageRoot, claim: join(home, 'storage.id'), shortLived })
+  reserve.keep()
   return makeManager(
     {
       store,
       storage,
       files: shortLived === true ? lightFiles : safeFiles,
-      host: linuxHost({ locks }),
+      host: linuxHost({ locks, reserve }),
       texts: dirTexts({ directory: texts }),
       clock,
       config,
@@ -60,7 +68,8 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
       inspect: () => inspectHost({ home, storageRoot }),
     },
     async () => {
-      if (shortLived !== true) await store.seal(clock.now().toISOString())
+      // A checkpoint that does not come off is made later; it must not keep the home from being closed.
+      if (shortLived !== true) await store.seal(clock.now().toISOString()).catch(() => undefined)
       await storage[Symbol.asyncDispose]()
       await store[Symbol.asyncDispose]()
     },

@@ -2,17 +2,22 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Host } from '../../ports/host.ts'
 import { gitInit } from '../../sys/git.ts'
+import type { Reserve } from '../../sys/home.ts'
 import { publish, published, unpublish } from '../../sys/links.ts'
 import { lock } from '../../sys/lock.ts'
 import { killProcess, liveness, ownProcess, processesUsing } from '../../sys/process.ts'
 
-/** @param locks the directory of lock files; nothing else is in it */
-export function linuxHost({ locks }: { locks: string }): Host {
+/**
+ * @param locks the directory of lock files; nothing else is in it
+ * @param reserve what to give up when the disk is full
+ */
+export function linuxHost({ locks, reserve }: { locks: string; reserve: Reserve }): Host {
   return {
     owner: ownProcess,
     liveness,
     kill: (owner, { timeoutMs }) => killProcess(owner, timeoutMs),
     lock: (name, options) => lock(join(locks, `${name}.lock`), options),
+    releaseReserve: async () => reserve.release(),
     pause: (ms, signal) => sleep(ms, undefined, signal && { signal }).catch(() => undefined),
     users: async (directory) => processesUsing(directory),
     publish: async (path, target) => publish(path, target),
