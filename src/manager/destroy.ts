@@ -94,6 +94,11 @@ export async function closeLost(
   operation: OperationRef | null,
 ): Promise<Workspace> {
   const reason = 'its tree is not on disk; something other than aw removed it'
+  const target = core.storage.attachment(volumeOf(workspace)).path
+  const was = workspace.operation?.intent['was'] as { path: string } | undefined
+  // A link to nothing would keep the name from being used again.
+  for (const path of [workspace.path, was?.path ?? workspace.path])
+    await core.host.unpublish(path, target, core.basePath)
   const event = newEvent(
     core,
     request,
