@@ -26,7 +26,7 @@ async function open(options: OpenOptions): Promise<Manager> {
 }
 
 /** From making a workspace to erasing it, with its file. */
-async function live(manager: Manager, id = 'a'): Promise<void> {
+async function live(manager: Manager, id = 'a'): Promise<string> {
   const { path } = await manager.call('create', { id })
   await manager.call('fs write', { id, path: 'work/file', content: Buffer.from('kept') })
   expect(fs.readFileSync(join(path, 'work/file'), 'utf8')).toBe('kept')
@@ -34,7 +34,8 @@ async function live(manager: Manager, id = 'a'): Promise<void> {
   await manager.call('destroy', { id: `${id}/renamed` })
   await manager.call('undelete', { id: `${id}/renamed` })
   await manager.call('reset', { id: `${id}/renamed` })
-  await manager.call('destroy', { id: `${id}/renamed`, purge: true })
+  const { workspace } = await manager.call('destroy', { id: `${id}/renamed`, purge: true })
+  return workspace?.state ?? 'unknown'
 }
 
 describe('a home', () => {
@@ -43,7 +44,7 @@ describe('a home', () => {
     async (name) => {
       const home = join(makeBase(), name)
       const manager = await open({ home })
-      await live(manager)
+      expect(await live(manager)).toBe('purged')
       await checkHome(home, manager)
     },
   )
@@ -52,7 +53,7 @@ describe('a home', () => {
     const base = makeBase()
     for (const home of [join(base, 'home/'), `${base}/./x/../home`, 'home']) {
       const manager = await open({ home, cwd: base })
-      await live(manager)
+      expect(await live(manager)).toBe('purged')
       await checkHome(join(base, 'home'), manager)
     }
   })
@@ -212,7 +213,7 @@ describe('somebody else', () => {
     async (operation) => {
       const { manager, id, volume } = await setUp()
       fs.rmSync(volume, { recursive: true })
-      await manager.call(operation, { id, to: 'b' } as { id: string; to: string }).catch(() => undefined)
+      await manager.call(operation, { id, to: 'b' }).catch(() => undefined)
       await manager.call('recover', {})
       expect(await manager.call('show', { id })).toMatchObject({ state: 'purged', operation: null })
       expect(await manager.call('create', { id: 'a' })).toMatchObject({ state: 'ready' })

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -28,6 +28,19 @@ const start = (...args: string[]): Program => {
 }
 
 describe('lock', () => {
+  it('takes its file along when it is retired, and harms nobody who waits for it', async () => {
+    const first = tryLock(file)
+    const waiting = lock(file, { timeoutMs: 20_000 })
+    first?.retire()
+    expect(existsSync(file)).toBe(false)
+    // Whoever had the old file open gets the old lock, a newcomer a new one: both look again at what they want it for.
+    const second = await waiting
+    expect(second).toBeDefined()
+    second?.retire()
+    expect(existsSync(file)).toBe(false)
+    first?.retire()
+  })
+
   it('excludes inside one process, and lets go when disposed of', () => {
     const first = tryLock(file)
     expect(first).toBeDefined()

@@ -130,7 +130,7 @@ async function perform(twin: Twin, step: Step): Promise<unknown> {
       return call('fs remove', { id, path: step.path, recursive: true })
     case 'move':
       return call('fs move', { id, from: step.path, to: step.to, parents: true })
-    case 'copy':
+    default:
       return call('fs copy', { id, from: step.path, to: step.to, parents: true, recursive: true })
   }
 }

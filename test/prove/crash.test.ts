@@ -15,5 +15,6 @@ it.each(Object.keys(operations))(
   async (operation) => {
     const points = await sweep(operation, sweptOperation(operation), { recovery: byEveryRecoverer })
     console.log(`${operation}: ${points} points`)
+    expect(points).toBeGreaterThan(5)
   },
 )

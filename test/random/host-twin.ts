@@ -24,17 +24,20 @@ async function hostTwin(): Promise<Twin & { remove: () => Promise<void> }> {
   }
 }
 
-/** So many random lives of so many steps at the most; the seed is printed, and AW_SEED repeats one. */
-export async function compareWithMemory(runs: number, maxSteps: number): Promise<void> {
+/** So many random lives of so many steps at the most; the seed is printed, and AW_SEED repeats one. Answers the steps taken. */
+export async function compareWithMemory(runs: number, maxSteps: number): Promise<number> {
   const seed = Number(process.env['AW_SEED'] ?? Date.now() % 1_000_000)
   console.log(`AW_SEED=${seed}: ${runs} runs of up to ${maxSteps} steps`)
+  let steps = 0
   const property = fc.asyncProperty(lives(maxSteps), async (life) => {
     const host = await hostTwin()
     try {
       await liveBoth(memoryTwin(), host, life)
+      steps += life.length
     } finally {
       await host.remove()
     }
   })
   await fc.assert(property, { seed, numRuns: runs })
+  return steps
 }

@@ -9,6 +9,7 @@ import { isTest, readFiles, type SourceFile } from './source-tree.ts'
 const allowed: Readonly<Record<string, string>> = {
   'src/sys/copy-tree.ts': 'a source folder, by descriptors, into a tree that nobody else can reach yet',
   'src/sys/durable-file.ts': 'small files of the home',
+  'src/sys/home.ts': 'the home itself, and a file in it that only takes up room',
   'src/sys/host-fs.ts': 'nothing by itself: the calls that others make',
   'src/sys/inspect.ts': 'nothing: asks about the machine',
   'src/sys/links.ts': 'the links to workspaces, in directories of the home',

@@ -89,7 +89,7 @@ export function memoryDisk(now: () => Date): Disk {
 const targetOf = ({ target }: LinkNode, passed: readonly string[]): string =>
   target.startsWith('/') ? target : `/${[...passed.slice(0, -1), target].join('/')}`
 
-export const nameOf = (path: string): string => splitPath(path).at(-1) ?? ''
+const nameOf = (path: string): string => splitPath(path).at(-1) ?? ''
 export const parentOf = (path: string): string => `/${splitPath(path).slice(0, -1).join('/')}`
 
 /** Every name below a directory, a directory before what is in it. */
