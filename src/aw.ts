@@ -50,7 +50,8 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
     if (toAwError(error).code !== 'disk_full' || !reserve.release()) throw error
     return openStore()
   })
-  const storage = dirStorage({ root: storageRoot, claim: join(home, 'storage.id'), shortLived })
+  const guarded = [home, locks, texts, basePath]
+  const storage = dirStorage({ root: storageRoot, claim: join(home, 'storage.id'), guarded, shortLived })
   reserve.keep()
   return makeManager(
     {

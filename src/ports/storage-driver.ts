@@ -91,8 +91,11 @@ export interface ImportReport {
   readonly bytes: number
   readonly reflinked: number
   /** Paths that were left out, relative to the folder, with the reason. */
-  readonly skipped: readonly { path: string; reason: 'socket' | 'fifo' | 'device' | 'mount' | 'unreadable' }[]
+  readonly skipped: readonly { path: string; reason: SkipReason }[]
 }
+
+/** `guarded`: a file or directory of aw's own, met under another name. */
+export type SkipReason = 'socket' | 'fifo' | 'device' | 'mount' | 'unreadable' | 'guarded'
 
 export interface Usage {
   readonly bytes: number

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { AwError } from '../domain/errors.ts'
-import type { ImportReport } from '../ports/storage-driver.ts'
+import type { ImportReport, SkipReason } from '../ports/storage-driver.ts'
 import { hostFs } from './host-fs.ts'
 import { hasCode } from './links.ts'
 import { at, display, type Name } from './safe-fs/descriptors.ts'
@@ -43,11 +43,12 @@ export async function copyTree(from: string, to: string, options: CopyOptions): 
 }
 
 interface CopyOptions {
+  /** What is never opened, as `device:inode`. */
+  readonly guarded?: ReadonlySet<string> | undefined
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((done: { files: number; bytes: number }) => void) | undefined
 }
 
-type Reason = ImportReport['skipped'][number]['reason']
 /** From the top of the tree to here. */
 type Names = readonly Name[]
 
@@ -58,7 +59,7 @@ interface State {
   readonly device: number
   /** Where the first name of a file with several was copied to. */
   readonly links: Map<string, Names>
-  readonly skipped: { path: string; reason: Reason }[]
+  readonly skipped: { path: string; reason: SkipReason }[]
   readonly owner: boolean
   files: number
   bytes: number
@@ -77,7 +78,8 @@ async function copyDirectory(state: State, from: number, to: number, names: Name
     const source = at(from, name)
     const stat = reading(state, path, () => fs.lstatSync(source, { bigint: true }))
     if (stat === undefined) continue
-    if (stat.isDirectory()) await descend(state, source, at(to, name), path)
+    if (state.options.guarded?.has(`${stat.dev}:${stat.ino}`)) skip(state, path, 'guarded')
+    else if (stat.isDirectory()) await descend(state, source, at(to, name), path)
     else if (stat.isFile()) copyFile(state, source, at(to, name), path)
     else if (stat.isSymbolicLink()) copyLink(state, source, at(to, name), path, stat)
     else skip(state, path, stat.isFIFO() ? 'fifo' : stat.isSocket() ? 'socket' : 'device')
@@ -85,7 +87,7 @@ async function copyDirectory(state: State, from: number, to: number, names: Name
   dress(state, to, from, names.length === 0)
 }
 
-const skip = (state: State, path: Names, reason: Reason): void =>
+const skip = (state: State, path: Names, reason: SkipReason): void =>
   void state.skipped.push({ path: path.map(display).join('/'), reason })
 
 async function descend(state: State, source: string | Buffer, target: string | Buffer, path: Names): Promise<void> {

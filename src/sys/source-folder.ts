@@ -1,21 +1,66 @@
-import { realpathSync, statSync } from 'node:fs'
+import { type Dirent, readdirSync, realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { AwError } from '../domain/errors.ts'
 
-/** A folder that can be copied into a workspace: it is one, and it is not a whole home, disk or store. */
-export function assertSource(folder: string, store: string): void {
+/**
+ * A folder that can be copied into a workspace: it is one, and it is not a whole home or disk. Nor does it hold a
+ * directory of aw's own, or lie in one: which it is, is asked of the directories themselves and not of their names, so
+ * that neither a link nor a mount elsewhere makes it another.
+ */
+export function assertSource(folder: string, guarded: readonly string[]): void {
   const real = realpathOf(folder)
   if (!statSync(real).isDirectory()) throw refused(folder, 'is not a directory', 'Give a directory')
   if (real === '/') throw refused(folder, 'is the whole machine', 'Give the folder of one project')
-  if (real === realpathOf(homedir()))
+  const source = identityOf(real)
+  if (identityIfPresent(homedir()) === source)
     throw refused(folder, 'is a whole home directory', 'Give the folder of one project')
-  const root = realpathOf(store)
-  if (contains(real, root) || contains(root, real)) {
-    throw refused(folder, 'holds the store of aw, or lies in it', 'Give a folder outside the home of aw')
+  const present = guarded.filter((path) => identityIfPresent(path) !== undefined)
+  const own = new Set(present.map(identityOf))
+  const inside = upward(real).some((path) => own.has(identityOf(path)))
+  const around = present.some((path) => upward(realpathOf(path)).some((above) => identityOf(above) === source))
+  if (inside || around) {
+    throw refused(folder, 'holds a directory of aw, or lies in one', 'Give a folder outside the home of aw')
   }
 }
 
-const contains = (outer: string, inner: string): boolean => inner === outer || inner.startsWith(`${outer}/`)
+/**
+ * The directories of aw and the files right in them, as `device:inode`. None of these may be opened and closed again:
+ * that gives up every lock that this process holds on the file, and the log and the locks rest on those.
+ */
+export function identitiesIn(guarded: readonly string[]): ReadonlySet<string> {
+  const found = new Set<string>()
+  const add = (path: string): void => {
+    const identity = identityIfPresent(path)
+    if (identity !== undefined) found.add(identity)
+  }
+  for (const directory of guarded) {
+    add(directory)
+    for (const entry of entriesOf(directory)) if (entry.isFile()) add(join(directory, entry.name))
+  }
+  return found
+}
+
+function entriesOf(directory: string): Dirent[] {
+  try {
+    return readdirSync(directory, { withFileTypes: true })
+  } catch {
+    return [] // Not made yet, or not mounted.
+  }
+}
+
+function identityOf(path: string): string {
+  const { dev, ino } = statSync(path, { bigint: true })
+  return `${dev}:${ino}`
+}
+
+function identityIfPresent(path: string): string | undefined {
+  const stat = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return stat && `${stat.dev}:${stat.ino}`
+}
+
+/** A canonical path and all above it. */
+const upward = (path: string): string[] => (path === '/' ? [path] : [path, ...upward(dirname(path))])
 
 export function realpathOf(path: string): string {
   try {

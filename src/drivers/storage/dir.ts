@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import type { Area, Place, StorageDriver } from '../../ports/storage-driver.ts'
 import { copyTree } from '../../sys/copy-tree.ts'
-import { assertSource, realpathOf } from '../../sys/source-folder.ts'
+import { assertSource, identitiesIn, realpathOf } from '../../sys/source-folder.ts'
 import { measureTree, removeTree } from '../../sys/safe-fs/index.ts'
 import {
   assertRoot,
@@ -19,14 +19,23 @@ import {
 
 const areas: readonly Area[] = ['volumes', 'snapshots', 'bases', 'trash', 'tmp']
 
+interface DirOptions {
+  readonly root: string
+  readonly claim: string
+  readonly guarded?: readonly string[] | undefined
+  readonly shortLived?: boolean | undefined
+}
+
 /**
  * Trees as plain directories: works on every file system and for every user; a copy costs what it copies.
  * @param claim a file of the home that ties the root to it; see `initRoot`
+ * @param guarded directories of aw that are no source, besides the root itself: a file right in one is never opened
  * @param shortLived the program does one thing and ends: it does without what takes long to load
  */
-export function dirStorage(options: { root: string; claim: string; shortLived?: boolean | undefined }): StorageDriver {
+export function dirStorage(options: DirOptions): StorageDriver {
   const { root, claim, shortLived = false } = options
   const path = (place: Place): string => join(root, place.area, place.name)
+  const guarded = [...(options.guarded ?? []), root, ...areas.map((area) => join(root, area))]
   initRoot(root, areas, claim)
   return {
     name: 'dir',
@@ -41,12 +50,12 @@ export function dirStorage(options: { root: string; claim: string; shortLived?: 
 
     async import(place, source, { into, signal, onProgress }) {
       assertRoot(root)
-      if ('folder' in source) assertSource(source.folder, root)
+      if ('folder' in source) assertSource(source.folder, guarded)
       const folder = 'folder' in source ? realpathOf(source.folder) : path(source.place)
       if (!treeExists(path(place))) throw missing(place)
       if (!treeExists(folder)) throw new AwError('source_failed', `There is no tree ${folder}`, { data: { folder } })
       const target = into === '.' ? path(place) : join(path(place), into)
-      return copyTree(folder, target, { signal, onProgress })
+      return copyTree(folder, target, { signal, onProgress, guarded: identitiesIn(guarded) })
     },
 
     async move(from, to) {
