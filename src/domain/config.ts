@@ -87,6 +87,11 @@ export const configKeys = {
     default: 10_000,
     about: 'How long to wait for another operation on a workspace',
   },
+  'locks.expiry_minutes': {
+    kind: 'count',
+    default: 60,
+    about: 'When an operation of another host, whose process cannot be looked at from here, counts as given up',
+  },
   'log.checkpoint_every': { kind: 'count', default: 256, about: 'Seal the log after so many events' },
 } as const satisfies Record<string, Key>
 

@@ -29,6 +29,8 @@ export const upcasts = {
   operation_taken: [],
   operation_abandoned: [],
   workspace_lost: [],
+  trash_lost: [],
+  workspace_found: [],
   lease_acquired: [],
   lease_released: [],
   home_created: [],

@@ -1,7 +1,8 @@
 import { AwError } from '../domain/errors.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
+import type { Place } from '../ports/storage-driver.ts'
 import type { Core } from './core.ts'
-import { volumeOf } from './places.ts'
+import { trashOf, volumeOf } from './places.ts'
 
 export interface Risks {
   readonly include_active?: boolean | undefined
@@ -21,16 +22,32 @@ export async function assertUnused(core: Core, workspace: Workspace, risks: Risk
       })
     }
   }
+  await assertNoProcesses(core, workspace, [volumeOf(workspace)], risks)
+}
+
+/** A tree in the trash may still be somebody's working directory. */
+export const assertTreesUnused = (core: Core, workspace: Workspace, risks: Risks): Promise<void> =>
+  assertNoProcesses(
+    core,
+    workspace,
+    workspace.trash.map(({ tree }) => trashOf(tree)),
+    risks,
+  )
+
+async function assertNoProcesses(
+  core: Core,
+  workspace: Workspace,
+  places: readonly Place[],
+  risks: Risks,
+): Promise<void> {
   if (risks.force === true || risks.include_active === true) return
-  const users = await core.host.users(core.storage.attachment(volumeOf(workspace)).path)
+  const users = []
+  for (const place of places) users.push(...(await core.host.users(core.storage.attachment(place).path)))
   if (users.length === 0) return
   const some = users.slice(0, 3).map(({ pid, command, uses }) => `${command} (${pid}, ${uses})`)
-  throw new AwError(
-    'workspace_active',
-    `${name} is in use by ${some.join(', ')}${users.length > 3 ? ' and others' : ''}`,
-    {
-      hint: 'End these processes, or accept the risk with --include-active',
-      data: { id: workspace.id, processes: users },
-    },
-  )
+  const others = users.length > 3 ? ' and others' : ''
+  throw new AwError('workspace_active', `${nameOf(workspace)} is in use by ${some.join(', ')}${others}`, {
+    hint: 'End these processes, or accept the risk with --include-active',
+    data: { id: workspace.id, processes: users },
+  })
 }

@@ -10,6 +10,7 @@ import type { Core, OperationRef, Request } from './core.ts'
 import { readDocuments, writeMetadata } from './metadata.ts'
 import { checkpointSignal, withWorkspace } from './operations.ts'
 import { stageOf, trashOf } from './places.ts'
+import { openTree } from './trees.ts'
 import type { UndoLog } from './undo.ts'
 
 /** Builds a workspace's tree in `tmp`, where nobody sees it, from its source. Durable when it resolves. */
@@ -40,14 +41,6 @@ export async function buildTree(
   await core.storage.sync(place, { small: imported === null && !repository })
   checkpointSignal(request)
   return imported
-}
-
-export function openTree(core: Core, place: Place): FileHandle {
-  const { settings } = core.config
-  return core.files.open(core.storage.attachment(place).path, {
-    fileMode: settings['workspaces.file_mode'],
-    dirMode: settings['workspaces.dir_mode'],
-  })
 }
 
 async function importSource(

@@ -1,10 +1,10 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
-import { nameOf, type Workspace } from '../domain/workspace/state.ts'
+import { isLive, nameOf, type Workspace } from '../domain/workspace/state.ts'
 import { assertUnused } from './activity.ts'
 import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
-import { findWorkspace } from './find.ts'
+import { findWorkspace, notFound } from './find.ts'
 import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
 import { trashOf, treeName, volumeOf } from './places.ts'
 import { purgeTrees } from './purge.ts'
@@ -19,16 +19,10 @@ export async function destroy(core: Core, input: Inputs['destroy'], request: Req
     })
     return { removed: true, workspace: view(destroyed) }
   } catch (error) {
-    const known = toAwError(error)
-    const gone = known.code === 'workspace_not_found' || isGone(known)
-    if (input.if_exists === true && gone) return { removed: false }
+    if (input.if_exists === true && toAwError(error).code === 'workspace_not_found') return { removed: false }
     throw error
   }
 }
-
-/** An id whose workspace is in the trash or erased: for `if_exists` there is nothing left to do. */
-const isGone = (error: AwError): boolean =>
-  error.code === 'invalid_state' && ['trashed', 'purged'].includes(String(error.data['state']))
 
 const allTrees = (workspace: Workspace): string[] => workspace.trash.map(({ tree }) => tree)
 
@@ -38,6 +32,7 @@ async function destroyUnderLock(
   workspace: Workspace,
   request: Request,
 ): Promise<Workspace> {
+  if (!isLive(workspace.state)) throw await notFound(core, input.id)
   assertAllowed(workspace, 'destroy')
   await assertUnused(core, workspace, input)
   const begun = await begin(core, request, workspace, 'workspace_destroy_started', 'destroy', {
@@ -106,7 +101,6 @@ export async function closeLost(
     { ...whose(workspace), workspace_path: workspace.path, reason },
     operation,
   )
-  const closed = await append(core, request, workspace, [event])
-  if (closed.state === 'purged') await core.texts.remove(workspace.id)
-  return closed
+  // Its texts stay: a tree that turns up again needs them.
+  return append(core, request, workspace, [event])
 }

@@ -10,8 +10,8 @@ export async function doctor(core: Core, input: Inputs['doctor']): Promise<Outpu
     await storage(core),
     await space(core),
     ...(await unfinished(core)),
-    await log(core),
     ...(input.rebuild === true ? [await rebuilt(core)] : []),
+    await log(core),
   ]
   return { ok: findings.every(({ status }) => status !== 'problem'), findings }
 }
@@ -61,7 +61,9 @@ async function log(core: Core): Promise<Finding> {
     name: 'log',
     status: 'problem',
     message: problems[0]?.message ?? 'the log does not verify',
-    hint: 'See everything that is wrong with: aw audit verify',
+    hint: problems.every(({ kind }) => kind === 'read_model_mismatch')
+      ? 'The events are whole; make the read model anew with: aw doctor --rebuild'
+      : 'See everything that is wrong with: aw audit verify',
   }
 }
 

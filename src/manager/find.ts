@@ -37,9 +37,18 @@ async function trashedByName(core: Core, name: WorkspaceName): Promise<Workspace
 
 const lastTrashed = (workspace: Workspace): string => workspace.trash.at(-1)?.at ?? ''
 
-async function notFound(core: Core, ref: string): Promise<AwError> {
+/** With what the user can do about it. */
+export async function notFound(core: Core, ref: string): Promise<AwError> {
+  const known = isWorkspaceId(ref) ? await core.store.get(ref) : (await trashedByName(core, parseName(ref)))[0]
   const name = isWorkspaceId(ref) ? ref : formatName(parseName(ref))
-  const trashed = isWorkspaceId(ref) ? [] : await trashedByName(core, parseName(ref))
-  const hint = trashed.length > 0 ? `It is in the trash: aw undelete ${name}` : 'See what there is: aw list'
-  return new AwError('workspace_not_found', `There is no workspace ${name}`, { hint, data: { workspace: name } })
+  if (known?.state !== 'trashed') {
+    return new AwError('workspace_not_found', `There is no workspace ${name}`, {
+      hint: 'See what there is: aw list',
+      data: { workspace: name },
+    })
+  }
+  return new AwError('workspace_not_found', `${name} is in the trash`, {
+    hint: `Bring it back with: aw undelete ${name}`,
+    data: { workspace: name, id: known.id, state: known.state },
+  })
 }

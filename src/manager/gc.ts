@@ -2,6 +2,7 @@ import type { Inputs, Outputs } from '../api/table.ts'
 import { parseDuration } from '../domain/duration.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
+import { assertTreesUnused } from './activity.ts'
 import type { Core, Request } from './core.ts'
 import { withWorkspace } from './operations.ts'
 import { bytesOf, purgeTrees } from './purge.ts'
@@ -22,7 +23,7 @@ export async function gc(core: Core, input: Inputs['gc'], request: Request): Pro
     })
   }
   const items: Item[] = []
-  for (const one of await expired(core, cutoff)) items.push(...(await apply(core, request, one)))
+  for (const one of await expired(core, cutoff)) items.push(...(await apply(core, request, one, cutoff)))
   return { applied: true, items, bytes: sum(items.filter(({ error }) => error === null)) }
 }
 
@@ -41,12 +42,12 @@ function cutoffOf(core: Core, input: Inputs['gc']): string {
 async function expired(core: Core, cutoff: string): Promise<Expired[]> {
   const withTrash = await core.store.list({ withTrash: true })
   return withTrash
-    .map((workspace) => ({
-      workspace,
-      trees: workspace.trash.filter(({ at }) => at <= cutoff).map(({ tree }) => tree),
-    }))
+    .map((workspace) => ({ workspace, trees: expiredTrees(workspace, cutoff) }))
     .filter(({ trees }) => trees.length > 0)
 }
+
+const expiredTrees = (workspace: Workspace, cutoff: string): string[] =>
+  workspace.trash.filter(({ at }) => at <= cutoff).map(({ tree }) => tree)
 
 async function plan(core: Core, { workspace, trees }: Expired): Promise<Item[]> {
   return Promise.all(
@@ -61,13 +62,20 @@ async function plan(core: Core, { workspace, trees }: Expired): Promise<Item[]> 
 }
 
 /** What was undeleted or erased since the plan was made is left alone: only what is still there under the lock goes. */
-async function apply(core: Core, request: Request, one: Expired): Promise<Item[]> {
+async function apply(core: Core, request: Request, one: Expired, cutoff: string): Promise<Item[]> {
   let items = await plan(core, one)
   try {
     await withWorkspace(core, request, one.workspace.id, async (workspace) => {
-      const trees = one.trees.filter((tree) => workspace.trash.some((entry) => entry.tree === tree))
+      // A tree that was brought back and destroyed again since has the same name, and all its time before it.
+      const trees = expiredTrees(workspace, cutoff).filter((tree) => one.trees.includes(tree))
       items = items.filter(({ tree }) => trees.includes(tree))
-      if (trees.length > 0) await purgeTrees(core, request, workspace, trees)
+      if (trees.length === 0) return
+      await assertTreesUnused(
+        core,
+        { ...workspace, trash: workspace.trash.filter(({ tree }) => trees.includes(tree)) },
+        {},
+      )
+      await purgeTrees(core, request, workspace, trees)
     })
     return items
   } catch (error) {

@@ -1,5 +1,6 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { parseDuration } from '../domain/duration.ts'
+import { AwError } from '../domain/errors.ts'
 import { adaptPrompt as adapt } from '../domain/paths.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
@@ -57,7 +58,12 @@ async function measured(core: Core, workspace: Workspace): Promise<WorkspaceView
 export async function path(core: Core, input: Inputs['path']): Promise<Outputs['path']> {
   const workspace = await findWorkspace(core, input.id)
   assertAllowed(workspace, 'path')
-  return { path: workspace.path }
+  const target = core.storage.attachment(volumeOf(workspace)).path
+  if ((await core.host.published(workspace.path)) === target) return { path: workspace.path }
+  throw new AwError('path_not_visible', `${workspace.path} does not lead to ${nameOf(workspace)} any more`, {
+    hint: `Something other than aw changed it; mend it with: aw recover ${nameOf(workspace)}`,
+    data: { id: workspace.id, path: workspace.path },
+  })
 }
 
 export async function exists(core: Core, input: Inputs['exists']): Promise<Outputs['exists']> {

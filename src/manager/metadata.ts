@@ -1,13 +1,17 @@
 import type { Documents } from '../domain/creation.ts'
+import { toAwError } from '../domain/errors.ts'
 import { profileOf } from '../domain/profiles.ts'
 import type { TextRef } from '../domain/text-ref.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
-import type { FileHandle } from '../ports/files.ts'
+import type { FileHandle, FileKind } from '../ports/files.ts'
 import type { Core } from './core.ts'
+import { volumeOf } from './places.ts'
+import { openTree } from './trees.ts'
 
 /**
  * The metadata directory is a view for those inside, generated from the log and the workspace's documents; the truth is
- * never read from it. It is written anew whenever the tree gets a new place or content.
+ * never read from it. It is written anew whenever the tree gets a new place or content. Nothing is written through a
+ * link, and what somebody put in the place of the directory or of a file in it is moved aside, not replaced.
  */
 export function writeMetadata(
   tree: FileHandle,
@@ -16,12 +20,51 @@ export function writeMetadata(
   { durable = true } = {},
 ): void {
   const profile = profileOf(workspace.profile)
+  makeWay(tree, profile.metadata, 'directory')
   tree.mkdir(profile.metadata, { parents: true })
   for (const name of profile.documents) {
+    const path = `${profile.metadata}/${name}.json`
+    makeWay(tree, path, 'file')
     const content = `${JSON.stringify(writers[name](workspace, documents), null, 2)}\n`
-    tree.write(`${profile.metadata}/${name}.json`, content, { mode: 0o444, durable })
+    tree.write(path, content, { mode: 0o444, durable })
   }
 }
+
+/** Something of another kind goes to the next free name beside it. */
+function makeWay(tree: FileHandle, path: string, kind: FileKind): void {
+  const there = kindAt(tree, path)
+  if (there === undefined || there === kind) return
+  let number = 1
+  while (kindAt(tree, `${path}.moved-${number}`) !== undefined) number += 1
+  tree.rename(path, `${path}.moved-${number}`)
+}
+
+function kindAt(tree: FileHandle, path: string): FileKind | undefined {
+  try {
+    return tree.stat(path, { follow: false }).kind
+  } catch (error) {
+    if (toAwError(error).code === 'file_not_found') return undefined
+    throw error
+  }
+}
+
+/**
+ * After the tree got a new path or name. What those inside did to the directory (a mode, a mount) may be in the way:
+ * that is told, and does not keep a workspace from coming back or getting its name.
+ */
+export async function refreshMetadata(core: Core, workspace: Workspace): Promise<Problem | undefined> {
+  try {
+    const documents = await readDocuments(core, workspace)
+    using tree = openTree(core, volumeOf(workspace))
+    writeMetadata(tree, workspace, documents)
+    return undefined
+  } catch (error) {
+    const { code, message } = toAwError(error)
+    return { code, message: `its metadata directory could not be written: ${message}` }
+  }
+}
+
+type Problem = NonNullable<Workspace['problem']>
 
 type Writer = (workspace: Workspace, documents: Documents) => Readonly<Record<string, unknown>>
 

@@ -27,10 +27,12 @@ export async function withWorkspace<T>(
   }
 }
 
-/** Nothing follows `purged`, and every holder of a lock looks first: the lock of such a workspace need not stay. */
+/** Nothing follows an erased workspace, and every holder of a lock looks first: the lock of such a one need not stay. */
 export async function retireIfOver(core: Core, lock: Lock, id: WorkspaceId): Promise<void> {
   const workspace = await core.store.get(id).catch(() => null)
-  if (workspace === undefined || workspace?.state === 'purged') lock.retire()
+  // One that was given up as lost may turn up again.
+  const isOver = workspace?.state === 'purged' && workspace.problem?.code !== 'lost'
+  if (workspace === undefined || isOver) lock.retire()
 }
 
 /** The lock, or `workspace_busy` with what is known about the holder. */
@@ -43,15 +45,11 @@ export async function lockWorkspace(core: Core, request: Request, id: WorkspaceI
   throw busy(await core.store.get(id), id)
 }
 
-/**
- * The lock is ours, so no operation is being carried out; if its owner is provably gone, or is this very process (which
- * then gave up without an outcome), it is taken over. Otherwise nothing is concluded.
- */
+/** The lock is ours; if the operation is nobody's any more, it is taken over. Otherwise nothing is concluded. */
 async function recoverUnderLock(core: Core, request: Request, workspace: Workspace): Promise<Workspace> {
   const operation = workspace.operation
   if (operation === null) return workspace
-  if (!isOwn(core, operation.owner) && core.host.liveness(operation.owner) !== 'dead')
-    throw busy(workspace, workspace.id)
+  if (!mayTake(core, workspace)) throw busy(workspace, workspace.id)
   const { workspace: recovered } = await takeOver(core, request, workspace)
   return recovered
 }
@@ -77,15 +75,28 @@ export async function takeOver(
   return core.recover(core, request, mine, ref)
 }
 
-const isOwn = (core: Core, owner: Owner): boolean => {
+/**
+ * Whether an operation may be taken over by the holder of its workspace's lock. An owner holds that lock from before
+ * its intent until after its outcome, and the kernel takes it from the dead. So the owner is gone if it is provably
+ * dead, if it is this very process (which then gave up without an outcome), or if it ran under this very kernel, though
+ * in a pid namespace we cannot look into. On another host only time tells.
+ */
+export function mayTake(core: Core, { operation, updated_at: since }: Workspace): boolean {
+  if (operation === null) return false
+  const { owner } = operation
   const own = core.host.owner()
-  return (
-    owner.pid === own.pid &&
-    owner.start_time === own.start_time &&
-    owner.boot_id === own.boot_id &&
-    owner.pid_namespace === own.pid_namespace
-  )
+  const alive = core.host.liveness(owner)
+  if (alive !== 'unknown') return alive === 'dead' || isSame(owner, own)
+  if (owner.boot_id !== '' && owner.boot_id === own.boot_id) return true
+  const expiryMs = core.config.settings['locks.expiry_minutes'] * 60_000
+  return core.clock.now().getTime() - Date.parse(since) > expiryMs
 }
+
+export const isSame = (one: Owner, other: Owner): boolean =>
+  one.pid === other.pid &&
+  one.start_time === other.start_time &&
+  one.boot_id === other.boot_id &&
+  one.pid_namespace === other.pid_namespace
 
 function busy(workspace: Workspace | undefined, id: WorkspaceId): AwError {
   const operation = workspace?.operation
@@ -131,8 +142,7 @@ async function releasesName(core: Core, request: Request, error: unknown): Promi
   const { code, data } = toAwError(error)
   if (code !== 'workspace_exists') return false
   const id = data['id'] as WorkspaceId
-  const isDead = (held: Workspace | undefined): boolean =>
-    held?.operation != null && core.host.liveness(held.operation.owner) === 'dead'
+  const isDead = (held: Workspace | undefined): boolean => held !== undefined && mayTake(core, held)
   if (!isDead(await core.store.get(id))) return false
   using lock = await core.host.lock(id, { timeoutMs: 0, signal: request.signal })
   const holder = lock === undefined ? undefined : await core.store.get(id)
@@ -182,13 +192,10 @@ export async function abandon(
   error: unknown,
 ): Promise<Workspace> {
   const { code, message } = toAwError(error)
-  const event = newEvent(
-    core,
-    request,
-    'operation_abandoned',
-    { ...whose(workspace), operation: kind, code, message },
-    operation,
-  )
+  // Under the name it keeps, not the one it would have got.
+  const was = (workspace.operation?.intent['was'] ?? workspace) as { task: string; agent: string }
+  const data = { ...whose(was), operation: kind, code, message }
+  const event = newEvent(core, request, 'operation_abandoned', data, operation)
   return append(core, request, workspace, [event])
 }
 

@@ -6,6 +6,9 @@ export const volumeOf = (workspace: { id: string }): Place => ({ area: 'volumes'
 export const stageOf = (operation: OperationRef): Place => ({ area: 'tmp', name: operation.id })
 export const trashOf = (tree: string): Place => ({ area: 'trash', name: tree })
 
+/** What is being erased. It has a name of its own, so that half of a tree can never come back as if it were whole. */
+export const erasingOf = (tree: string): Place => ({ area: 'trash', name: `${tree}.erasing` })
+
 /** The directory in the trash that a workspace's present tree would get. */
 export const treeName = (workspace: Workspace): string => `${workspace.id}.${workspace.generation}`
 

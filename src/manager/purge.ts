@@ -2,16 +2,18 @@ import type { Inputs, Outputs } from '../api/table.ts'
 import { toAwError } from '../domain/errors.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
+import { assertTreesUnused } from './activity.ts'
 import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { findTrashed } from './find.ts'
 import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
-import { stageOf, trashOf } from './places.ts'
+import { erasingOf, trashOf } from './places.ts'
 
 export async function purge(core: Core, input: Inputs['purge'], request: Request): Promise<Outputs['purge']> {
   try {
     const { id } = await findTrashed(core, input.id)
     return await withWorkspace(core, request, id, async (workspace) => {
       assertAllowed(workspace, 'purge')
+      await assertTreesUnused(core, workspace, input)
       const trees = workspace.trash.map(({ tree }) => tree)
       const bytes = await bytesOf(core, trees)
       await purgeTrees(core, request, workspace, trees)
@@ -49,12 +51,9 @@ export async function finishPurge(
   operation: OperationRef,
 ): Promise<Workspace> {
   const { trees } = intentOf(workspace, 'purge')
-  const stage = stageOf(operation)
-  await core.storage.erase(stage)
   for (const tree of trees) {
-    // Out of the trash first: what is half erased can never come back as if it were whole.
-    if (await core.storage.exists(trashOf(tree))) await core.storage.move(trashOf(tree), stage)
-    await core.storage.erase(stage)
+    if (await core.storage.exists(trashOf(tree))) await core.storage.move(trashOf(tree), erasingOf(tree))
+    await core.storage.erase(erasingOf(tree))
   }
   const last = workspace.state === 'trashed' && workspace.trash.every(({ tree }) => trees.includes(tree))
   if (last) await core.texts.remove(workspace.id)
@@ -65,9 +64,9 @@ export async function finishPurge(
 
 export async function bytesOf(core: Core, trees: readonly string[]): Promise<number> {
   let bytes = 0
-  for (const tree of trees) {
+  for (const place of trees.flatMap((tree) => [trashOf(tree), erasingOf(tree)])) {
     // One that is not there holds nothing.
-    if (await core.storage.exists(trashOf(tree))) bytes += (await core.storage.usage(trashOf(tree))).bytes
+    if (await core.storage.exists(place)) bytes += (await core.storage.usage(place)).bytes
   }
   return bytes
 }

@@ -1,14 +1,17 @@
 import { toAwError } from '../domain/errors.ts'
 import type { NewEvent } from '../domain/event.ts'
-import { isWorkspaceId } from '../domain/ids.ts'
+import { isWorkspaceId, type WorkspaceId } from '../domain/ids.ts'
 import { isLive, nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import { newEvent, type Core, type Request } from './core.ts'
 import { closeLost } from './destroy.ts'
-import { withWorkspace } from './operations.ts'
-import { trashOf, treeName, volumeOf } from './places.ts'
+import { append, whose, withWorkspace } from './operations.ts'
+import { erasingOf, trashOf, treeName, volumeOf } from './places.ts'
 
 export interface Reconciled {
+  readonly failed: { id: string; name: string; operation: string; message: string }[]
+  /** Workspaces that were given up as lost and whose tree is there again: it is in the trash now. */
+  readonly found: string[]
   readonly relinked: string[]
   readonly lost: string[]
   readonly orphans: string[]
@@ -27,21 +30,104 @@ export async function reconcile(core: Core, request: Request, only?: Workspace):
   const volumes = new Set(onDisk.filter(({ area }) => area === 'volumes').map(({ name }) => name))
   const relinked: string[] = []
   const lost: string[] = []
+  const failed: Reconciled['failed'] = []
   for (const workspace of live) {
     const linked = (await core.host.published(workspace.path)) === core.storage.attachment(volumeOf(workspace)).path
     if (volumes.has(workspace.id) && linked) continue
     const fate = await mend(core, request, workspace)
     if (fate === 'lost') lost.push(nameOf(workspace))
     if (fate === 'relinked') relinked.push(nameOf(workspace))
+    if (fate === 'blocked') failed.push(blocked(workspace))
   }
-  if (only !== undefined) return { relinked, lost, orphans: [], leftovers: [] }
+  for (const workspace of known.filter(({ trash, operation }) => trash.length > 0 && operation === null)) {
+    if (await closeLostTrash(core, request, workspace, onDisk)) lost.push(nameOf(workspace))
+  }
+  const found = await restoreFound(core, request, onDisk, only)
+  if (only !== undefined) return { relinked, lost, failed, found, orphans: [], leftovers: [] }
   const orphans: string[] = []
   for (const place of onDisk) if (await isOrphan(core, request, place)) orphans.push(`${place.area}/${place.name}`)
-  return { relinked, lost, orphans, leftovers: await removeLeftovers(core, request, onDisk) }
+  return { relinked, lost, failed, found, orphans, leftovers: await removeLeftovers(core, request, onDisk) }
 }
 
+/** True if a tree that should be in the trash is not, now that we look under the lock. */
+async function closeLostTrash(
+  core: Core,
+  request: Request,
+  stale: Workspace,
+  onDisk: readonly Place[],
+): Promise<boolean> {
+  const names = new Set(onDisk.filter(({ area }) => area === 'trash').map(({ name }) => name))
+  const isThere = (tree: string): boolean => names.has(tree) || names.has(erasingOf(tree).name)
+  if (stale.trash.every(({ tree }) => isThere(tree))) return false
+  return whenFree(
+    core,
+    request,
+    stale.id,
+    async (workspace) => {
+      const trees: string[] = []
+      for (const { tree } of workspace.trash) {
+        const there = (await core.storage.exists(trashOf(tree))) || (await core.storage.exists(erasingOf(tree)))
+        if (!there) trees.push(tree)
+      }
+      if (trees.length === 0) return false
+      await append(core, request, workspace, [newEvent(core, request, 'trash_lost', { ...whose(workspace), trees })])
+      return true
+    },
+    false,
+  )
+}
+
+/** Busy workspaces are somebody's business already: for them the answer is `otherwise`. */
+async function whenFree<T>(
+  core: Core,
+  request: Request,
+  id: WorkspaceId,
+  work: (workspace: Workspace) => Promise<T>,
+  otherwise: T,
+): Promise<T> {
+  try {
+    return await withWorkspace(core, request, id, work)
+  } catch (error) {
+    if (toAwError(error).code === 'workspace_busy') return otherwise
+    throw error
+  }
+}
+
+const blocked = (workspace: Workspace): Reconciled['failed'][number] => ({
+  id: workspace.id,
+  name: nameOf(workspace),
+  operation: 'link',
+  message: `there is something at ${workspace.path} that aw did not make; move it away and recover again`,
+})
+
+/** A mount that is back brings trees back that were given up without it. They go to the trash, where they can be had. */
+async function restoreFound(
+  core: Core,
+  request: Request,
+  onDisk: readonly Place[],
+  only: Workspace | undefined,
+): Promise<string[]> {
+  const found: string[] = []
+  for (const { area, name } of onDisk) {
+    if (area !== 'volumes' || !isWorkspaceId(name) || (only !== undefined && name !== only.id)) continue
+    const workspace = await core.store.get(name)
+    if (workspace === undefined || !isGivenUp(workspace)) continue
+    const restore = async (now: Workspace): Promise<boolean> => {
+      if (!isGivenUp(now) || !(await core.storage.exists(volumeOf(now)))) return false
+      const tree = treeName(now)
+      await core.storage.move(volumeOf(now), trashOf(tree))
+      await append(core, request, now, [newEvent(core, request, 'workspace_found', { ...whose(now), tree })])
+      return true
+    }
+    if (await whenFree(core, request, name, restore, false)) found.push(nameOf(workspace))
+  }
+  return found
+}
+
+const isGivenUp = (workspace: Workspace): boolean => !isLive(workspace.state) && workspace.problem?.code === 'lost'
+
 /** Looks again under the lock, since the workspace may have moved on. Busy ones are somebody's business already. */
-async function mend(core: Core, request: Request, stale: Workspace): Promise<'lost' | 'relinked' | 'fine'> {
+async function mend(core: Core, request: Request, stale: Workspace): Promise<'lost' | 'relinked' | 'blocked' | 'fine'> {
   try {
     return await withWorkspace(core, request, stale.id, async (workspace) => {
       if (!isLive(workspace.state)) return 'fine'
@@ -59,7 +145,8 @@ async function mend(core: Core, request: Request, stale: Workspace): Promise<'lo
     })
   } catch (error) {
     const { code } = toAwError(error)
-    if (code === 'workspace_busy' || code === 'file_exists') return 'fine'
+    if (code === 'file_exists') return 'blocked'
+    if (code === 'workspace_busy') return 'fine'
     throw error
   }
 }
@@ -71,23 +158,15 @@ async function isOrphan(core: Core, request: Request, place: Place): Promise<boo
   const workspace = isWorkspaceId(id) ? await core.store.get(id) : undefined
   if (workspace === undefined) return core.storage.exists(place)
   if (belongs(workspace, place)) return false
-  try {
-    return await withWorkspace(
-      core,
-      request,
-      workspace.id,
-      async (now) => !belongs(now, place) && (await core.storage.exists(place)),
-    )
-  } catch (error) {
-    if (toAwError(error).code === 'workspace_busy') return false
-    throw error
-  }
+  const look = async (now: Workspace): Promise<boolean> => !belongs(now, place) && (await core.storage.exists(place))
+  return whenFree(core, request, workspace.id, look, false)
 }
 
 function belongs(workspace: Workspace, { area, name }: Place): boolean {
   if (area === 'volumes') return name === workspace.id && (isLive(workspace.state) || workspace.operation !== null)
   if (area !== 'trash') return false
-  if (workspace.trash.some(({ tree }) => tree === name) || workspace.operation?.intent['tree'] === name) return true
+  if (workspace.trash.some(({ tree }) => tree === name || erasingOf(tree).name === name)) return true
+  if (workspace.operation?.intent['tree'] === name) return true
   return workspace.state === 'destroying' && name === treeName(workspace)
 }
 

@@ -11,7 +11,8 @@ import { finishUndelete, rollBackUndelete } from './undelete.ts'
 
 /**
  * What a dead owner began, brought to an end by what is on disk. Create goes back unless users could see it already;
- * reset goes back until the old tree has left its place; all else goes forward, unless something is in the way. Each may be interrupted and repeated.
+ * reset goes back until the old tree has left its place; all else goes forward, unless something is in the way. Each may
+ * be interrupted and repeated.
  */
 export const recoverOperation: Recovery = (core, request, workspace, operation) => {
   const kind = workspace.operation?.kind
@@ -69,11 +70,14 @@ const recoveries: Readonly<Record<OperationKind, Recovery>> = {
   },
 
   reset: async (core, request, workspace, operation) => {
-    const { tree } = intentOf(workspace, 'reset')
-    const moved = await core.storage.exists(trashOf(tree))
-    const there = await core.storage.exists(volumeOf(workspace))
-    if (moved) return { workspace: await finishReset(core, request, workspace, operation), outcome: 'reset' }
-    if (!there) return { workspace: await closeLost(core, request, workspace, operation), outcome: 'lost' }
+    const [volume, old] = [volumeOf(workspace), trashOf(intentOf(workspace, 'reset').tree)]
+    const moved = await core.storage.exists(old)
+    const there = await core.storage.exists(volume)
+    if (!moved && !there) return { workspace: await closeLost(core, request, workspace, operation), outcome: 'lost' }
+    const rebuilt = there || (await core.storage.exists(stageOf(operation)))
+    if (moved && rebuilt) return { workspace: await finishReset(core, request, workspace, operation), outcome: 'reset' }
+    // Nobody has the new tree, or not all of it: the old one is the workspace.
+    if (moved) await core.storage.move(old, volume)
     await core.storage.erase(stageOf(operation))
     const reason = new Error('the process that reset it died before the new tree was ready')
     return { workspace: await abandon(core, request, workspace, operation, 'reset', reason), outcome: 'undone' }

@@ -5,10 +5,9 @@ import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import { assertUnused } from './activity.ts'
 import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { findWorkspace } from './find.ts'
-import { readDocuments } from './metadata.ts'
+import { refreshMetadata } from './metadata.ts'
 import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
 import { pathOf, volumeOf } from './places.ts'
-import { refreshMetadata } from './undelete.ts'
 import { view, type WorkspaceView } from './view.ts'
 
 /** The tree stays where it is; its name and the link by which users find it change. */
@@ -46,9 +45,9 @@ export async function finishRename(
   const { was } = intentOf(workspace, 'rename')
   const target = core.storage.attachment(volumeOf(workspace)).path
   await core.host.publish(workspace.path, target)
-  refreshMetadata(core, workspace, await readDocuments(core, workspace))
+  const problem = await refreshMetadata(core, workspace)
   await core.host.unpublish(was.path, target, core.basePath)
-  const data = { ...whose(workspace), workspace_path: workspace.path, from: nameOf(was) }
+  const data = { ...whose(workspace), workspace_path: workspace.path, from: nameOf(was), ...(problem && { problem }) }
   return append(core, request, workspace, [newEvent(core, request, 'workspace_renamed', data, operation)])
 }
 
@@ -59,6 +58,5 @@ export async function rollBackRename(core: Core, workspace: Workspace): Promise<
   await core.host.publish(was.path, target).catch(() => undefined)
   await core.host.unpublish(workspace.path, target, core.basePath)
   if (!(await core.storage.exists(volumeOf(workspace)))) return
-  const old = { ...workspace, ...was }
-  refreshMetadata(core, old, await readDocuments(core, old))
+  await refreshMetadata(core, { ...workspace, ...was })
 }

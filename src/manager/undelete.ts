@@ -4,14 +4,13 @@ import { isWorkspaceId } from '../domain/ids.ts'
 import { parseName, type WorkspaceName } from '../domain/names.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
-import { openTree } from './build.ts'
 import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { createFrom } from './create.ts'
 import { closeLost } from './destroy.ts'
 import { findTrashed } from './find.ts'
-import { readDocuments, writeMetadata } from './metadata.ts'
+import { refreshMetadata } from './metadata.ts'
 import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
-import { pathOf, trashOf, volumeOf } from './places.ts'
+import { erasingOf, pathOf, trashOf, volumeOf } from './places.ts'
 import { view, type WorkspaceView } from './view.ts'
 
 export async function undelete(core: Core, input: Inputs['undelete'], request: Request): Promise<WorkspaceView> {
@@ -57,6 +56,7 @@ async function undeleteTree(
 async function bringBack(core: Core, request: Request, workspace: Workspace, name: WorkspaceName): Promise<Workspace> {
   const newest = workspace.trash.findLast(({ reason }) => reason !== 'reset')
   if (newest === undefined) throw gone(workspace)
+  if (await core.storage.exists(erasingOf(newest.tree))) throw halfErased(workspace)
   const begun = await begin(core, request, workspace, 'workspace_undelete_started', 'undelete', {
     ...whose(name),
     workspace_path: pathOf(core, name),
@@ -70,6 +70,12 @@ async function bringBack(core: Core, request: Request, workspace: Workspace, nam
   if (back.state !== 'ready') throw gone(back)
   return back
 }
+
+const halfErased = (workspace: Workspace): AwError =>
+  new AwError('workspace_not_found', `${nameOf(workspace)} was being erased, and part of it is gone`, {
+    hint: `Erase the rest with: aw purge ${workspace.id}`,
+    data: { id: workspace.id },
+  })
 
 function gone(workspace: Workspace): AwError {
   const older = workspace.trash.at(-1)
@@ -91,20 +97,10 @@ export async function finishUndelete(
   const volume = volumeOf(workspace)
   if (await core.storage.exists(trashOf(tree))) await core.storage.move(trashOf(tree), volume)
   if (!(await core.storage.exists(volume))) return closeLost(core, request, workspace, operation)
-  refreshMetadata(core, workspace, await readDocuments(core, workspace))
+  const problem = await refreshMetadata(core, workspace)
   await core.host.publish(workspace.path, core.storage.attachment(volume).path)
-  const data = { ...whose(workspace), workspace_path: workspace.path, tree }
+  const data = { ...whose(workspace), workspace_path: workspace.path, tree, ...(problem && { problem }) }
   return append(core, request, workspace, [newEvent(core, request, 'workspace_undeleted', data, operation)])
-}
-
-/** The tree has a new path, perhaps a new name: the view of it follows. */
-export function refreshMetadata(
-  core: Core,
-  workspace: Workspace,
-  documents: Awaited<ReturnType<typeof readDocuments>>,
-): void {
-  using tree = openTree(core, volumeOf(workspace))
-  writeMetadata(tree, workspace, documents)
 }
 
 export async function rollBackUndelete(core: Core, workspace: Workspace): Promise<void> {

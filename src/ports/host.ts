@@ -14,8 +14,11 @@ export interface Host {
    */
   liveness(owner: Owner): 'alive' | 'dead' | 'unknown'
 
-  /** Kills exactly that process, never a later one with its pid; resolves when it is gone. */
-  kill(owner: Owner, options: { timeoutMs: number }): Promise<void>
+  /**
+   * Kills exactly that process, never a later one with its pid; resolves when it is gone. `confirm` is asked last, when
+   * the process can no longer be mistaken for another; with `false` it is left alone.
+   */
+  kill(owner: Owner, options: { timeoutMs: number; confirm: () => Promise<boolean> }): Promise<void>
 
   /**
    * A kernel lock that the process holds until it is released or dies. `undefined` if it was not to be had in time.

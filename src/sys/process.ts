@@ -22,28 +22,28 @@ export function ownProcess(): Owner {
 
 export function liveness(owner: Owner): 'alive' | 'dead' | 'unknown' {
   const own = ownProcess()
-  if (owner.host !== own.host || owner.boot_id === '' || own.boot_id === '') return 'unknown'
-  if (owner.boot_id !== own.boot_id) return 'dead'
+  if (owner.boot_id === '' || own.boot_id === '') return 'unknown'
+  // A boot id is one kernel's; a host name may change, or be another container's.
+  if (owner.boot_id !== own.boot_id) return owner.host === own.host ? 'dead' : 'unknown'
   if (owner.pid_namespace !== own.pid_namespace) return 'unknown'
   const started = startTime(owner.pid)
   return started === owner.start_time ? 'alive' : 'dead'
 }
 
-/** Ends exactly this process: the handle is taken first, then its start time is compared, then the handle is used. */
-export async function killProcess(owner: Owner, timeoutMs: number): Promise<void> {
+interface KillOptions {
+  readonly timeoutMs: number
+  readonly confirm: () => Promise<boolean>
+}
+
+/** The handle is taken first, then everything is looked at again, then the handle is used: never a later process. */
+export async function killProcess(owner: Owner, { timeoutMs, confirm }: KillOptions): Promise<void> {
   if (liveness(owner) === 'unknown') {
-    throw new AwError(
-      'workspace_busy',
-      `Process ${owner.pid} runs on ${owner.host} in another namespace and cannot be reached from here`,
-      {
-        hint: 'Stop it where it runs',
-        data: { owner },
-      },
-    )
+    const message = `Process ${owner.pid} runs on ${owner.host} in another namespace and cannot be reached from here`
+    throw new AwError('workspace_busy', message, { hint: 'Stop it where it runs', data: { owner } })
   }
-  const send = handle(owner.pid)
-  if (send === undefined || liveness(owner) === 'dead') return
-  send()
+  using process = handle(owner.pid)
+  if (process === undefined || liveness(owner) === 'dead' || !(await confirm())) return
+  process.kill()
   const until = performance.now() + timeoutMs
   while (liveness(owner) === 'alive') {
     if (performance.now() > until)
@@ -57,19 +57,18 @@ const signals = counted({
   byNumber: (pid: number): void => void process.kill(pid, 'SIGKILL'),
 })
 
-/** What sends SIGKILL to the process that has this pid now; `undefined` if there is none. */
-function handle(pid: number): (() => void) | undefined {
+interface Handle extends Disposable {
+  /** SIGKILL to the process that had the pid when the handle was made. */
+  kill(): void
+}
+
+/** `undefined` if there is no such process. Without system calls only the number is known, and a later look decides. */
+function handle(pid: number): Handle | undefined {
   const calls = native()
-  if (calls === undefined) return () => quietly(() => signals.byNumber(pid))
-  try {
-    const pidfd = calls.pidfdOpen(pid)
-    return () => {
-      quietly(() => signals.byHandle(pidfd))
-      closeSync(pidfd)
-    }
-  } catch {
-    return undefined
-  }
+  if (calls === undefined) return { kill: () => quietly(() => signals.byNumber(pid)), [Symbol.dispose]() {} }
+  const pidfd = attempt(() => calls.pidfdOpen(pid))
+  if (pidfd === undefined) return undefined
+  return { kill: () => quietly(() => signals.byHandle(pidfd)), [Symbol.dispose]: () => closeSync(pidfd) }
 }
 
 export interface ProcessUse {

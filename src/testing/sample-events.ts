@@ -83,6 +83,8 @@ export const sampleData: { readonly [T in EventType]: EventData[T] } = {
   operation_taken: { ...whose, operation: 'create', owner: { ...owner, pid: 4343 }, epoch: 2, from: owner },
   operation_abandoned: { ...whose, operation: 'create', code: 'disk_full', message: 'No space left on the device' },
   workspace_lost: { ...whose, workspace_path: path, reason: 'Its tree was removed from outside' },
+  trash_lost: { ...whose, trees: [tree] },
+  workspace_found: { ...whose, tree },
   lease_acquired: {
     ...whose,
     lease_id: 'ls_01hzx5k8w40000000000000002',

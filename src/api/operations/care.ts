@@ -119,6 +119,15 @@ export const careOperations = [
           pid: integer('By this process'),
         }),
       ),
+      failed: list(
+        object({
+          id: string('The workspace'),
+          name: string('Its name'),
+          operation: string('What was tried'),
+          message: string('Why it did not work'),
+        }),
+      ),
+      found: list(string('Name'), 'Workspaces that were given up as lost and are in the trash now'),
       relinked: list(string('Name'), 'Workspaces whose path was made anew'),
       lost: list(string('Name'), 'Workspaces whose tree is gone from disk'),
       orphans: list(string('Tree'), 'Trees on disk that the log does not know; kept'),

@@ -28,7 +28,7 @@ const creation = {
 const risks = {
   include_active: optional(boolean('Even if processes still work in it')),
   include_leased: optional(boolean('Even if somebody holds a lease on it')),
-  force: optional(boolean('Both of the above (it still goes to the trash)')),
+  force: optional(boolean('Both of the above')),
 }
 
 export const workspaceOperations = [
@@ -240,6 +240,7 @@ export const workspaceOperations = [
     summary: 'Erase a trashed workspace for good',
     input: object({
       id: string('Name or id of a trashed workspace'),
+      include_active: optional(boolean('Even if processes still work in it')),
       if_exists: optional(boolean('Do nothing if there is no such workspace')),
     }),
     output: object({ purged: boolean('Whether there was something to erase'), bytes: integer('Bytes given back') }),

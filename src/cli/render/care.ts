@@ -28,7 +28,11 @@ export function recover(output: Outputs['recover'], { paint }: View): Shown {
       (item) => `${paint.yellow('!')} ${item.name}: process ${item.pid} is busy with ${item.operation}; left alone`,
     ),
     ...output.orphans.map((tree) => `${paint.yellow('!')} ${tree}: on disk but not in the log; kept`),
-    ...output.lost.map((name) => `${paint.red('✗')} ${name}: its tree is gone from the disk`),
+    ...output.found.map(
+      (name) => `${paint.green('✓')} ${name}: its tree is there again, in the trash: aw undelete ${name}`,
+    ),
+    ...output.failed.map((item) => `${paint.red('✗')} ${item.name}: ${item.operation}: ${visible(item.message)}`),
+    ...output.lost.map((name) => `${paint.red('✗')} ${name}: a tree of it is gone from the disk`),
   ]
   if (lines.length === 0) return { out: 'Nothing to recover: log and disk agree' }
   const stuck = output.busy.length > 0 ? { note: 'Take over from a stuck process with: aw recover ID --steal' } : {}

@@ -174,9 +174,10 @@ describe('reports', () => {
   })
 
   test('recover', async () => {
-    const nothing = { recovered: [], busy: [], relinked: [], lost: [], orphans: [], leftovers: [] }
+    const empty = { relinked: [], lost: [], orphans: [], leftovers: [] }
+    const nothing = { recovered: [], busy: [], failed: [], found: [], ...empty }
     expect(await shown(['recover'], nothing)).toBe('Nothing to recover: log and disk agree\n')
-    expect(await shown(['recover'], { ...nothing, lost: ['a/main'] })).toContain('a/main: its tree is gone')
+    expect(await shown(['recover'], { ...nothing, lost: ['a/main'] })).toContain('a/main: a tree of it is gone')
   })
 
   test('config show: a mode as one writes it', async () => {

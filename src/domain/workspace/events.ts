@@ -6,6 +6,12 @@ interface Whose {
   agent_id: string
 }
 
+/** What did not work though the rest did. */
+interface Problem {
+  code: string
+  message: string
+}
+
 /** An intent begins an operation; the event's `meta.operation` has its id and epoch 1. */
 interface Intent extends Whose {
   operation: OperationKind
@@ -38,7 +44,7 @@ export interface WorkspaceEventData {
   workspace_cleanup: Whose & { workspace_path: string; cleanup_reason: CleanupReason; tree: string | null }
 
   workspace_undelete_started: Intent & { workspace_path: string; tree: string }
-  workspace_undeleted: Whose & { workspace_path: string; tree: string }
+  workspace_undeleted: Whose & { workspace_path: string; tree: string; problem?: Problem }
 
   workspace_purge_started: Intent & { trees: string[] }
   /** The bytes of these trees are gone for good. */
@@ -54,7 +60,7 @@ export interface WorkspaceEventData {
     to_agent_id: string
     to_path: string
   }
-  workspace_renamed: Whose & { workspace_path: string; from: string }
+  workspace_renamed: Whose & { workspace_path: string; from: string; problem?: Problem }
 
   workspace_labelled: Whose & { labels: Record<string, string> }
 
@@ -65,6 +71,11 @@ export interface WorkspaceEventData {
 
   /** The log knew the workspace, the disk does not: its tree was removed from outside. */
   workspace_lost: Whose & { workspace_path: string; reason: string }
+
+  /** Trees that the log had in the trash are not on disk: they were removed from outside. */
+  trash_lost: Whose & { trees: string[] }
+  /** The tree of a workspace that was given up as lost is on disk again: it is in the trash now. */
+  workspace_found: Whose & { tree: string }
 
   lease_acquired: Whose & { lease_id: string; holder: string; expires_at: string }
   lease_released: Whose & { lease_id: string; holder: string; reason: 'released' | 'expired' | 'taken' }

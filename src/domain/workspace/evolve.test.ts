@@ -138,8 +138,15 @@ describe('the transition table', () => {
     )
   })
 
-  it('lets nothing follow purged, and says so of live ones too', () => {
-    expect(transitions.purged).toEqual([])
+  it('lets nothing follow purged but a tree that was given up and turned up again', () => {
+    expect(transitions.purged).toEqual(['trashed'])
+    const lost = given(...ready, 'workspace_lost')
+    expect(lost).toMatchObject({ state: 'purged', problem: { code: 'lost' } })
+    expect(given(...ready, 'workspace_lost', 'workspace_found')).toMatchObject({
+      state: 'trashed',
+      problem: null,
+      trash: [{ tree: sampleData.workspace_found.tree, reason: 'found' }],
+    })
     expect(isLive('destroying')).toBe(true)
     expect(isLive('trashed')).toBe(false)
   })
@@ -147,6 +154,8 @@ describe('the transition table', () => {
   /** The rules by which a store and the use cases let an event through. */
   function accepted(state: Workspace, type: WorkspaceEventType): boolean {
     const kind = state.operation?.kind
+    const isLost = !isLive(state.state) && state.problem?.code === 'lost'
+    if (type === 'workspace_found') return kind === undefined && isLost
     if (state.state === 'purged') return false
     switch (type) {
       case 'workspace_created':
@@ -172,6 +181,8 @@ describe('the transition table', () => {
         return kind === 'rename'
       case 'operation_abandoned':
         return kind !== undefined && kind !== 'create'
+      case 'trash_lost':
+        return kind === undefined && state.trash.length > 0
       case 'workspace_lost':
         return kind === undefined && isLive(state.state)
       default:
@@ -185,7 +196,8 @@ describe('the transition table', () => {
     if (type === 'operation_abandoned') return { operation: state.operation?.kind }
     if (type === 'workspace_reset') return { generation: state.generation + 1, tree }
     if (type === 'workspace_cleanup') return failedCreate ? { tree: null, cleanup_reason: 'failed_create' } : { tree }
-    if (type === 'workspace_purged') return { trees: state.trash.map((entry) => entry.tree) }
+    if (type === 'workspace_found') return { tree }
+    if (type === 'workspace_purged' || type === 'trash_lost') return { trees: state.trash.map((entry) => entry.tree) }
     if (type === 'workspace_undelete_started' || type === 'workspace_undeleted')
       return { tree: state.trash.at(-1)?.tree }
     return {}

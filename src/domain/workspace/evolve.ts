@@ -63,7 +63,13 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
       }
     }
     case 'workspace_undeleted':
-      return { ...before, ...done, state: 'ready', trash: without(before.trash, [event.data.tree]) }
+      return {
+        ...before,
+        operation: null,
+        problem: event.data.problem ?? null,
+        state: 'ready',
+        trash: without(before.trash, [event.data.tree]),
+      }
     case 'workspace_purge_started':
       return { ...before, operation: operationOf(event, before.state) }
     case 'workspace_purged':
@@ -80,7 +86,7 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
       return { ...before, task, agent, path, operation: operationOf(event, before.state, { was: nameAndPath(before) }) }
     }
     case 'workspace_renamed':
-      return { ...before, ...done, path: event.data.workspace_path }
+      return { ...before, operation: null, problem: event.data.problem ?? null, path: event.data.workspace_path }
     case 'workspace_labelled':
       return { ...before, labels: event.data.labels }
     case 'operation_taken':
@@ -94,6 +100,14 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
       const trash = without(before.trash, [String(before.operation?.intent['tree'])])
       const problem = { code: 'lost', message: event.data.reason }
       return { ...before, state: trash.length === 0 ? 'purged' : 'trashed', operation: null, trash, problem }
+    }
+    case 'trash_lost': {
+      const trash = without(before.trash, event.data.trees)
+      return { ...before, state: before.state === 'trashed' && trash.length === 0 ? 'purged' : before.state, trash }
+    }
+    case 'workspace_found': {
+      const entry: TrashedTree = { tree: event.data.tree, generation: before.generation, reason: 'found', at: event.at }
+      return { ...before, state: 'trashed', problem: null, trash: [...before.trash, entry] }
     }
     default:
       return before

@@ -22,7 +22,8 @@ export const transitions: Readonly<Record<WorkspaceStateName, readonly Workspace
   failed: ['ready', 'destroying', 'trashed', 'purged'],
   destroying: ['trashed', 'purged'],
   trashed: ['creating', 'purged'],
-  purged: [],
+  // A tree that was given up as lost and turns up again.
+  purged: ['trashed'],
 }
 
 /** A live workspace holds its name; no other live workspace can have it. */
@@ -82,7 +83,7 @@ export interface TrashedTree {
   /** Its directory in `trash/`: `<workspace id>.<generation>`. */
   readonly tree: string
   readonly generation: number
-  readonly reason: CleanupReason | 'reset'
+  readonly reason: CleanupReason | 'reset' | 'found'
   readonly at: string
 }
 

@@ -15,7 +15,7 @@ export function linuxHost({ locks, reserve }: { locks: string; reserve: Reserve 
   return {
     owner: ownProcess,
     liveness,
-    kill: (owner, { timeoutMs }) => killProcess(owner, timeoutMs),
+    kill: killProcess,
     lock: (name, options) => lock(join(locks, `${name}.lock`), options),
     releaseReserve: async () => reserve.release(),
     pause: (ms, signal) => sleep(ms, undefined, signal && { signal }).catch(() => undefined),

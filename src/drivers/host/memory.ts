@@ -41,7 +41,9 @@ export function memoryMachine(disk: Disk): Machine {
     return {
       owner: () => own,
       liveness: (owner) => (isAlive(owner) ? 'alive' : 'dead'),
-      kill: async (owner) => end(owner),
+      async kill(owner, { confirm }) {
+        if (await confirm()) end(owner)
+      },
       async lock(name, { timeoutMs, signal }) {
         const until = performance.now() + timeoutMs
         for (let holder = locks.get(name); holder !== undefined; holder = locks.get(name)) {

@@ -5,7 +5,8 @@ export function careContract(open: OpenManager): void {
   it('there is nothing to recover when nothing has gone wrong', async () => {
     const { aw, manager } = await open()
     await aw.create({ id: 'a' })
-    const nothing = { recovered: [], busy: [], relinked: [], lost: [], orphans: [], leftovers: [] }
+    const empty = { relinked: [], lost: [], orphans: [], leftovers: [] }
+    const nothing = { recovered: [], busy: [], failed: [], found: [], ...empty }
     expect(await manager.call('recover', {})).toEqual(nothing)
     expect(await manager.call('recover', { id: 'a', steal: true })).toEqual(nothing)
   })

@@ -23,7 +23,7 @@ export function trashContract(open: OpenManager): void {
     const { id } = await aw.create({ id: 'a' })
     await aw.destroy('a')
     await expect(aw.destroy('a')).rejects.toEqual(code('workspace_not_found'))
-    await expect(aw.destroy(id)).rejects.toEqual(code('invalid_state', { state: 'trashed' }))
+    await expect(aw.destroy(id)).rejects.toEqual(code('workspace_not_found', { state: 'trashed' }))
     expect(await aw.destroy('a', { if_exists: true })).toEqual({ removed: false })
     expect(await aw.destroy(id, { if_exists: true })).toEqual({ removed: false })
     await aw.create({ id: 'b' })

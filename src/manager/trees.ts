@@ -1,0 +1,12 @@
+import type { FileHandle } from '../ports/files.ts'
+import type { Place } from '../ports/storage-driver.ts'
+import type { Core } from './core.ts'
+
+/** A handle for aw itself: nothing in the tree is protected from it. */
+export function openTree(core: Core, place: Place): FileHandle {
+  const { settings } = core.config
+  return core.files.open(core.storage.attachment(place).path, {
+    fileMode: settings['workspaces.file_mode'],
+    dirMode: settings['workspaces.dir_mode'],
+  })
+}
