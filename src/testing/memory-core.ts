@@ -10,6 +10,7 @@ import { makeManager } from '../manager/manager.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { EventStore } from '../ports/event-store.ts'
 import type { Manager } from '../ports/manager.ts'
+import type { StorageDriver } from '../ports/storage-driver.ts'
 
 export interface MemoryCore {
   readonly manager: Manager
@@ -21,15 +22,22 @@ export interface MemoryCore {
 export interface MemoryOptions {
   readonly now?: () => Date
   readonly set?: Readonly<Record<string, string>>
+  /** Told before a tree is measured: a moment in which others may act. */
+  readonly onMeasure?: () => Promise<void>
 }
 
 /** A whole core in the memory of one process: the manager as it is, and the simplest parts that keep their contracts. */
-export function memoryCore({ now = strictClock(), set = {} }: MemoryOptions = {}): MemoryCore {
+export function memoryCore({ now = strictClock(), set = {}, onMeasure }: MemoryOptions = {}): MemoryCore {
   const clock: Clock = { now, random: (bytes) => randomBytes(bytes) }
   const disk = memoryDisk(now)
   const machine = memoryMachine(disk)
   const store = memoryEvents()
-  const storage = memoryStorage({ disk })
+  const trees = memoryStorage({ disk })
+  const usage: StorageDriver['usage'] = async (place, options) => {
+    await onMeasure?.()
+    return trees.usage(place, options)
+  }
+  const storage = { ...trees, usage }
   disk.makeDirectory('/workspaces')
   const manager = makeManager(
     {

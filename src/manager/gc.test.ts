@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest'
+import { memoryCore } from '../testing/memory-core.ts'
+
+it('gc leaves alone what was brought back and destroyed again while it looked', async () => {
+  let at = Date.UTC(2026, 0, 1)
+  let meddle: (() => Promise<void>) | undefined
+  const { manager } = memoryCore({
+    now: () => new Date((at += 1)),
+    onMeasure: async () => {
+      const act = meddle
+      meddle = undefined
+      await act?.()
+    },
+  })
+  await manager.call('create', { id: 'a' })
+  await manager.call('destroy', { id: 'a' })
+  at += 60_000
+  meddle = async () => {
+    await manager.call('undelete', { id: 'a' })
+    await manager.call('fs write', { id: 'a', path: 'work/new', content: 'an hour of work' })
+    await manager.call('destroy', { id: 'a' })
+  }
+  expect(await manager.call('gc', { older_than: '30s' })).toMatchObject({ applied: true, items: [] })
+  await manager.call('undelete', { id: 'a' })
+  expect(String(await manager.call('fs read', { id: 'a', path: 'work/new' }))).toBe('an hour of work')
+})
+
+it('gc and purge keep what a process still works in', async () => {
+  const { manager, machine } = memoryCore()
+  const { id } = await manager.call('create', { id: 'a' })
+  await manager.call('destroy', { id: 'a' })
+  machine.use(`/storage/trash/${id}.1`, { pid: 7, command: 'sh', uses: 'cwd' })
+  const busy = expect.objectContaining({ code: 'workspace_active' }) as Error
+  await expect(manager.call('purge', { id })).rejects.toEqual(busy)
+  expect((await manager.call('gc', { older_than: '0s' })).items).toMatchObject([
+    { error: expect.stringContaining('sh (7') as string },
+  ])
+  expect(await manager.call('purge', { id, include_active: true })).toMatchObject({ purged: true })
+})

@@ -1,0 +1,206 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import * as fs from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openManager } from '../src/aw.ts'
+import type { Manager } from '../src/ports/manager.ts'
+import { checkHome } from './crash/check.ts'
+
+/** What agents and other programs do to trees while aw is not looking must not wedge, hide or erase anything. */
+
+interface Scene {
+  readonly home: string
+  readonly manager: Manager
+  readonly id: string
+  readonly path: string
+  readonly volume: string
+}
+
+async function scene(input: { profile?: string; from?: { folder: string } } = {}): Promise<Scene> {
+  const base = fs.mkdtempSync(join(tmpdir(), 'aw-meddling-'))
+  onTestFinished(() => fs.rmSync(base, { recursive: true, force: true }))
+  const home = join(base, 'home')
+  const manager = await openManager({ home, env: {} })
+  onTestFinished(() => manager[Symbol.asyncDispose]())
+  const { id, path } = await manager.call('create', { id: 'a', ...input })
+  return { home, manager, id, path, volume: join(home, 'storage/volumes', id) }
+}
+
+const failing = (code: string): unknown => expect.objectContaining({ code })
+
+describe('the metadata directory', () => {
+  it('is never written through a link that somebody put in its place', async () => {
+    const { manager, path, id } = await scene()
+    fs.writeFileSync(join(path, 'work/context.json'), 'mine')
+    fs.rmSync(join(path, '.aw'), { recursive: true })
+    fs.symlinkSync('work', join(path, '.aw'))
+    await manager.call('destroy', { id })
+    await manager.call('undelete', { id })
+    expect(fs.readFileSync(join(path, 'work/context.json'), 'utf8')).toBe('mine')
+    expect(fs.lstatSync(join(path, '.aw')).isDirectory()).toBe(true)
+    expect(fs.readlinkSync(join(path, '.aw.moved-1'))).toBe('work')
+  })
+
+  it('is never written through a link in it', async () => {
+    const { manager, path, id } = await scene()
+    fs.writeFileSync(join(path, 'work/notes'), 'mine')
+    fs.rmSync(join(path, '.aw/context.json'))
+    fs.symlinkSync('../work/notes', join(path, '.aw/context.json'))
+    await manager.call('rename', { id, to: 'b' })
+    const now = join(path, '../../b/main')
+    expect(fs.readFileSync(join(now, 'work/notes'), 'utf8')).toBe('mine')
+    expect(JSON.parse(fs.readFileSync(join(now, '.aw/context.json'), 'utf8'))).toMatchObject({ workspace_path: now })
+  })
+
+  it('does not replace what a source has under its name', async () => {
+    const folder = fs.mkdtempSync(join(tmpdir(), 'aw-source-'))
+    onTestFinished(() => fs.rmSync(folder, { recursive: true }))
+    fs.mkdirSync(join(folder, 'real'))
+    fs.writeFileSync(join(folder, 'real/run.json'), 'mine')
+    fs.symlinkSync('real', join(folder, '.m'))
+    const { path } = await scene({ profile: 'repo', from: { folder } })
+    expect(fs.readFileSync(join(path, 'real/run.json'), 'utf8')).toBe('mine')
+    expect(fs.readlinkSync(join(path, '.m.moved-1'))).toBe('real')
+    expect(JSON.parse(fs.readFileSync(join(path, '.m/run.json'), 'utf8'))).toMatchObject({ run_id: 'a' })
+  })
+
+  it.each([
+    ['a file', (directory: string) => fs.writeFileSync(directory, 'x')],
+    ['a link that leads out', (directory: string) => fs.symlinkSync('/etc', directory)],
+    ['a pipe', (directory: string) => execFileSync('mkfifo', [directory])],
+  ])('as %s is moved aside, and the workspace can be destroyed, brought back and renamed', async (_, replace) => {
+    const { home, manager, path, id } = await scene()
+    const directory = join(path, '.aw')
+    fs.rmSync(directory, { recursive: true })
+    replace(directory)
+    await manager.call('destroy', { id })
+    await manager.call('undelete', { id })
+    await manager.call('rename', { id, to: 'b' })
+    await checkHome(home, manager)
+  })
+
+  it('that cannot be written is told, and keeps nothing from coming back', async () => {
+    const { manager, path, volume, id } = await scene()
+    // Another file system in its place cannot be crossed, whoever we are.
+    execFileSync('mount', ['-t', 'tmpfs', 'none', join(volume, '.aw')])
+    const unmount = (): void => void spawnSync('umount', [join(volume, '.aw')])
+    onTestFinished(unmount)
+    const renamed = await manager.call('rename', { id, to: 'b' })
+    expect(renamed).toMatchObject({ state: 'ready', operation: null, problem: { code: 'path_outside_workspace' } })
+    expect(fs.existsSync(join(path, '../../b/main/work'))).toBe(true)
+    unmount()
+    expect(await manager.call('rename', { id, to: 'a' })).toMatchObject({ problem: null })
+  })
+})
+
+describe('trees', () => {
+  it('that were given up as lost and turn up again are in the trash', async () => {
+    const { home, manager, volume, id, path } = await scene()
+    fs.writeFileSync(join(path, 'work/file'), 'kept')
+    fs.renameSync(volume, join(home, 'away'))
+    expect(await manager.call('recover', {})).toMatchObject({ lost: ['a/main'] })
+    expect(await manager.call('create', { id: 'a' })).toMatchObject({ state: 'ready' })
+    fs.renameSync(join(home, 'away'), volume)
+    expect(await manager.call('recover', {})).toMatchObject({ found: ['a/main'], orphans: [] })
+    const back = await manager.call('undelete', { id, as: 'again' })
+    expect(fs.readFileSync(join(back.path, 'work/file'), 'utf8')).toBe('kept')
+    await checkHome(home, manager)
+  })
+
+  it('that vanish from the trash are closed in the log', async () => {
+    const { home, manager, id } = await scene()
+    await manager.call('destroy', { id })
+    fs.rmSync(join(home, 'storage/trash', `${id}.1`), { recursive: true })
+    expect(await manager.call('recover', {})).toMatchObject({ lost: ['a/main'] })
+    expect(await manager.call('show', { id })).toMatchObject({ state: 'purged', trash: [] })
+    await checkHome(home, manager)
+  })
+
+  it('that can only be erased in part stay known, and never come back as if whole', async () => {
+    const { home, manager, id } = await scene()
+    await manager.call('destroy', { id })
+    const mounted = join(home, 'storage/trash', `${id}.1`, 'work')
+    execFileSync('mount', ['-t', 'tmpfs', 'none', mounted])
+    const unmount = (): void => {
+      spawnSync('umount', [mounted])
+      spawnSync('umount', [mounted.replace(`${id}.1`, `${id}.1.erasing`)])
+    }
+    onTestFinished(unmount)
+    await expect(manager.call('purge', { id })).rejects.toBeDefined()
+    await expect(manager.call('purge', { id })).rejects.toBeDefined()
+    await expect(manager.call('undelete', { id })).rejects.toEqual(failing('workspace_not_found'))
+    expect(await manager.call('recover', {})).toMatchObject({ orphans: [], leftovers: [], lost: [] })
+    expect((await manager.call('gc', { older_than: '0s' })).items).toMatchObject([
+      { error: expect.any(String) as string },
+    ])
+    expect(await manager.call('show', { id })).toMatchObject({ state: 'trashed' })
+    unmount()
+    expect(await manager.call('purge', { id })).toMatchObject({ purged: true })
+    await checkHome(home, manager)
+  })
+
+  it('of a reset that was killed, whose new tree somebody swept away, go back to what they were', async () => {
+    const { home, manager, path, id } = await scene()
+    fs.writeFileSync(join(path, 'work/file'), 'kept')
+    const program = fileURLToPath(new URL('crash/program.ts', import.meta.url))
+    const input = JSON.stringify({ id })
+    const volumes = join(home, 'storage/volumes')
+    for (let point = 1; fs.readdirSync(volumes).length > 0; point++) {
+      const env = { ...process.env, AW_CRASH_AT: String(point) }
+      const { signal } = spawnSync(process.execPath, [program, 'call', home, 'reset', input], { env })
+      expect(signal, 'the sweep ended without the moment it looks for').toBe('SIGKILL')
+      if (fs.readdirSync(volumes).length > 0) await manager.call('recover', {})
+    }
+    fs.rmSync(join(home, 'storage/tmp'), { recursive: true })
+    fs.mkdirSync(join(home, 'storage/tmp'))
+    expect(await manager.call('recover', {})).toMatchObject({ recovered: [{ operation: 'reset', outcome: 'undone' }] })
+    expect(fs.readFileSync(join(path, 'work/file'), 'utf8')).toBe('kept')
+    await checkHome(home, manager)
+  })
+})
+
+describe('paths', () => {
+  it('that lead elsewhere are not given out, and told by recover', async () => {
+    const { manager, path } = await scene()
+    fs.rmSync(path)
+    fs.mkdirSync(path)
+    await expect(manager.call('path', { id: 'a' })).rejects.toEqual(failing('path_not_visible'))
+    const { failed } = await manager.call('recover', {})
+    expect(failed).toMatchObject([{ name: 'a/main', message: expect.stringContaining(path) as string }])
+    fs.rmdirSync(path)
+    expect(await manager.call('recover', {})).toMatchObject({ relinked: ['a/main'], failed: [] })
+    expect(await manager.call('path', { id: 'a' })).toEqual({ path })
+  })
+
+  it('and names of a rename that failed are the old ones in the log too', async () => {
+    const { home, manager, id } = await scene()
+    fs.mkdirSync(join(home, 'workspaces/taken/main'), { recursive: true })
+    await expect(manager.call('rename', { id, to: 'taken' })).rejects.toEqual(failing('file_exists'))
+    const types = []
+    for await (const event of manager.stream('events', { workspace: 'a' })) types.push(event.type)
+    expect(types.at(-1)).toBe('operation_abandoned')
+    expect(await manager.call('show', { id })).toMatchObject({ workspace_id: 'a/main', operation: null })
+  })
+})
+
+describe('an operation that died in a container', () => {
+  it('is recovered from outside: under one kernel the lock is the proof', async () => {
+    const { home, manager } = await scene()
+    const program = fileURLToPath(new URL('crash/program.ts', import.meta.url))
+    // The first process of a pid namespace cannot kill itself, so a shell comes first.
+    const inside = ['--uts', '--pid', '--fork', '--mount-proc', 'sh', '-c', 'hostname box; "$@"; true', 'sh']
+    const call = [process.execPath, program, 'call', home, 'create', '{"id":"boxed"}']
+    spawnSync('unshare', [...inside, ...call], { env: { ...process.env, AW_CRASH_AT: '30' } })
+    const { recovered, busy } = await manager.call('recover', {})
+    expect(busy).toEqual([])
+    expect(recovered).toMatchObject([{ name: 'boxed/main', operation: 'create' }])
+    await checkHome(home, manager)
+  })
+
+  it('is stolen from its process only by name', async () => {
+    const { manager } = await scene()
+    await expect(manager.call('recover', { steal: true })).rejects.toEqual(failing('invalid_input'))
+  })
+})
