@@ -77,7 +77,7 @@ describe('the metadata directory', () => {
     replace(directory)
     await manager.call('destroy', { id })
     await manager.call('undelete', { id })
-    await manager.call('rename', { id, to: 'b' })
+    expect(await manager.call('rename', { id, to: 'b' })).toMatchObject({ state: 'ready', problem: null })
     await checkHome(home, manager)
   })
 

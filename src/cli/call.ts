@@ -113,10 +113,11 @@ async function show(session: Session, renderer: Renderer, output: unknown, input
     now: io.now(),
     input,
   }
-  const { out, note } = renderer(output as never, view)
+  const { out, note, warning } = renderer(output as never, view)
   const label = name === undefined || out === '' ? '' : `${name}${view.terminal ? '  ' : '\t'}`
   if (typeof out !== 'string') await io.stdout.write(out)
   else if (out !== '') await io.stdout.write(`${label}${out}\n`)
+  if (warning !== undefined) await io.stderr.write(`aw: ${warning}\n`)
   if (note !== undefined && io.stderr.isTerminal && !globals.quiet) {
     await io.stderr.write(`${paint(wantsColor(true, io.env, globals.noColor)).dim(note)}\n`)
   }

@@ -72,6 +72,8 @@ function valueOf(schema: JsonSchema, texts: readonly string[], label: string, cw
     case 'json':
       return readJson(text, label, cwd)
     case 'folder':
+      if (text === '')
+        throw new AwError('invalid_input', `${label} is empty`, { hint: 'Name a folder', data: { flag: label } })
       return text === 'empty' ? 'empty' : { folder: resolve(cwd, text) }
     case 'duration':
       parseDuration(text, label)
@@ -112,7 +114,7 @@ function readJson(text: string, label: string, cwd: string): unknown {
 
 async function fromStdin(flag: Flag, io: Io): Promise<unknown> {
   if (io.stdinIsTerminal) await io.stderr.write('Reading from the terminal; end with Ctrl-D on a line of its own\n')
-  const bytes = await io.stdin()
+  const bytes = await io.stdin(io.signal)
   return flag.schema.contentEncoding === 'base64' ? bytes : new TextDecoder().decode(bytes)
 }
 

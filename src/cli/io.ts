@@ -8,7 +8,7 @@ export interface Io {
   readonly stdout: Output
   readonly stderr: Output
   /** All of standard input. */
-  readonly stdin: () => Promise<Uint8Array>
+  readonly stdin: (signal: AbortSignal) => Promise<Uint8Array>
   readonly stdinIsTerminal: boolean
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
@@ -98,9 +98,17 @@ const writeLater = (stream: NodeJS.WriteStream, chunk: Uint8Array): Promise<void
 const isErrno = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code
 
-async function readStdin(): Promise<Uint8Array> {
+async function readStdin(signal: AbortSignal): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
-  for await (const chunk of process.stdin) chunks.push(chunk as Uint8Array)
+  // Whoever types may change their mind: the signal ends the waiting.
+  const stop = (): void => void process.stdin.destroy(signal.reason as Error)
+  signal.addEventListener('abort', stop)
+  try {
+    signal.throwIfAborted()
+    for await (const chunk of process.stdin) chunks.push(chunk as Uint8Array)
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
   return Buffer.concat(chunks)
 }
 

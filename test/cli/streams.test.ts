@@ -31,6 +31,27 @@ test.each(['SIGINT', 'SIGTERM'] as const)('%s ends following, without a word', a
   expect(stderr).toBe('')
 })
 
+test('one signal is enough while a command waits for its input', async () => {
+  using here = place()
+  here.aw('create', 'a')
+  const child = here.start('fs', 'write', 'a', 'work/file')
+  // Its first words would be lost if it were stopped before it listens.
+  child.stdin.write('half of it')
+  await new Promise((resolve) => setTimeout(resolve, 1000))
+  const ended = once(child, 'exit')
+  child.kill('SIGINT')
+  expect(await ended).toEqual([130, null])
+  expect(here.aw('fs', 'stat', 'a', 'work/file').code).toBe(3)
+})
+
+test('what was left out of a copy is said on standard error, and the path alone on standard output', () => {
+  using here = place()
+  here.sh('mkdir source; mkfifo source/pipe; echo x > source/file')
+  const { code, stdout, stderr } = here.aw('create', 'a', '--from', 'source')
+  expect({ code, stdout }).toEqual({ code: 0, stdout: `${here.home}/workspaces/a/main\n` })
+  expect(stderr).toBe('aw: 1 of the source not copied: pipe (fifo)\n')
+})
+
 test('following shows what happens next', async () => {
   using here = place()
   here.aw('create', 'a')

@@ -1,19 +1,33 @@
+import type { Imported } from '../../domain/workspace/state.ts'
+import { visible } from '../text.ts'
 import type { Shown, View } from './view.ts'
 
 /** Scripts take this line as it is, so it is the path and nothing else. */
 export const pathOnly = (output: { path: string }): Shown => ({ out: output.path })
+
+/** What was left out of a copy is said, or somebody would believe to have it all. */
+export function made(output: { path: string; imported: unknown }): Shown {
+  const { skipped = 0, skipped_paths: paths = [] } = (output.imported ?? {}) as Partial<Imported>
+  if (skipped === 0) return pathOnly(output)
+  const some = paths.slice(0, 3).map(({ path, reason }) => `${visible(path)} (${reason})`)
+  const rest = skipped > some.length ? ` and ${skipped - some.length} more` : ''
+  return { out: output.path, warning: `${skipped} of the source not copied: ${some.join(', ')}${rest}` }
+}
 
 export const existence = (output: { exists: boolean }, { quiet }: View): Shown => ({
   out: quiet ? '' : output.exists ? 'yes' : 'no',
 })
 
 export function destroyed(
-  output: { removed: boolean; workspace?: { workspace_id: string; state: string } },
+  output: { removed: boolean; workspace?: { workspace_id: string; state: string; problem?: { code: string } | null } },
   view: View,
 ): Shown {
   if (view.quiet) return { out: '' }
   if (!output.removed) return { out: 'Nothing to destroy' }
   const { workspace } = output
+  if (workspace?.problem?.code === 'lost') {
+    return { out: 'Workspace destroyed', warning: 'its tree was already gone from the disk, so none is in the trash' }
+  }
   if (workspace === undefined || workspace.state !== 'trashed') return { out: 'Workspace destroyed' }
   return { out: 'Workspace destroyed', note: `Bring it back with: aw undelete ${workspace.workspace_id}` }
 }

@@ -1,11 +1,11 @@
 import type { Operation } from '../../api/operation.ts'
-import { destroyed, existence, pathOnly, raw } from './quick.ts'
+import { destroyed, existence, made, pathOnly, raw } from './quick.ts'
 import type { Renderer } from './view.ts'
 
 /** The commands that scripts call most are shown without loading anything more. */
 const quick: Readonly<Record<string, Renderer>> = {
-  create: pathOnly,
-  ensure: pathOnly,
+  create: made,
+  ensure: made,
   path: pathOnly,
   exists: existence,
   destroy: destroyed,

@@ -16,6 +16,8 @@ export interface Shown {
   readonly out: string | Uint8Array
   /** One line for a person at a terminal, on standard error. */
   readonly note?: string
+  /** What must not go unnoticed, wherever standard error goes. */
+  readonly warning?: string
 }
 
 export type Renderer = (output: never, view: View) => Shown
