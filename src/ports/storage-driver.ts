@@ -26,9 +26,11 @@ export interface StorageDriver extends AsyncDisposable {
   create(place: Place, options?: { mode?: number; signal?: AbortSignal | undefined }): Promise<void>
 
   /**
-   * Copies a tree — a host folder's, or another place's — into a directory of a tree in `tmp` (made if missing; `.` is the tree's root): names,
-   * bytes, modes, times, links as links, hard links among themselves; owners when the process may set them. Sockets,
-   * pipes and devices are left out and reported. Shares blocks with the source where the file system can.
+   * Copies a tree — a host folder's, or another place's — into a directory of a tree in `tmp` (made if missing; `.` is
+   * the tree's root): names, bytes, holes, modes, times, links as links, hard links among themselves; owners when the
+   * process may set them. Sockets, pipes, devices and mounts are left out and reported. Of a folder, so is what may not be
+   * read, and a file of root or another user comes without set-user-id and set-group-id; another place's tree is copied
+   * exactly, and `source_failed` if a part of it cannot be read. Shares blocks with the source where the file system can.
    */
   import(place: Place, source: ImportSource, options: ImportOptions): Promise<ImportReport>
 

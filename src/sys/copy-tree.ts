@@ -2,38 +2,27 @@ import * as fs from 'node:fs'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { AwError } from '../domain/errors.ts'
 import type { ImportReport, SkipReason } from '../ports/storage-driver.ts'
+import { dress, isLocked, modeOf, seconds, type Whose } from './copy-attributes.ts'
 import { hostFs } from './host-fs.ts'
 import { hasCode } from './links.ts'
-import { at, display, type Name } from './safe-fs/descriptors.ts'
+import { contentSteps, shareBlocks } from './safe-fs/copy-content.ts'
+import { at, directoryFlags, display, mountId, type Name, namingFlags, readFlags } from './safe-fs/descriptors.ts'
+import { type Levels, openFrom, openLevels } from './safe-fs/levels.ts'
 import { readNames } from './safe-fs/list.ts'
-import { copyAttributes } from './safe-fs/xattr.ts'
 
 /**
  * Copies a folder's tree into a directory that only we can reach, made if it is missing. The source may change while it
- * is read, so it is walked by descriptors and no link of it is ever followed. Sockets, pipes, devices and other file
- * systems mounted in it are left out and reported. Names are bytes: they need not be text.
+ * is read, so it is walked by descriptors, each thing is opened only when it is known what it is, and no link is ever
+ * followed. Sockets, pipes, devices and what is mounted in it are left out and reported. Names are bytes: they need not
+ * be text. Neither the depth of the tree nor the size of a file matters to others who work in this process.
  */
 export async function copyTree(from: string, to: string, options: CopyOptions): Promise<ImportReport> {
-  const source = openDirectory(from)
+  const source = fs.openSync(from, directoryFlags)
   try {
     makeDirectory(to)
-    const target = openDirectory(to)
+    const target = fs.openSync(to, directoryFlags)
     try {
-      const state: State = {
-        options,
-        root: target,
-        device: fs.fstatSync(source).dev,
-        links: new Map(),
-        files: 0,
-        bytes: 0,
-        reflinked: 0,
-        skipped: [],
-        breath: performance.now(),
-        owner: process.getuid?.() === 0,
-      }
-      await copyDirectory(state, source, target, [])
-      const { files, bytes, reflinked, skipped } = state
-      return { files, bytes, reflinked, skipped }
+      return await copyAll(source, target, options)
     } finally {
       fs.closeSync(target)
     }
@@ -45,66 +34,165 @@ export async function copyTree(from: string, to: string, options: CopyOptions): 
 interface CopyOptions {
   /** What is never opened, as `device:inode`. */
   readonly guarded?: ReadonlySet<string> | undefined
+  /** The tree of a workspace: kept exactly as it is and whole, or not copied at all. */
+  readonly own?: boolean | undefined
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((done: { files: number; bytes: number }) => void) | undefined
 }
 
-/** From the top of the tree to here. */
-type Names = readonly Name[]
-
 interface State {
   readonly options: CopyOptions
   /** The top of the copy. */
-  readonly root: number
-  readonly device: number
+  readonly target: number
+  readonly mount: string
+  readonly from: Levels
+  readonly to: Levels
+  /** From the top down to where we are. */
+  readonly frames: Frame[]
   /** Where the first name of a file with several was copied to. */
-  readonly links: Map<string, Names>
+  readonly links: Map<string, readonly Name[]>
   readonly skipped: { path: string; reason: SkipReason }[]
-  readonly owner: boolean
+  readonly whose: Whose
+  /** The first refusal settles it. */
+  sharing: boolean
   files: number
   bytes: number
   reflinked: number
   breath: number
 }
 
-const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY } = fs.constants
-const { COPYFILE_FICLONE, COPYFILE_FICLONE_FORCE, COPYFILE_EXCL } = fs.constants
-const openDirectory = (path: string | Buffer): number => fs.openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
-
-async function copyDirectory(state: State, from: number, to: number, names: Names): Promise<void> {
-  for (const name of readNames(from)) {
-    await pause(state)
-    const path = [...names, name]
-    const source = at(from, name)
-    const stat = reading(state, path, () => fs.lstatSync(source, { bigint: true }))
-    if (stat === undefined) continue
-    if (state.options.guarded?.has(`${stat.dev}:${stat.ino}`)) skip(state, path, 'guarded')
-    else if (stat.isDirectory()) await descend(state, source, at(to, name), path)
-    else if (stat.isFile()) copyFile(state, source, at(to, name), path)
-    else if (stat.isSymbolicLink()) copyLink(state, source, at(to, name), path, stat)
-    else skip(state, path, stat.isFIFO() ? 'fifo' : stat.isSocket() ? 'socket' : 'device')
-  }
-  dress(state, to, from, names.length === 0)
+interface Frame {
+  /** What is still to be copied, the next one last. */
+  readonly left: Name[]
+  readonly stat: fs.BigIntStats
+  /** The directory was made readable, and gets its mode back. */
+  readonly opened: boolean
 }
 
-const skip = (state: State, path: Names, reason: SkipReason): void =>
-  void state.skipped.push({ path: path.map(display).join('/'), reason })
-
-async function descend(state: State, source: string | Buffer, target: string | Buffer, path: Names): Promise<void> {
-  const from = reading(state, path, () => openDirectory(source))
-  if (from === undefined) return
-  try {
-    if (fs.fstatSync(from).dev !== state.device) return skip(state, path, 'mount')
-    makeDirectory(target)
-    const to = openDirectory(target)
-    try {
-      await copyDirectory(state, from, to, path)
-    } finally {
-      fs.closeSync(to)
-    }
-  } finally {
-    fs.closeSync(from)
+async function copyAll(source: number, target: number, options: CopyOptions): Promise<ImportReport> {
+  const state: State = {
+    options,
+    target,
+    mount: mountId(source),
+    from: openLevels(source),
+    to: openLevels(target),
+    frames: [],
+    links: new Map(),
+    skipped: [],
+    whose: { uid: process.getuid?.() ?? 0, own: options.own === true },
+    sharing: true,
+    files: 0,
+    bytes: 0,
+    reflinked: 0,
+    breath: performance.now(),
   }
+  try {
+    openFrame(state, '.', source, fs.fstatSync(source, { bigint: true }), () => undefined)
+    for (let frame = state.frames.at(-1); frame; frame = state.frames.at(-1)) {
+      await pause(state)
+      const name = frame.left.pop()
+      if (name === undefined) leave(state, frame)
+      else await copyEntry(state, name)
+    }
+    const { files, bytes, reflinked, skipped } = state
+    return { files, bytes, reflinked, skipped }
+  } finally {
+    abandon(state)
+  }
+}
+
+async function copyEntry(state: State, name: Name): Promise<void> {
+  const fd = reading(state, name, () => fs.openSync(at(state.from.top(), name), namingFlags))
+  if (fd === undefined) return
+  let entered = false
+  try {
+    const stat = fs.fstatSync(fd, { bigint: true })
+    const reason = reasonToSkip(state, fd, stat)
+    if (reason !== undefined) skip(state, name, reason)
+    else if (stat.isDirectory()) entered = enter(state, name, fd, stat)
+    else if (stat.isSymbolicLink()) copyLink(state, name, stat)
+    else await copyFile(state, name, fd, stat)
+  } finally {
+    if (!entered) fs.closeSync(fd)
+  }
+}
+
+function reasonToSkip(state: State, fd: number, stat: fs.BigIntStats): SkipReason | undefined {
+  if (state.options.guarded?.has(identityOf(stat))) return 'guarded'
+  if (mountId(fd) !== state.mount) return 'mount'
+  if (stat.isFile() || stat.isDirectory() || stat.isSymbolicLink()) return undefined
+  return stat.isFIFO() ? 'fifo' : stat.isSocket() ? 'socket' : 'device'
+}
+
+const identityOf = ({ dev, ino }: fs.BigIntStats): string => `${dev}:${ino}`
+
+const pathOf = (state: State, name: Name): string => [...state.from.names, name].map(display).join('/')
+
+const skip = (state: State, name: Name, reason: SkipReason): void =>
+  void state.skipped.push({ path: pathOf(state, name), reason })
+
+function enter(state: State, name: Name, fd: number, stat: fs.BigIntStats): boolean {
+  return openFrame(state, name, fd, stat, () => {
+    const path = at(state.to.top(), name)
+    makeDirectory(path)
+    state.to.push(name, fs.openSync(path, directoryFlags))
+    state.from.push(name, fd)
+  })
+}
+
+/** False if the directory may not be read. */
+function openFrame(state: State, name: Name, fd: number, stat: fs.BigIntStats, descend: () => void): boolean {
+  const opened = isLocked(state.whose, stat, 0o500)
+  if (opened) hostFs.chmodSync(at(fd), modeOf(stat) | 0o700)
+  try {
+    const names = reading(state, name, () => readNames(fd))
+    if (names === undefined) return false
+    descend()
+    state.frames.push({ left: names.reverse(), stat, opened })
+    return true
+  } catch (error) {
+    if (opened) hostFs.chmodSync(at(fd), modeOf(stat))
+    throw error
+  }
+}
+
+/** A directory is dressed when it is full: it may be one that cannot be written to. */
+function leave(state: State, { stat, opened }: Frame): void {
+  const source = state.from.top()
+  const [from, to] = [openToRead(source), fs.openSync(at(state.to.top()), readFlags | fs.constants.O_DIRECTORY)]
+  try {
+    dress(state.whose, { from, to, stat }, state.frames.length === 1)
+  } finally {
+    fs.closeSync(to)
+    if (from !== undefined) fs.closeSync(from)
+  }
+  if (opened) hostFs.chmodSync(at(source), modeOf(stat))
+  state.frames.pop()
+  state.from.pop()
+  state.to.pop()
+}
+
+/** Undefined if it may not be read any more: then its attributes are not to be had. */
+function openToRead(fd: number): number | undefined {
+  try {
+    return fs.openSync(at(fd), readFlags)
+  } catch {
+    return undefined
+  }
+}
+
+/** After a failure; else there is nothing left to do. */
+function abandon(state: State): void {
+  for (const { opened, stat } of state.frames.toReversed()) {
+    try {
+      if (opened) hostFs.chmodSync(at(state.from.top()), modeOf(stat))
+    } catch {
+      // It is gone, or not ours any more; the failure that brought us here is the one to tell.
+    }
+    state.from.pop()
+  }
+  state.from[Symbol.dispose]()
+  state.to[Symbol.dispose]()
 }
 
 function makeDirectory(path: string | Buffer): void {
@@ -116,101 +204,86 @@ function makeDirectory(path: string | Buffer): void {
   }
 }
 
-function copyFile(state: State, source: string | Buffer, target: string | Buffer, path: Names): void {
-  const fd = reading(state, path, () => fs.openSync(source, O_RDONLY | O_NOFOLLOW | O_NONBLOCK))
+async function copyFile(state: State, name: Name, named: number, stat: fs.BigIntStats): Promise<void> {
+  if (stat.nlink > 1n && linkToTwin(state, name, stat)) return
+  const fd = openFile(state, name, named, stat)
   if (fd === undefined) return
   try {
-    const stat = fs.fstatSync(fd)
-    // It may have been swapped for something else since the directory was read.
-    if (!stat.isFile()) return skip(state, path, 'device')
-    const key = `${stat.dev}:${stat.ino}`
-    const twin = stat.nlink > 1 ? state.links.get(key) : undefined
-    if (twin !== undefined) return hostFs.linkSync(at(state.root, joined(twin)), target)
-    copyBytes(state, fd, target)
-    const copy = openCopy(target)
+    const to = hostFs.createSync(at(state.to.top(), name), 0o600)
     try {
-      dress(state, copy, fd, false)
+      if (state.sharing && shareBlocks(fd, to)) state.reflinked += 1
+      else {
+        state.sharing = false
+        for (const _ of contentSteps(fd, to)) await pause(state)
+      }
+      dress(state.whose, { from: fd, to, stat })
     } finally {
-      fs.closeSync(copy)
+      fs.closeSync(to)
     }
-    if (stat.nlink > 1) state.links.set(key, path)
-    state.files += 1
-    state.bytes += stat.size
   } finally {
     fs.closeSync(fd)
   }
+  if (stat.nlink > 1n) state.links.set(identityOf(stat), [...state.from.names, name])
+  state.files += 1
+  state.bytes += Number(stat.size)
 }
 
-const joined = (names: Names): Buffer =>
-  Buffer.from(names.map((name) => Buffer.from(name).toString('latin1')).join('/'), 'latin1')
-
-/** A file that we could read as one of its group need not be one that its owner may read. */
-function openCopy(target: string | Buffer): number {
+function openFile(state: State, name: Name, named: number, stat: fs.BigIntStats): number | undefined {
+  const open = (): number => fs.openSync(at(named), readFlags)
+  if (!isLocked(state.whose, stat, 0o400)) return reading(state, name, open)
+  hostFs.chmodSync(at(named), modeOf(stat) | 0o400)
   try {
-    return fs.openSync(target, O_RDONLY | O_NOFOLLOW)
+    return reading(state, name, open)
+  } finally {
+    hostFs.chmodSync(at(named), modeOf(stat))
+  }
+}
+
+/** False if it has none in the copy yet, or the way to it is closed: then it is copied. */
+function linkToTwin(state: State, name: Name, stat: fs.BigIntStats): boolean {
+  const twin = state.links.get(identityOf(stat))
+  if (twin === undefined) return false
+  let directory = state.target
+  try {
+    directory = openFrom(state.target, twin.slice(0, -1))
+    hostFs.linkSync(at(directory, twin.at(-1) ?? ''), at(state.to.top(), name))
+    return true
   } catch (error) {
-    if (!hasCode(error, 'EACCES')) throw error
-    hostFs.chmodSync(target, 0o600)
-    return fs.openSync(target, O_RDONLY | O_NOFOLLOW)
+    if (hasCode(error, 'EACCES', 'EMLINK')) return false
+    throw error
+  } finally {
+    if (directory !== state.target) fs.closeSync(directory)
   }
 }
 
-let sharing = true
-
-/** Shares blocks with the source where the file system can; the first refusal settles it for this process. */
-function copyBytes(state: State, fd: number, target: string | Buffer): void {
-  if (sharing) {
-    try {
-      hostFs.copyFileSync(at(fd), target, COPYFILE_FICLONE_FORCE | COPYFILE_EXCL)
-      state.reflinked += 1
-      return
-    } catch (error) {
-      if (!hasCode(error, 'ENOTSUP', 'EOPNOTSUPP', 'EXDEV', 'ENOSYS', 'EINVAL', 'ENOTTY')) throw error
-      sharing = false
-      fs.rmSync(target, { force: true })
-    }
-  }
-  hostFs.copyFileSync(at(fd), target, COPYFILE_FICLONE | COPYFILE_EXCL)
-}
-
-function copyLink(
-  state: State,
-  source: string | Buffer,
-  target: string | Buffer,
-  path: Names,
-  stat: fs.BigIntStats,
-): void {
-  const text = reading(state, path, () => fs.readlinkSync(source, { encoding: 'buffer' }))
+function copyLink(state: State, name: Name, stat: fs.BigIntStats): void {
+  const text = reading(state, name, () => fs.readlinkSync(at(state.from.top(), name), { encoding: 'buffer' }))
   if (text === undefined) return
+  const target = at(state.to.top(), name)
   hostFs.symlinkSync(text, target)
-  if (state.owner) hostFs.lchownSync(target, Number(stat.uid), Number(stat.gid))
+  if (state.whose.uid === 0) hostFs.lchownSync(target, Number(stat.uid), Number(stat.gid))
   hostFs.lutimesSync(target, seconds(stat.atimeNs), seconds(stat.mtimeNs))
 }
 
-/** Owner, mode, attributes and times, in the order in which none undoes another. */
-function dress(state: State, to: number, from: number, isTop: boolean): void {
-  const stat = fs.fstatSync(from, { bigint: true })
-  if (state.owner) hostFs.fchownSync(to, Number(stat.uid), Number(stat.gid))
-  copyAttributes(from, to)
-  // A read-only folder makes a workspace that its owner can work in all the same.
-  hostFs.fchmodSync(to, (Number(stat.mode) & 0o7777) | (isTop ? 0o700 : 0))
-  hostFs.futimesSync(to, seconds(stat.atimeNs), seconds(stat.mtimeNs))
-}
-
-/** Node takes seconds as a floating-point number, which is good for about a microsecond; a Date is for a millisecond. */
-const seconds = (nanoseconds: bigint): number => Number(nanoseconds) / 1e9
-
 /** What may not be read, or went away or changed into something else, is reported and left out. */
-function reading<T>(state: State, path: Names, look: () => T): T | undefined {
+function reading<T>(state: State, name: Name, look: () => T): T | undefined {
   try {
     return look()
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined
     if (!hasCode(error, 'EACCES', 'EPERM', 'ELOOP', 'ENOTDIR', 'EINVAL', 'ENXIO')) throw error
-    skip(state, path, 'unreadable')
+    if (state.options.own) throw unreadable(pathOf(state, name), error)
+    skip(state, name, 'unreadable')
     return undefined
   }
 }
+
+const unreadable = (path: string, cause: unknown): AwError =>
+  new AwError('source_failed', `The tree cannot be copied whole: ${path} may not be read`, {
+    hint: 'Change its owner or permissions, and try again; the tree is untouched',
+    data: { path },
+    cause,
+  })
 
 /** Lets other work go on, tells how far we are, and notices a cancelled caller. */
 async function pause(state: State): Promise<void> {

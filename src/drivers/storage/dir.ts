@@ -55,7 +55,8 @@ export function dirStorage(options: DirOptions): StorageDriver {
       if (!treeExists(path(place))) throw missing(place)
       if (!treeExists(folder)) throw new AwError('source_failed', `There is no tree ${folder}`, { data: { folder } })
       const target = into === '.' ? path(place) : join(path(place), into)
-      return copyTree(folder, target, { signal, onProgress, guarded: identitiesIn(guarded) })
+      const own = 'place' in source
+      return copyTree(folder, target, { signal, onProgress, own, guarded: identitiesIn(guarded) })
     },
 
     async move(from, to) {

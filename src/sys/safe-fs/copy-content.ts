@@ -3,61 +3,76 @@ import { AwError } from '../../domain/errors.ts'
 import { hostFs } from '../host-fs.ts'
 import { type Native, native, SEEK } from '../native.ts'
 import { at, errnoOf, readFlags } from './descriptors.ts'
+import { runAll, type Steps } from './steps.ts'
 
 const { COPYFILE_FICLONE, COPYFILE_FICLONE_FORCE } = fs.constants
 
-/** Without system calls a hole looks like data; this much of it is copied, more is refused. */
+/** Without system calls a hole has to be read like data; at one go this much of it is, more is refused. */
 const mostHoles = 1024 ** 3
 
 /**
- * Fills an open, empty file from a regular one: by sharing blocks where the file system can, else by copying. Holes stay
- * holes: a file that says it has a terabyte and has none costs nothing.
+ * Fills an open, empty file from a regular one, of which a naming descriptor is enough: by sharing blocks where the file
+ * system can, else by copying. Holes stay holes: a file that says it has a terabyte and has none costs nothing.
  */
 export function copyContent(from: number, to: number): void {
   const { size, blocks } = fs.fstatSync(from)
-  if (blocks * 512 >= size) hostFs.copyFileSync(at(from), at(to), COPYFILE_FICLONE)
-  else copySparse(from, to, size)
-}
-
-function copySparse(from: number, to: number, size: number): void {
-  if (cloned(from, to)) return
-  const calls = native()
-  if (calls) {
-    copySegments(calls, from, to, size)
+  if (blocks * 512 >= size) {
+    hostFs.copyFileSync(at(from), at(to), COPYFILE_FICLONE)
     return
   }
-  if (size > mostHoles) throw new AwError('file_too_large', 'The file has large holes, which cannot be copied here')
-  hostFs.copyFileSync(at(from), at(to))
+  if (shareBlocks(from, to)) return
+  if (size > mostHoles && !native())
+    throw new AwError('file_too_large', 'The file has large holes, which cannot be copied here')
+  const fd = fs.openSync(at(from), readFlags)
+  try {
+    runAll(contentSteps(fd, to))
+  } finally {
+    fs.closeSync(fd)
+  }
 }
 
-function cloned(from: number, to: number): boolean {
+/** One call, however large the file is. False where the file system cannot. */
+export function shareBlocks(from: number, to: number): boolean {
   try {
     hostFs.copyFileSync(at(from), at(to), COPYFILE_FICLONE_FORCE)
     return true
   } catch (error) {
-    if (['ENOTSUP', 'EOPNOTSUPP', 'EXDEV', 'EINVAL', 'ENOTTY', 'ENOSYS'].includes(errnoOf(error))) return false
+    if (['ENOTSUP', 'EOPNOTSUPP', 'EXDEV', 'EINVAL', 'ENOTTY', 'ENOSYS', 'EACCES'].includes(errnoOf(error)))
+      return false
     throw error
   }
 }
 
-function copySegments(calls: Native, from: number, to: number, size: number): void {
-  const fd = fs.openSync(at(from), readFlags)
-  const block = Buffer.allocUnsafe(1024 * 1024)
-  try {
-    for (let start = nextData(calls, fd, 0); start < size; start = nextData(calls, fd, start)) {
-      const end = calls.lseek(fd, start, SEEK.HOLE)
-      while (start < end) {
-        const got = fs.readSync(fd, block, 0, Math.min(block.length, end - start), start)
-        if (got === 0) break
-        hostFs.writeSync(to, block.subarray(0, got), start)
-        start += got
-      }
-      if (start < end) break // It was cut short meanwhile.
+/** One for all: it is filled and emptied within a step. */
+let block: Buffer | undefined
+let zeros: Buffer | undefined
+
+/** The same, by copying, a small part in each step. `from` is open for reading. */
+export function* contentSteps(from: number, to: number): Steps<void> {
+  const { size, blocks } = fs.fstatSync(from)
+  const sparse = blocks * 512 < size
+  const calls = sparse ? native() : undefined
+  const buffer = (block ??= Buffer.allocUnsafeSlow(1024 * 1024))
+  let [done, end] = [0, calls ? 0 : size]
+  while (done < size) {
+    if (calls && done >= end) {
+      done = nextData(calls, from, done)
+      if (done >= size) break
+      end = calls.lseek(from, done, SEEK.HOLE)
     }
-    hostFs.ftruncateSync(to, size)
-  } finally {
-    fs.closeSync(fd)
+    const got = fs.readSync(from, buffer, 0, Math.min(buffer.length, end - done), done)
+    if (got === 0) break // It was cut short meanwhile.
+    const bytes = buffer.subarray(0, got)
+    if (!sparse || !isZero(bytes)) hostFs.writeSync(to, bytes, done)
+    done += got
+    yield
   }
+  if (sparse) hostFs.ftruncateSync(to, size)
+}
+
+function isZero(bytes: Buffer): boolean {
+  zeros ??= Buffer.alloc(1024 * 1024)
+  return bytes.equals(zeros.subarray(0, bytes.length))
 }
 
 function nextData(calls: Native, fd: number, offset: number): number {

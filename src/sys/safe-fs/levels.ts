@@ -69,7 +69,8 @@ export function openLevels(base: number): Levels {
   }
 }
 
-function openFrom(base: number, names: readonly Name[]): number {
+/** Name by name, without following a link. Answers the base itself if there are no names. */
+export function openFrom(base: number, names: readonly Name[]): number {
   let fd = base
   for (const name of names) {
     const parent = fd

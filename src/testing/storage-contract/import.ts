@@ -16,7 +16,7 @@ const everything: Tree = {
   'nested/.git': { kind: 'directory', mode: 0o700, mtime: time },
   'nested/.git/config': { kind: 'file', content: '', mode: 0o600, mtime: 1 },
   'nested/.gitignore': { kind: 'file', content: '*', mode: 0o444, mtime: time },
-  'nested/program': { kind: 'file', content: '\0\x7fELF\xff', mode: 0o4755, mtime: time },
+  'nested/program': { kind: 'file', content: '\0\x7fELF\xff', mode: 0o755, mtime: time },
   'nested/second name': { kind: 'hardlink', to: 'file' },
   [bytesOf('ünï/cödé 名'.replace('/', '-'))]: { kind: 'file', content: 'unicode', mode: 0o644, mtime: time },
   '-rf *': { kind: 'file', content: 'odd', mode: 0o644, mtime: time },
