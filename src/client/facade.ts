@@ -21,7 +21,7 @@ interface AwExtras {
   rename(id: string, input: Omit<Inputs['rename'], 'id'>, context?: CallContext): Promise<Workspace>
   reset(id: string, input?: Omit<Inputs['reset'], 'id'>, context?: CallContext): Promise<Workspace>
   undelete(id: string, input?: Omit<Inputs['undelete'], 'id'>, context?: CallContext): Promise<Workspace>
-  /** S5.4: destroy that does not mind if there is nothing; `false` the second time. */
+  /** Destroy that does not mind if there is nothing; `false` the second time. */
   cleanup(id: string, context?: CallContext): Promise<boolean>
   /** What happened so far, oldest first. */
   events(

@@ -3,7 +3,7 @@ import { AwError } from './errors.ts'
 /** Files that coding agents read on their own. Both get the same content. */
 export const agentFileNames = ['CLAUDE.md', 'AGENTS.md'] as const
 
-/** S1.84: the parts an agent file is composed of, in this order. */
+/** The parts an agent file is composed of, in this order. */
 export const blockOrder = [
   'workspace_rules',
   'project_context',

@@ -67,7 +67,7 @@ describe('settings', () => {
   })
 })
 
-describe('the configuration of a workspace (S1.15)', () => {
+describe('the configuration of a workspace', () => {
   const { settings } = resolveConfig({})
 
   it('is completed from the settings', () => {

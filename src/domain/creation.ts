@@ -15,7 +15,7 @@ export interface Documents {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** S1.15's `config` map, checked and completed from the settings, with the texts set apart. */
+/** The `config` map of a caller, checked and completed from the settings, with the texts set apart. */
 export function readWorkspaceConfig(
   config: Fields,
   settings: Settings,
@@ -52,7 +52,7 @@ const given = [
   'context',
   'run',
 ]
-/** S1.15 counts these to the configuration too; they follow from the workspace and are not taken from the caller. */
+/** Callers may give these too; they follow from the workspace and are not taken from the caller. */
 const derived = ['task_id', 'agent_id', 'workspace_path', 'created_at']
 const known = [...given, ...derived]
 const allOperations = ['read', 'write', 'execute']

@@ -164,7 +164,7 @@ const errnoCodes: Readonly<Record<string, ErrorCode>> = {
   EROFS: 'permission_denied',
 }
 
-/** An operating-system failure that no lower layer has named: the seeds' names for it. */
+/** An operating-system failure that no lower layer has named. */
 function fromErrno(error: unknown): AwError | undefined {
   if (!(error instanceof Error) || !('code' in error) || !('syscall' in error)) return undefined
   const code = errnoCodes[String(error.code)] ?? 'filesystem_error'

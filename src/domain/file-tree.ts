@@ -1,11 +1,10 @@
-/** A directory of S1's `list_files`: each name is a file or another directory. It has no prototype: any name is safe. */
+/** A directory: each name is a file or another directory. It has no prototype: any name is safe. */
 export interface NestedTree {
   [name: string]: 'file' | NestedTree
 }
 
 /**
- * Turns a flat listing into nested maps (S1.23). Files and directories only: links and special files are left out, as
- * S1 says.
+ * Turns a flat listing into nested maps. Files and directories only: links and special files are left out.
  */
 export function nest(entries: Iterable<{ readonly path: string; readonly kind: string }>): NestedTree {
   const root = emptyTree()

@@ -26,7 +26,7 @@ export function parseName(text: unknown): WorkspaceName {
 
 export const formatName = (name: WorkspaceName): string => `${name.task}/${name.agent}`
 
-/** S1.83: any text becomes a name segment: lower case, `[a-z0-9-]`, at most 50 characters, never empty. */
+/** Any text becomes a name segment: lower case, `[a-z0-9-]`, at most 50 characters, never empty. */
 export function sanitizeSegment(text: string): string {
   const plain = text
     .normalize('NFKD')
@@ -38,7 +38,7 @@ export function sanitizeSegment(text: string): string {
   return plain === '' ? 'workspace' : plain
 }
 
-/** S1.83: `planning` and some random bytes become `planning-4f9k2a`. */
+/** `planning` and some random bytes become `planning-4f9k2a`. */
 export function generateSegment(label: string, random: Uint8Array): string {
   const alphabet = 'abcdefghijkmnpqrstuvwxyz23456789'
   const suffix = Array.from(random.subarray(0, 6), (byte) => alphabet[byte % alphabet.length]).join('')

@@ -28,7 +28,7 @@ export interface ParseOptions {
   readonly root?: boolean | undefined
 }
 
-/** Throws the code that says what is wrong (S1.49). Takes anything: callers of a door are not bound by types. */
+/** Throws the code that says what is wrong. Takes anything: callers of a door are not bound by types. */
 export function parsePath(path: unknown, options: ParseOptions = {}): ParsedPath {
   checkPath(path)
   const parts = splitPath(path)
@@ -130,7 +130,7 @@ export const isTemporaryName = (name: string): boolean => /^\.aw-[0-9a-f]{16}\.t
 // -- prompts and public paths ----------------------------------------------------------------------------------------
 
 /**
- * Puts the workspace's mount path in the place of older ones in a prompt (S5.6). Only whole paths and what is below
+ * Puts the workspace's mount path in the place of older ones in a prompt. Only whole paths and what is below
  * them: with `/mnt/data` as an old path, `/mnt/data/x` changes, `/mnt/database` and `/srv/mnt/data` stay.
  */
 export function adaptPrompt(text: string, paths: { from: string | readonly string[]; to: string }): string {
@@ -160,7 +160,7 @@ export interface WorkspacePaths {
   toJSON(): { sessionId: string; public: Readonly<Record<string, string>> }
 }
 
-/** Where a session's directories are, for those inside and on the host (S5.3). Derived from its arguments alone. */
+/** Where a session's directories are, for those inside and on the host. Derived from its arguments alone. */
 export function workspacePaths(session: {
   id: string
   root: string

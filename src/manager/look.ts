@@ -86,7 +86,7 @@ export async function paths(core: Core, input: Inputs['paths']): Promise<Outputs
   }
 }
 
-/** The path that means the workspace to those inside: S5 has a name of its own for each session. */
+/** The path that means the workspace to those inside: each session has a name of its own. */
 export const publicRoot = (workspace: Workspace): string =>
   workspace.profile === 'session' ? `/mnt/aw-${workspace.id.slice(-8)}` : '/workspace'
 

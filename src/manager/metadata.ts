@@ -72,16 +72,13 @@ const whose = (workspace: Workspace) => ({ task_id: workspace.task, agent_id: wo
 const whereAndWhen = (workspace: Workspace) => ({ workspace_path: workspace.path, created_at: workspace.created_at })
 
 const writers: Readonly<Record<'task_spec' | 'workspace_config' | 'context' | 'run', Writer>> = {
-  // S1.10
   task_spec: (workspace, { task_spec = {} }) => ({ ...task_spec, ...whose(workspace) }),
-  // S1.11, S1.15
   workspace_config: (workspace) => {
     const { documents: _, ...config } = workspace.config
     return { ...whose(workspace), ...whereAndWhen(workspace), ...config }
   },
-  // S1.12
   context: (workspace, { context = {} }) => ({ ...context, ...whereAndWhen(workspace) }),
-  // S2.3: a unix time
+  // Its time is a unix time, for those who read it in older managers.
   run: (workspace, { run = {} }) => ({
     run_id: workspace.task,
     repo_id: run['repo_id'] ?? null,

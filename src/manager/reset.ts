@@ -10,7 +10,7 @@ import { stageOf, trashOf, treeName, volumeOf } from './places.ts'
 import { undoLog } from './undo.ts'
 import { view, type WorkspaceView } from './view.ts'
 
-/** S5.13: a fresh tree from the same source; nothing of the old one leaks into it, and the old one is in the trash. */
+/** A fresh tree from the same source; nothing of the old one leaks into it, and the old one is in the trash. */
 export async function reset(core: Core, input: Inputs['reset'], request: Request): Promise<WorkspaceView> {
   const { id } = await findWorkspace(core, input.id)
   return withWorkspace(core, request, id, async (workspace) => {

@@ -7,7 +7,7 @@ import { destroy } from './destroy.ts'
 type Result = Outputs['shutdown']['results'][number]
 
 /**
- * S1.36-38: what happens to workspaces when their pod or daemon stops. One that fails is reported and does not keep the
+ * What happens to workspaces when their pod or daemon stops. One that fails is reported and does not keep the
  * others from being handled; when the time is over, the rest stay as they are.
  */
 export async function shutdown(core: Core, input: Inputs['shutdown'], request: Request): Promise<Outputs['shutdown']> {

@@ -22,7 +22,7 @@ export interface FileHandle extends Disposable {
   append(path: string, content: Uint8Array | string, options?: WriteOptions): FileInfo
   /** One directory, ordered by name (bytes), links not followed. */
   list(path: string, options?: ListOptions): ListPage
-  /** Everything below a directory, in one flat ordered list; `nest` turns it into S1's nested map. */
+  /** Everything below a directory, in one flat ordered list; `nest` turns it into nested maps. */
   tree(path: string, options?: TreeOptions): TreeResult
   /** Follows links that stay inside, unless `follow` is false. */
   stat(path: string, options?: PathOptions & { follow?: boolean }): FileInfo
@@ -41,7 +41,7 @@ export interface FileHandle extends Disposable {
     path: string,
     options?: PathOptions & { recursive?: boolean; missing?: 'error' | 'ignore' },
   ): { removed: boolean }
-  /** Where a path leads: the path below the root that the kernel arrived at (S5.5). */
+  /** Where a path leads: the path below the root that the kernel arrived at. */
   resolve(path: string, options?: PathOptions): ResolvedPath
 }
 
@@ -131,7 +131,7 @@ export interface Files {
 export interface RootOptions {
   /** Names directly below the root that no call may change. */
   readonly protect?: readonly string[] | undefined
-  /** Absolute paths that mean the root too: how users find it, and what it is to those inside (S5's public mount). */
+  /** Absolute paths that mean the root too: how users find it, and what it is to those inside. */
   readonly publicRoot?: string | readonly string[] | undefined
   readonly resolver?: 'auto' | 'openat2' | 'walk' | undefined
   readonly fileMode?: number | undefined

@@ -53,7 +53,7 @@ export const operations = {
     fs.renameSync(`${path}.tmp`, path)
   },
   list: (path) => fs.readdirSync(path),
-  /** Follows links, as S1's `list_files` did. */
+  /** Follows links, as a listing by `stat` does. */
   tree: (path) => fs.readdirSync(path, { recursive: true }),
   remove: (path) => fs.rmSync(path, { recursive: true }),
   /** Goes down by longer and longer paths. */

@@ -19,7 +19,7 @@ interface Intent extends Whose {
 }
 
 /**
- * The facts of a workspace, in the past tense and in the seeds' spelling. `*_started` are intents: written before the
+ * The facts of a workspace, in the past tense. `*_started` are intents: written before the
  * host is touched, with the names of everything that will be made. The others are outcomes.
  */
 export interface WorkspaceEventData {

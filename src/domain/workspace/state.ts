@@ -61,7 +61,7 @@ export type Source =
   | { readonly kind: 'folder'; readonly path: string }
   | { readonly kind: 'trash'; readonly tree: string }
 
-/** S1.15. Texts are kept as hash and length; the file in the workspace has the text. */
+/** What a caller configured. Texts are kept as hash and length; the file in the workspace has the text. */
 export interface WorkspaceConfig {
   readonly max_size_mb: number
   readonly allowed_operations: readonly string[]

@@ -142,7 +142,7 @@ function again(state: Removal, error: unknown): void {
   if (++state.retries > maxRetries) throw error
 }
 
-/** As an owner may, S5.20: the directory that stands in the way is opened up, if it is part of what is removed. */
+/** As an owner may: the directory that stands in the way is opened up, if it is part of what is removed. */
 function permitted<T>(state: Removal, call: () => T): T {
   try {
     return call()

@@ -72,7 +72,7 @@ function asUser(script: string): string {
   return run.stdout + run.stderr
 }
 
-test('an owner gets rid of directories that forbid it (S5.20)', () => {
+test('an owner gets rid of directories that forbid it', () => {
   const told = asUser(`
     fs.mkdirSync(root + '/t/no/deep', { recursive: true })
     fs.writeFileSync(root + '/t/no/deep/file', '')
