@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, lstatSync, openSync, readdirSync, statfsSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, lstatSync, openSync, readdirSync, statfsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { AwError } from '../domain/errors.ts'
 import type { Probe } from '../ports/storage-driver.ts'
@@ -7,6 +7,7 @@ import { durableFile, readIfPresent } from './durable-file.ts'
 import { hostFs } from './host-fs.ts'
 import { ensureDirectory, hasCode, syncDirectory } from './links.ts'
 import { native } from './native.ts'
+import { at, directoryFlags } from './safe-fs/descriptors.ts'
 
 /** A storage root: one directory on one mount, with an area for each kind of tree and a marker that says whose it is. */
 
@@ -65,9 +66,9 @@ export function makeTree(path: string, mode: number): void {
 
 /** False if there is nothing at `from`. `alone`: nobody else can make a tree at `to`, whose name is an id's. */
 export function moveTree(from: string, to: string, alone = false): boolean {
+  const rename = alone ? hostFs.renameToFreeSync : hostFs.renameNoReplaceSync
   try {
-    if (alone) hostFs.renameToFreeSync(from, to)
-    else hostFs.renameNoReplaceSync(from, to)
+    withWriting(from, () => rename(from, to))
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return false
     throw hasCode(error, 'EEXIST', 'ENOTEMPTY') ? taken(to) : error
@@ -75,6 +76,31 @@ export function moveTree(from: string, to: string, alone = false): boolean {
   syncDirectory(dirname(to))
   syncDirectory(dirname(from))
   return true
+}
+
+/**
+ * A directory that gets another parent is written to, and an agent may have made its own read-only. It is made writable
+ * for the moment of the move, by a descriptor: its name is another afterwards.
+ */
+function withWriting(path: string, move: () => void): void {
+  try {
+    move()
+    return
+  } catch (error) {
+    if (!hasCode(error, 'EACCES')) throw error
+  }
+  const fd = openSync(path, directoryFlags)
+  try {
+    const mode = fstatSync(fd).mode & 0o7777
+    hostFs.chmodSync(at(fd), mode | 0o700)
+    try {
+      move()
+    } finally {
+      hostFs.chmodSync(at(fd), mode)
+    }
+  } finally {
+    closeSync(fd)
+  }
 }
 
 const taken = (path: string): AwError =>
