@@ -161,7 +161,55 @@ describe('trees', () => {
   })
 })
 
+describe('a home that was moved or copied', () => {
+  it.each(['moved', 'copied'])(
+    '%s: its workspaces are not mistaken for the old ones, and recover finds them',
+    async (how) => {
+      const { home, manager, path, id } = await scene()
+      fs.writeFileSync(join(path, 'work/file'), 'kept')
+      await manager[Symbol.asyncDispose]()
+      const other = `${home}-${how}`
+      if (how === 'moved') fs.renameSync(home, other)
+      else execFileSync('cp', ['-a', home, other])
+      const there = await openManager({ home: other, env: {} })
+      onTestFinished(() => there[Symbol.asyncDispose]())
+      await expect(there.call('path', { id })).rejects.toEqual(failing('path_not_visible'))
+      expect(await there.call('recover', {})).toMatchObject({ relinked: ['a/main'], failed: [] })
+      const now = await there.call('path', { id })
+      expect(now.path).toBe(join(other, 'workspaces/a/main'))
+      expect(fs.readFileSync(join(now.path, 'work/file'), 'utf8')).toBe('kept')
+      fs.writeFileSync(join(now.path, 'work/file'), 'new')
+      await there.call('destroy', { id })
+      await there.call('undelete', { id })
+      await checkHome(other, there)
+      if (how === 'copied') expect(fs.readFileSync(join(path, 'work/file'), 'utf8')).toBe('kept')
+      else expect(fs.existsSync(home)).toBe(false)
+    },
+  )
+})
+
 describe('paths', () => {
+  it('outside the home leave directories of others where they are', async () => {
+    const base = fs.mkdtempSync(join(tmpdir(), 'aw-base-'))
+    onTestFinished(() => fs.rmSync(base, { recursive: true }))
+    fs.mkdirSync(join(base, 'found/keep'), { recursive: true })
+    const set = { 'workspaces.base_path': join(base, 'found') }
+    const manager = await openManager({ home: join(base, 'home'), set, env: {} })
+    onTestFinished(() => manager[Symbol.asyncDispose]())
+    await manager.call('create', { id: 'keep/x' })
+    await manager.call('destroy', { id: 'keep/x' })
+    expect(fs.readdirSync(join(base, 'found'))).toEqual(['keep'])
+  })
+
+  it('with a file where a directory must be are refused in plain words', async () => {
+    const { home, manager } = await scene()
+    fs.writeFileSync(join(home, 'workspaces/junk'), 'mine')
+    await expect(manager.call('create', { id: 'junk/x' })).rejects.toEqual(failing('file_exists'))
+    expect(fs.readFileSync(join(home, 'workspaces/junk'), 'utf8')).toBe('mine')
+    fs.rmSync(join(home, 'workspaces/junk'))
+    await checkHome(home, manager)
+  })
+
   it('that lead elsewhere are not given out, and told by recover', async () => {
     const { manager, path } = await scene()
     fs.rmSync(path)

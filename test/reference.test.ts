@@ -37,7 +37,7 @@ const examples = [
 
 describe('every example is a command line that works', () => {
   test.each(examples.filter(({ name }) => name !== 'tour'))('$example', async ({ name, example }) => {
-    const answers = { [name]: name === 'events' ? [] : { items: [], results: [] } }
+    const answers = { [name]: name === 'events' ? [] : { items: [], results: [], failed: [] } }
     const result = await runCli(['--json', ...(await wordsOf(example))], { answers })
     expect(result.stderr).toBe('')
     const isBuiltin = builtins.some((entry) => entry.name === name)

@@ -9,7 +9,7 @@ const verdicts: Readonly<Record<string, (output: never) => number>> = {
   doctor: (output: { ok: boolean }) => (output.ok ? 0 : 1),
   'audit verify': (output: { intact: boolean }) => (output.intact ? 0 : 1),
   gc: (output: { items: readonly { error: string | null }[] }) => (output.items.some((item) => item.error) ? 1 : 0),
-  recover: (output: { failed: readonly unknown[] }) => (output.failed.length === 0 ? 0 : 1),
+  recover: (output: { failed: readonly unknown[] }) => (output.failed.length > 0 ? 1 : 0),
   shutdown: (output: { timed_out: boolean; results: readonly { ok: boolean }[] }) => {
     if (output.timed_out) return 124
     return output.results.every((item) => item.ok) ? 0 : 1

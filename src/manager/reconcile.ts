@@ -6,7 +6,8 @@ import type { Place } from '../ports/storage-driver.ts'
 import { newEvent, type Core, type Request } from './core.ts'
 import { closeLost } from './destroy.ts'
 import { append, whose, withWorkspace } from './operations.ts'
-import { erasingOf, trashOf, treeName, volumeOf } from './places.ts'
+import { erasingOf, pathOf, trashOf, treeName, volumeOf } from './places.ts'
+import { relocate } from './rename.ts'
 
 export interface Reconciled {
   readonly failed: { id: string; name: string; operation: string; message: string }[]
@@ -140,7 +141,9 @@ async function mend(core: Core, request: Request, stale: Workspace): Promise<'lo
       }
       const target = core.storage.attachment(volume).path
       if (workspace.state === 'destroying' || (await core.host.published(workspace.path)) === target) return 'fine'
-      await core.host.publish(workspace.path, target)
+      // The home was moved or copied, or the base path is another now: users look for it there.
+      if (workspace.path !== pathOf(core, workspace)) await relocate(core, request, workspace)
+      else await core.host.publish(workspace.path, target)
       return 'relinked'
     })
   } catch (error) {

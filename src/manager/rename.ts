@@ -1,5 +1,5 @@
 import type { Inputs } from '../api/table.ts'
-import { parseName } from '../domain/names.ts'
+import { parseName, type WorkspaceName } from '../domain/names.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import { assertUnused } from './activity.ts'
@@ -18,21 +18,34 @@ export async function rename(core: Core, input: Inputs['rename'], request: Reque
     assertAllowed(workspace, 'rename')
     if (nameOf(workspace) === nameOf(to)) return view(workspace)
     await assertUnused(core, workspace, input)
-    const begun = await begin(core, request, workspace, 'workspace_rename_started', 'rename', {
-      ...whose(workspace),
-      workspace_path: workspace.path,
-      to_task_id: to.task,
-      to_agent_id: to.agent,
-      to_path: pathOf(core, to),
-    })
-    try {
-      return view(await finishRename(core, request, begun.workspace, begun.operation))
-    } catch (error) {
-      if (isFenced(error)) throw error
-      await giveUp(core, request, begun, 'rename', error, () => rollBackRename(core, begun.workspace))
-      throw error
-    }
+    return view(await renameUnderLock(core, request, workspace, to))
   })
+}
+
+/** The same name at the path that it has now. Needs the lock. */
+export const relocate = (core: Core, request: Request, workspace: Workspace): Promise<Workspace> =>
+  renameUnderLock(core, request, workspace, workspace)
+
+async function renameUnderLock(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  to: WorkspaceName,
+): Promise<Workspace> {
+  const begun = await begin(core, request, workspace, 'workspace_rename_started', 'rename', {
+    ...whose(workspace),
+    workspace_path: workspace.path,
+    to_task_id: to.task,
+    to_agent_id: to.agent,
+    to_path: pathOf(core, to),
+  })
+  try {
+    return await finishRename(core, request, begun.workspace, begun.operation)
+  } catch (error) {
+    if (isFenced(error)) throw error
+    await giveUp(core, request, begun, 'rename', error, () => rollBackRename(core, begun.workspace))
+    throw error
+  }
 }
 
 /** Both links lead to the tree for an instant; never none. */

@@ -1,11 +1,11 @@
-import { closeSync, fsyncSync, lstatSync, openSync, readlinkSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, lstatSync, openSync, readlinkSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { AwError } from '../domain/errors.ts'
 import { hostFs } from './host-fs.ts'
 
 /** The links by which users find workspaces: `<base>/<task>/<agent>` points to the tree. */
 
-export function publish(path: string, target: string): void {
+export function publish(path: string, target: string, home: string): void {
   // A parent made for us can be removed as empty by someone else before we use it.
   for (let attempt = 0; ; attempt++) {
     ensureDirectory(dirname(path))
@@ -14,15 +14,32 @@ export function publish(path: string, target: string): void {
       break
     } catch (error) {
       if (hasCode(error, 'EEXIST') && published(path) === target) break
-      if (hasCode(error, 'EEXIST')) throw taken(path)
-      if (!hasCode(error, 'ENOENT') || attempt === 100) throw error
+      if (hasCode(error, 'EEXIST') && isStale(path, target, home)) hostFs.unlinkSync(path)
+      else if (hasCode(error, 'EEXIST')) throw taken(path)
+      if (hasCode(error, 'ENOTDIR')) throw taken(dirname(path))
+      if (!hasCode(error, 'ENOENT', 'EEXIST') || attempt === 100) throw error
     }
   }
   syncDirectory(dirname(path))
 }
 
-/** Only a link to `target` is removed; then parents that are empty now, up to `base`. */
-export function unpublish(path: string, target: string, base: string): void {
+/**
+ * A link to the tree of this very id, where it was before the home was moved or copied. Outside the home it may be the
+ * link of the home that this one was copied from, unless its tree is gone.
+ */
+function isStale(path: string, target: string, home: string): boolean {
+  const old = published(path) ?? ''
+  const tail = (text: string): string => text.split('/').slice(-3).join('/')
+  return tail(old) === tail(target) && (isBelow(path, home) || !existsSync(old))
+}
+
+const isBelow = (path: string, directory: string): boolean => path.startsWith(`${directory}/`)
+
+/**
+ * Only a link to `target` is removed; then parents that are empty now, up to `base`, if they are in the home: elsewhere
+ * they may be somebody else's.
+ */
+export function unpublish(path: string, target: string, base: string, home: string): void {
   if (published(path) === target) {
     try {
       hostFs.unlinkSync(path)
@@ -30,7 +47,8 @@ export function unpublish(path: string, target: string, base: string): void {
       if (!hasCode(error, 'ENOENT')) throw error
     }
   }
-  for (let parent = dirname(path); parent !== base && parent.startsWith(`${base}/`); parent = dirname(parent)) {
+  if (!isBelow(base, home)) return
+  for (let parent = dirname(path); isBelow(parent, base); parent = dirname(parent)) {
     try {
       hostFs.rmdirSync(parent)
     } catch (error) {
