@@ -10,6 +10,8 @@ import { AwError } from '../../src/domain/errors.ts'
 import type { Manager } from '../../src/ports/manager.ts'
 
 const program = fileURLToPath(new URL('program.ts', import.meta.url))
+/** Not in a directory where others could put theirs: what is in it is run. */
+const compileCache = fileURLToPath(new URL('../../node_modules/.cache/aw-compile', import.meta.url))
 
 /** A home, the test's own view of it, and processes that work in it. */
 export interface CrashHome extends AsyncDisposable {
@@ -74,7 +76,7 @@ export async function makeHome({ fresh = false, uid, env: settings = {} }: HomeO
   const children = new Set<ChildProcess>()
 
   function launch(args: readonly string[], env: Record<string, string> = {}): ChildProcess {
-    const cache = join(tmpdir(), `aw-compile-cache-${uid ?? 'own'}`)
+    const cache = uid === undefined ? compileCache : join(base, 'compile-cache')
     const child = spawn(process.execPath, [program, ...args], {
       env: { ...process.env, ...settings, NODE_COMPILE_CACHE: cache, HOME: base, ...env },
       cwd: base,
