@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import { at, directoryFlags, errnoOf, mountId, type Name, O_PATH } from './descriptors.ts'
+import { at, directoryFlags, errnoOf, mountId, type Name } from './descriptors.ts'
 import { named } from './errors.ts'
 import { openLevels } from './levels.ts'
 import { readNames } from './list.ts'
@@ -19,7 +19,7 @@ export async function measureTree(
   dir: string,
   options: { signal?: AbortSignal | undefined; maxFiles?: number | undefined } = {},
 ): Promise<Measure> {
-  const fd = named(dir, () => fs.openSync(dir, O_PATH | fs.constants.O_DIRECTORY))
+  const fd = named(dir, () => fs.openSync(dir, directoryFlags))
   try {
     return await runPolitely(measureSteps(fd, options.maxFiles ?? Infinity), options.signal)
   } finally {

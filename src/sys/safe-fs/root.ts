@@ -4,7 +4,7 @@ import { AwError } from '../../domain/errors.ts'
 import { foldName } from '../../domain/paths.ts'
 import type { RootOptions } from '../../ports/files.ts'
 import { native, nativeProblem } from '../native.ts'
-import { at, identity, mountId, namingFlags, O_PATH, requireProc } from './descriptors.ts'
+import { at, directoryFlags, identity, mountId, namingFlags, requireProc } from './descriptors.ts'
 import { named } from './errors.ts'
 
 /** An open tree: everything is found from its descriptor. */
@@ -23,11 +23,11 @@ export interface Root extends Disposable {
   readonly closed: boolean
 }
 
-/** The root's own path is the caller's responsibility and may lead through links. */
+/** The way to the root is the caller's responsibility and may lead through links; the root is none itself. */
 export function openTree(path: string, options: RootOptions = {}): Root {
   requireProc()
   const resolver = chooseResolver(options.resolver ?? 'auto')
-  const fd = named('', () => fs.openSync(path, O_PATH | fs.constants.O_DIRECTORY))
+  const fd = openDirectory(resolve(path))
   const protect = options.protect ?? []
   const known = identities(fd, protect)
   let closed = false
@@ -49,6 +49,22 @@ export function openTree(path: string, options: RootOptions = {}): Root {
       fs.closeSync(fd)
     },
   }
+}
+
+/** A link in the place of a tree was put there by somebody else, to have what it leads to changed. */
+function openDirectory(path: string): number {
+  return named('', () => {
+    try {
+      return fs.openSync(path, directoryFlags)
+    } catch (error) {
+      if (!fs.lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) throw error
+      throw new AwError('path_outside_workspace', 'There is a link in the place of the workspace', {
+        hint: 'Put the directory back that was there; to see what else is wrong, run: aw doctor',
+        data: { path: '' },
+        cause: error,
+      })
+    }
+  })
 }
 
 function chooseResolver(asked: 'auto' | 'openat2' | 'walk'): 'openat2' | 'walk' {
