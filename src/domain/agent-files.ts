@@ -4,7 +4,7 @@ import { AwError } from './errors.ts'
 export const agentFileNames = ['CLAUDE.md', 'AGENTS.md'] as const
 
 /** The parts an agent file is composed of, in this order. */
-export const blockOrder = [
+const blockOrder = [
   'workspace_rules',
   'project_context',
   'task_context',

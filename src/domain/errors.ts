@@ -139,7 +139,7 @@ export class AwError extends Error {
   }
 }
 
-export const isErrorCode = (value: string): value is ErrorCode => Object.hasOwn(errorTable, value)
+const isErrorCode = (value: string): value is ErrorCode => Object.hasOwn(errorTable, value)
 
 /** Recognises our errors across copies of the package, and gives every other failure a code. */
 export function toAwError(error: unknown): AwError {

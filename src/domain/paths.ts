@@ -9,7 +9,7 @@ import { AwError } from './errors.ts'
  */
 
 export const maxPathBytes = 4096
-export const maxNameBytes = 255
+const maxNameBytes = 255
 
 export interface ParsedPath {
   /** From the root down; `.` and empty parts are gone, `..` is kept: only the kernel knows where it leads. */

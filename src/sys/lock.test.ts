@@ -101,7 +101,7 @@ describe('lock', () => {
     await child.line((line) => line === 'holding')
     mine?.[Symbol.dispose]()
     const other = start('hold', file)
-    await other.line((line) => line === 'holding')
+    expect(await other.line((line) => line === 'holding')).toBe('holding')
   })
 
   it('has one holder at a time among 20 processes', async () => {

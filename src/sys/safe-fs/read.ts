@@ -9,7 +9,7 @@ import type { Root } from './root.ts'
 import { withSpot } from './walk.ts'
 
 /** What a caller gets at most if it names no limit: a file is read whole into memory. */
-export const defaultMaxBytes = 64 * 1024 * 1024
+const defaultMaxBytes = 64 * 1024 * 1024
 
 export function read(root: Root, path: string, options: ReadOptions = {}): Buffer {
   const parsed = request(root, path, options, { root: false })

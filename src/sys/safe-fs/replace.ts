@@ -64,7 +64,7 @@ function removeQuietly(path: string): void {
   }
 }
 
-export function syncDirectory(dir: number): void {
+function syncDirectory(dir: number): void {
   const fd = fs.openSync(at(dir), readFlags | fs.constants.O_DIRECTORY)
   try {
     hostFs.fsyncSync(fd)

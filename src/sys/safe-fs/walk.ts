@@ -31,7 +31,7 @@ const maxRetries = 64
  * the kernel see more than one name, so nothing that is swapped can lead it elsewhere. Mounts: what is below a foreign
  * mount is on that mount too, so looking at where the walk ends is enough.
  */
-export function walk(root: Root, parsed: ParsedPath, options: WalkOptions): Spot {
+function walk(root: Root, parsed: ParsedPath, options: WalkOptions): Spot {
   const state: Walk = {
     root,
     path: parsed.names.join('/'),
