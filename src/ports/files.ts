@@ -125,6 +125,7 @@ export interface ResolvedPath {
 
 /** Opens handles on trees. */
 export interface Files {
+  /** The way to the root may lead through links. One in its place is `path_outside_workspace`. */
   open(root: string, options?: RootOptions): FileHandle
 }
 
