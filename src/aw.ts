@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
-import { toAwError } from './domain/errors.ts'
 import { directoryOf, loadConfig } from './drivers/config/load.ts'
 import { sqliteEvents } from './drivers/events/sqlite/sqlite.ts'
 import { inspectHost } from './sys/inspect.ts'
@@ -11,7 +10,8 @@ import { dirTexts } from './drivers/texts/dir.ts'
 import { makeManager } from './manager/manager.ts'
 import type { Clock } from './ports/clock.ts'
 import type { Manager } from './ports/manager.ts'
-import { prepareHome, reserveIn } from './sys/home.ts'
+import { prepareHome } from './sys/home.ts'
+import { reserveIn } from './sys/reserve.ts'
 import { lightFiles, removeTree, safeFiles } from './sys/safe-fs/index.ts'
 
 export interface OpenOptions {
@@ -42,14 +42,8 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
   const locks = join(home, 'locks')
   const texts = join(home, 'texts')
   prepareHome(home, [locks, texts])
-  const reserve = reserveIn(home)
-
-  const openStore = () => sqliteEvents({ file: join(home, 'log.db'), anchor: join(home, 'log.anchor'), clock })
-  const store = await openStore().catch((error: unknown) => {
-    // Even reading a log needs a little space beside it.
-    if (toAwError(error).code !== 'disk_full' || !reserve.release()) throw error
-    return openStore()
-  })
+  const reserve = reserveIn(home, config.settings['space.reserve_mb'] * 2 ** 20)
+  const store = await sqliteEvents({ file: join(home, 'log.db'), anchor: join(home, 'log.anchor'), reserve, clock })
   const guarded = [home, locks, texts, basePath]
   const storage = dirStorage({ root: storageRoot, claim: join(home, 'storage.id'), guarded, shortLived })
   reserve.keep()

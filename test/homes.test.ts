@@ -98,23 +98,57 @@ describe('a home', () => {
     },
   )
 
-  it('on a read-only file system, or where one may not write, is refused in plain words', async () => {
+  it('where one may not write is refused in plain words', async () => {
     const base = makeBase()
     await (await open({ home: join(base, 'home') })).call('create', { id: 'a' })
-    if (process.getuid?.() === 0) {
-      execFileSync('mount', ['--bind', base, base])
-      onTestFinished(() => void execFileSync('umount', ['-l', base]))
-      execFileSync('mount', ['-o', 'remount,bind,ro', base])
-    } else {
-      fs.chmodSync(join(base, 'home'), 0o500)
-      onTestFinished(() => fs.chmodSync(join(base, 'home'), 0o700))
-    }
-    for (const name of ['home', 'new/home']) {
-      if (name !== 'home' && process.getuid?.() !== 0) continue
-      await expect(openManager({ home: join(base, name), env: {} })).rejects.toEqual(code('permission_denied'))
-    }
+    fs.mkdirSync(join(base, 'other'))
+    if (process.getuid?.() === 0) mountReadOnly(join(base, 'other'))
+    else fs.chmodSync(join(base, 'other'), 0o500)
+    const refused = openManager({ home: join(base, 'other/home'), env: {} })
+    await expect(refused).rejects.toEqual(code('permission_denied'))
+    await expect(refused).rejects.toThrow(/The home .* cannot be used/)
   })
+
+  // Only root can mount one.
+  it.each(process.getuid?.() === 0 ? ['in use', 'closed'] : [])(
+    'on a read-only file system, %s when it became so, can be read',
+    async (state) => {
+      const base = makeBase()
+      const writer = await openManager({ home: join(base, 'home'), env: {} })
+      const { path } = await writer.call('create', { id: 'a' })
+      await writer.call('fs write', { id: 'a', path: 'work/file', content: Buffer.from('kept') })
+      if (state === 'closed') await writer[Symbol.asyncDispose]()
+      else onTestFinished(() => writer[Symbol.asyncDispose]())
+      mountReadOnly(base)
+
+      const manager = await open({ home: join(base, 'home') })
+      expect(await manager.call('list', {})).toMatchObject([{ id: expect.stringMatching(/^ws_/) as unknown, path }])
+      const content = await manager.call('fs read', { id: 'a', path: 'work/file' })
+      expect(Buffer.from(content as Uint8Array).toString()).toBe('kept')
+      const types: string[] = []
+      for await (const { type } of manager.stream('events', {})) types.push(type)
+      expect(types).toContain('workspace_created')
+      expect(await manager.call('audit verify', {})).toMatchObject({ intact: true, problems: [] })
+
+      const readOnly = expect.objectContaining({
+        code: 'permission_denied',
+        message: expect.stringMatching(/read-only/) as unknown,
+      }) as unknown
+      await expect(manager.call('create', { id: 'b' })).rejects.toEqual(readOnly)
+      await expect(manager.call('destroy', { id: 'a' })).rejects.toEqual(readOnly)
+      await expect(manager.call('label', { id: 'a', labels: { a: 'b' } })).rejects.toEqual(readOnly)
+      await expect(manager.call('audit seal', {})).rejects.toEqual(readOnly)
+      const write = manager.call('fs write', { id: 'a', path: 'work/b', content: Buffer.from('') })
+      await expect(write).rejects.toEqual(code('permission_denied'))
+    },
+  )
 })
+
+function mountReadOnly(directory: string): void {
+  execFileSync('mount', ['--bind', directory, directory])
+  onTestFinished(() => void execFileSync('umount', ['-l', directory]))
+  execFileSync('mount', ['-o', 'remount,bind,ro', directory])
+}
 
 describe('the places of a home', () => {
   it('may be on several file systems', async () => {

@@ -45,6 +45,11 @@ export const configKeys = {
     about: 'The directory that holds the trees, on one mount; empty means HOME/storage; relative to the home',
   },
   'space.min_free_mb': { kind: 'count', default: 64, about: 'No workspace is made when less space than this is free' },
+  'space.reserve_mb': {
+    kind: 'count',
+    default: 4,
+    about: 'Space that is kept in the home to destroy and erase with when the disk is full; 0 keeps none',
+  },
   'trash.retention_days': {
     kind: 'count',
     default: 7,

@@ -1,7 +1,10 @@
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError } from '../domain/errors.ts'
+import { connect, connectToRead } from './connection.ts'
 import { counted } from './crash-points.ts'
+import { crampedError, whyCramped } from './cramped.ts'
+import type { Reserve } from './reserve.ts'
 import { isBusy, sqliteError } from './sqlite-errors.ts'
 
 /** A value that SQLite stores. */
@@ -17,8 +20,11 @@ export interface Waiting {
  * only the waiting for other processes is asynchronous.
  */
 export interface Database extends Disposable {
-  /** Runs it in a write transaction, once. Resolves when what it wrote is on the disk; if it throws, nothing is. */
-  transaction<T>(work: () => T, waiting?: Waiting): Promise<T>
+  /**
+   * Runs it in a write transaction. Resolves when what it wrote is on the disk; if it throws, nothing is. On a full disk
+   * it runs a second time, with the space that was kept for that, unless it begins something that `grows`.
+   */
+  transaction<T>(work: () => T, waiting?: Waiting & { readonly grows?: boolean | undefined }): Promise<T>
   /** Runs something that only reads; again if another process was in the way. */
   reading<T>(work: () => T, waiting?: Waiting): Promise<T>
   all(sql: string, ...cells: Cell[]): Row[]
@@ -26,6 +32,10 @@ export interface Database extends Disposable {
   run(sql: string, ...cells: Cell[]): void
   /** Several statements without values. */
   script(sql: string): void
+  /** Another one than before if another connection may have written since. */
+  version(): string
+  /** Nothing can be written here now, for want of space or because the file system is read-only. */
+  readonly isCramped: boolean
   readonly isOpen: boolean
 }
 
@@ -34,79 +44,139 @@ export interface DatabaseOptions {
   readonly readOnly?: boolean | undefined
   /** How long to wait for other processes before `log_busy`. */
   readonly patienceMs?: number | undefined
+  /** What to give up when there is no space to write with. */
+  readonly reserve?: Reserve | undefined
 }
 
+/**
+ * Where SQLite cannot put its files beside the database (the disk is full, or read-only), it is *cramped*: it reads with
+ * a connection that needs none, opened anew each time, as such a one keeps every other of the process from writing; and
+ * whenever it is used it looks whether things are better.
+ */
 export async function openDatabase(options: DatabaseOptions & Waiting): Promise<Database> {
-  const { file, readOnly = false, patienceMs = 30_000, signal } = options
-  const connection = open(file, readOnly)
+  const { file, readOnly = false, patienceMs = 30_000, signal, reserve } = options
   const patiently = <T>(work: () => T, waiting: Waiting = {}): Promise<T> =>
     withPatience(work, patienceMs, waiting.signal)
-  try {
-    await patiently(() => connection.exec(readOnly ? readerPragmas : writerPragmas), { signal })
-  } catch (error) {
-    connection.close()
-    throw error
-  }
   const statements = new Map<string, StatementSync>()
+  let connection: DatabaseSync | undefined
+  let opened = 0
+  let cramped = false
+  let closed = false
+
+  function detach(): void {
+    statements.clear()
+    connection?.close()
+    connection = undefined
+  }
+  function attach(toRead: boolean): DatabaseSync {
+    if (closed) throw new AwError('invalid_state', 'This aw is closed', { hint: 'Open it again' })
+    detach()
+    cramped = true
+    connection = toRead ? connectToRead(file) : connect(file, readOnly)
+    cramped = toRead
+    opened += 1
+    return connection
+  }
+  function attachAsPossible(): void {
+    try {
+      attach(false)
+    } catch (error) {
+      if (whyCramped(error, file) === undefined) throw error
+      attach(true)
+    }
+  }
+  const current = (): DatabaseSync => connection ?? attach(cramped)
   const prepared = (sql: string): StatementSync => {
+    const database = current()
     const known = statements.get(sql)
     if (known) return known
-    const fresh = connection.prepare(sql)
+    const fresh = database.prepare(sql)
     statements.set(sql, fresh)
     return fresh
   }
 
+  function readCramped<T>(work: () => T): T {
+    attachAsPossible()
+    try {
+      return work()
+    } finally {
+      if (cramped && connection?.isTransaction === false) detach()
+    }
+  }
+  /** Nothing is awaited in it: a second transaction of this process would find itself inside the first. */
+  function inTransaction<T>(work: () => T): T {
+    if (cramped) attach(false)
+    prepared('BEGIN IMMEDIATE').run()
+    try {
+      const result = work()
+      calls.commit(prepared('COMMIT'))
+      calls.committed()
+      return result
+    } catch (error) {
+      if (connection?.isTransaction) connection.exec('ROLLBACK')
+      throw sqliteError(error, cannotWrite)
+    }
+  }
+  function withReserve<T>(work: () => T): T {
+    try {
+      // What failed for want of space may have left the connection half open.
+      attach(false)
+      return work()
+    } finally {
+      reserve?.keep()
+    }
+  }
+
+  await patiently(attachAsPossible, { signal })
   return {
-    transaction(work, waiting) {
-      // Only the first statement can meet another writer. From there on nothing is awaited: a second transaction of
-      // this process would find itself inside the first.
+    transaction(work, { grows = false, ...waiting } = {}) {
       return patiently(() => {
-        prepared('BEGIN IMMEDIATE').run()
         try {
-          const result = work()
-          calls.commit(prepared('COMMIT'))
-          calls.committed()
-          return result
+          return inTransaction(work)
         } catch (error) {
-          if (connection.isTransaction) connection.exec('ROLLBACK')
-          throw sqliteError(error, 'The log cannot be written')
+          if (isBusy(error)) throw error
+          const why = whyCramped(error, file)
+          if (why === 'full' && !grows && reserve?.release() === true) return withReserve(() => inTransaction(work))
+          throw (why && crampedError(error, file, cannotWrite)) ?? error
         }
       }, waiting)
     },
-    reading: patiently,
+    reading(work, waiting) {
+      return patiently(() => {
+        if (cramped) return readCramped(work)
+        try {
+          return work()
+        } catch (error) {
+          if (isBusy(error) || whyCramped(error, file) === undefined) throw error
+          return readCramped(work)
+        }
+      }, waiting)
+    },
     all: (sql, ...cells) => prepared(sql).all(...cells) as Row[],
     get: (sql, ...cells) => prepared(sql).get(...cells) as Row | undefined,
     run: (sql, ...cells) => void prepared(sql).run(...cells),
-    script: (sql) => connection.exec(sql),
+    script: (sql) => current().exec(sql),
+    version: () => `${opened}.${String(prepared('PRAGMA data_version').get()?.['data_version'])}`,
+    get isCramped() {
+      return cramped
+    },
     get isOpen() {
-      return connection.isOpen
+      return !closed
     },
     [Symbol.dispose]() {
-      if (connection.isOpen) connection.close()
+      closed = true
+      detach()
     },
   }
 }
+
+const cannotWrite = 'The log cannot be written'
 
 /** A crash test can stop just before the commit, and just after it while the caller does not know of it yet. */
 const calls = counted({
   commit: (statement: StatementSync) => void statement.run(),
   committed: () => undefined,
 })
-
-/**
- * FULL: a commit is on the disk when it returns. A schema that somebody edited runs no functions (trusted_schema), and
- * damaged pages are noticed rather than trusted (cell_size_check).
- */
-const readerPragmas = 'PRAGMA busy_timeout = 2; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON'
-const writerPragmas = `${readerPragmas}; PRAGMA foreign_keys = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL`
-
-function open(file: string, readOnly: boolean): DatabaseSync {
-  try {
-    return new DatabaseSync(file, { readOnly, allowExtension: false, enableDoubleQuotedStringLiterals: false })
-  } catch (error) {
-    throw sqliteError(error, 'The log cannot be opened')
-  }
-}
 
 async function withPatience<T>(work: () => T, patienceMs: number, signal: AbortSignal | undefined): Promise<T> {
   // The clock is asked only when there is something to wait for: its module takes 1.5 ms to load.

@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError } from '../domain/errors.ts'
+import { crampedError } from './cramped.ts'
 import { hostFs } from './host-fs.ts'
 import { isBusy, sqliteError } from './sqlite-errors.ts'
 
@@ -24,7 +25,7 @@ export function tryLock(file: string): HeldLock | undefined {
   const database = open(file)
   const until = performance.now() + spuriousMs
   // Two contenders can make each other fail though nobody holds the lock, so one refusal proves nothing.
-  while (!take(database)) {
+  while (!take(database, file)) {
     if (performance.now() > until) return give(database)
     Atomics.wait(nobodyWakes, 0, 0, 0.1 + Math.random())
   }
@@ -41,7 +42,7 @@ export async function lock(file: string, options: LockOptions = {}): Promise<Hel
     let pauseMs = 0.5
     for (;;) {
       if (signal?.aborted) throw abortedBy(signal)
-      if (take(database)) return holding(database, file)
+      if (take(database, file)) return holding(database, file)
       until ??= performance.now() + timeoutMs
       const leftMs = until - performance.now()
       if (leftMs <= 0) return give(database)
@@ -92,20 +93,23 @@ function open(file: string): DatabaseSync {
   try {
     return new DatabaseSync(file, { timeout: 0 })
   } catch (error) {
-    throw sqliteError(error, 'The lock file cannot be opened')
+    throw refused(error, file, 'The lock file cannot be opened')
   }
 }
 
-function take(database: DatabaseSync): boolean {
+function take(database: DatabaseSync, file: string): boolean {
   try {
     // Without the pragma a journal file would stand beside the lock.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
     return true
   } catch (error) {
     if (isBusy(error)) return false
-    throw sqliteError(error, 'The lock cannot be taken')
+    throw refused(error, file, 'The lock cannot be taken')
   }
 }
+
+const refused = (error: unknown, file: string, what: string): unknown =>
+  crampedError(error, file, what) ?? sqliteError(error, what)
 
 function give(database: DatabaseSync): undefined {
   if (database.isOpen) database.close()

@@ -17,18 +17,19 @@ const hints: Partial<Record<ErrorCode, string>> = {
   log_damaged: 'Run: aw audit verify',
 }
 
-const primary = (error: unknown): number =>
+/** 0 for what SQLite did not say. */
+export const primaryCode = (error: unknown): number =>
   error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
 
 /** SQLite refused: whatever it says, it says about the file or the statement. */
-export const isSqliteError = (error: unknown): boolean => primary(error) !== 0
+export const isSqliteError = (error: unknown): boolean => primaryCode(error) !== 0
 
 /** Another connection holds a lock (SQLITE_BUSY, SQLITE_LOCKED, or SQLITE_PROTOCOL: a race while the WAL is opened). */
-export const isBusy = (error: unknown): boolean => [5, 6, 15].includes(primary(error))
+export const isBusy = (error: unknown): boolean => [5, 6, 15].includes(primaryCode(error))
 
 /** Gives a failure of SQLite one of our codes; every other error passes as it is. */
 export function sqliteError(error: unknown, what: string): unknown {
-  const number = primary(error)
+  const number = primaryCode(error)
   if (number === 0) return error
   const { message } = error as Error
   const code = codes[number] ?? 'internal'

@@ -7,14 +7,19 @@ import { importsOf } from './imports.ts'
 import { isTest, readFiles, type SourceFile } from './source-tree.ts'
 
 const allowed: Readonly<Record<string, string>> = {
+  'src/sys/connection.ts': 'nothing: asks how large a file beside the log is',
   'src/sys/copy-tree.ts': 'a source folder, by descriptors, into a tree that nobody else can reach yet',
+  'src/sys/cramped.ts': 'a file of the home, to see whether one can be written',
   'src/sys/durable-file.ts': 'small files of the home',
-  'src/sys/home.ts': 'the home itself, and a file in it that only takes up room',
+  'src/sys/git.ts': 'a repository that it has just made, in a tree that nobody else can reach yet',
+  'src/sys/home.ts': 'the home itself',
   'src/sys/host-fs.ts': 'nothing by itself: the calls that others make',
   'src/sys/inspect.ts': 'nothing: asks about the machine',
   'src/sys/links.ts': 'the links to workspaces, in directories of the home',
   'src/sys/native.ts': 'nothing by itself: the calls that others make',
   'src/sys/process.ts': '/proc',
+  'src/sys/reserve.ts': 'a file of the home that only takes up room',
+  'src/sys/run.ts': 'nothing: asks where a program is',
   'src/sys/source-folder.ts': 'nothing: asks what a source folder is',
   'src/sys/storage-root.ts': 'the areas of a storage root, which hold trees and are not in one',
   'src/cli/input.ts': 'what the user gave on the command line',

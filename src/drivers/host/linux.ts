@@ -2,10 +2,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Host } from '../../ports/host.ts'
 import { gitInit } from '../../sys/git.ts'
-import type { Reserve } from '../../sys/home.ts'
 import { publish, published, unpublish } from '../../sys/links.ts'
 import { lock } from '../../sys/lock.ts'
 import { killProcess, liveness, ownProcess, processesUsing } from '../../sys/process.ts'
+import type { Reserve } from '../../sys/reserve.ts'
 
 /**
  * @param locks the directory of lock files; nothing else is in it

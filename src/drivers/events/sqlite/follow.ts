@@ -5,7 +5,7 @@ import type { FollowOptions } from '../../../ports/event-store.ts'
 import type { Cell, Database, Row } from '../../../sys/database.ts'
 import { recordColumns } from './records.ts'
 
-/** Follows the log on a connection of its own, so that `data_version` tells of every other connection's commits. */
+/** Follows the log on a connection of its own, so that its version tells of every other connection's commits. */
 export interface Feed extends AsyncDisposable {
   follow(options: FollowOptions): AsyncGenerator<AnyEvent>
   /** This process has appended: look now. */
@@ -13,7 +13,7 @@ export interface Feed extends AsyncDisposable {
 }
 
 interface Look {
-  readonly seen: Cell | undefined
+  readonly seen: string
   readonly top: number
   readonly page: Row[]
 }
@@ -40,7 +40,7 @@ export function sqliteFeed(openReader: () => Promise<Database>): Feed {
     /** All in one go: the store may be closed whenever this waits. */
     const look = (): Look | undefined => {
       if (over()) return undefined
-      const seen = dataVersion(database)
+      const seen = database.version()
       // Without the top, a filter that nothing passes would read the same records again each time.
       const top = Math.min(end, lastPosition(database))
       return { seen, top, page: database.all(select.sql, after, top, ...select.cells, pageSize) }
@@ -62,7 +62,7 @@ export function sqliteFeed(openReader: () => Promise<Database>): Feed {
       }
       after = Math.max(after, top)
       if (!live) return
-      while (await database.reading(() => !over() && dataVersion(database) === seen)) {
+      while (await database.reading(() => !over() && database.version() === seen)) {
         await pause(idleMs, live)
         idleMs = Math.min(idleMs * 1.5, longestMs)
       }
@@ -94,8 +94,6 @@ export function sqliteFeed(openReader: () => Promise<Database>): Feed {
 
 export const lastPosition = (database: Database): number =>
   Number(database.get('SELECT max(position) AS last FROM events')?.['last'] ?? 0)
-
-const dataVersion = (database: Database): Cell | undefined => database.get('PRAGMA data_version')?.['data_version']
 
 function pageQuery({ task, agent, stream, types }: FollowOptions): { sql: string; cells: Cell[] } {
   const conditions = ['position > ?', 'position <= ?']

@@ -1,8 +1,10 @@
+import { growingIntents } from '../../../domain/append-rules.ts'
 import { AwError } from '../../../domain/errors.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { EventStore } from '../../../ports/event-store.ts'
 import { openDatabase, type Database } from '../../../sys/database.ts'
 import { durableFile, fileFacts } from '../../../sys/durable-file.ts'
+import type { Reserve } from '../../../sys/reserve.ts'
 import { append } from './append.ts'
 import { anchorIsBehind, anchorText, completeAnchor, seal } from './checkpoints.ts'
 import { lastPosition, sqliteFeed } from './follow.ts'
@@ -23,20 +25,22 @@ export interface SqliteEventsOptions {
   readonly patienceMs?: number | undefined
   /** Whose home it must be; the process's own uid. */
   readonly uid?: number | undefined
+  /** What to give up when the disk is full; then only what makes nothing new may go on. */
+  readonly reserve?: Reserve | undefined
   readonly formats?: Formats | undefined
 }
 
 /** The log in one SQLite file, shared by any number of processes of one user. */
 export async function sqliteEvents(options: SqliteEventsOptions): Promise<EventStore> {
-  const { file, anchor, clock, patienceMs, uid = process.getuid?.() ?? 0, formats = ourFormats } = options
+  const { file, anchor, clock, patienceMs, reserve, uid = process.getuid?.() ?? 0, formats = ourFormats } = options
   assertOwner(file, uid)
   durableFile.create(file)
   if (anchor !== undefined && fileFacts(file)?.bytes === 0) durableFile.create(anchor)
-  const database = await openDatabase({ file, patienceMs })
+  const database = await openDatabase({ file, patienceMs, reserve })
   try {
     await prepareHome(database, { file, uid, clock, formats })
     const behind = anchor !== undefined && (await database.reading(() => anchorIsBehind(database, anchor)))
-    if (behind) await database.transaction(() => completeAnchor(database, anchor))
+    if (behind && !database.isCramped) await database.transaction(() => completeAnchor(database, anchor))
   } catch (error) {
     database[Symbol.dispose]()
     throw error
@@ -47,8 +51,10 @@ export async function sqliteEvents(options: SqliteEventsOptions): Promise<EventS
   return {
     name: 'sqlite',
     async append(stream, expected, events, { limits, signal } = {}) {
+      const grows = events.some(({ type }) => growingIntents.has(type))
+      if (grows && reserve?.keep() === false) throw spaceIsLow()
       const work = () => append(database, formats.current, stream, expected, events, limits)
-      const result = await database.transaction(work, { signal })
+      const result = await database.transaction(work, { signal, grows })
       feed.wake()
       return result
     },
@@ -66,14 +72,12 @@ export async function sqliteEvents(options: SqliteEventsOptions): Promise<EventS
     },
     async verify({ signal } = {}) {
       using reader = await openReader()
+      const begin = () => {
+        reader.script('BEGIN; SELECT count(*) FROM sqlite_schema')
+        return anchor === undefined ? null : anchorText(database, anchor)
+      }
       // An anchor that is read while a checkpoint is made could have it before the reader sees it.
-      const text = await database.transaction(
-        () => {
-          reader.script('BEGIN; SELECT count(*) FROM sqlite_schema')
-          return anchor === undefined ? null : anchorText(database, anchor)
-        },
-        { signal },
-      )
+      const text = await (database.isCramped ? database.reading(begin) : database.transaction(begin, { signal }))
       return await verify(reader, text, signal)
     },
     rebuild: () => database.transaction(() => rebuild(database)),
@@ -83,6 +87,11 @@ export async function sqliteEvents(options: SqliteEventsOptions): Promise<EventS
     },
   }
 }
+
+const spaceIsLow = (): AwError =>
+  new AwError('disk_full', 'There is too little space on the disk of the home to make something new', {
+    hint: 'Make room, for instance with aw destroy --purge; how much aw keeps free to work with is space.reserve_mb',
+  })
 
 /** Another user, root included, would leave files beside the log that its owner cannot write. */
 function assertOwner(file: string, uid: number): void {
