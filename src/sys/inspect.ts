@@ -1,6 +1,6 @@
 import { statSync, statfsSync } from 'node:fs'
 import { native, nativeProblem } from './native.ts'
-import { run } from './run.ts'
+import { findProgram, run } from './run.ts'
 
 interface Finding {
   readonly name: string
@@ -11,7 +11,7 @@ interface Finding {
 
 /** What this machine gives us, tried and not guessed. */
 export async function inspectHost({ home, storageRoot }: { home: string; storageRoot: string }): Promise<Finding[]> {
-  return [node(), files(), homeDirectory(home), fileSystem(storageRoot), await git()]
+  return [node(), files(), homeDirectory(home), fileSystem(storageRoot), await git([home, storageRoot])]
 }
 
 function node(): Finding {
@@ -72,17 +72,19 @@ function fileSystem(root: string): Finding {
   }
 }
 
-async function git(): Promise<Finding> {
+async function git(avoid: readonly string[]): Promise<Finding> {
+  const missing: Finding = {
+    name: 'git',
+    status: 'info',
+    message: 'git is not installed',
+    hint: 'It is needed only for git_config.enabled',
+  }
+  const program = findProgram('git', avoid)
+  if (program === undefined) return missing
   try {
-    const env = { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C' }
-    const { stdout } = await run('git', ['--version'], { cwd: '/', env, timeoutMs: 5000 })
+    const { stdout } = await run(program, ['--version'], { cwd: '/', env: { LC_ALL: 'C' }, timeoutMs: 5000 })
     return { name: 'git', status: 'ok', message: stdout.trim(), hint: null }
   } catch {
-    return {
-      name: 'git',
-      status: 'info',
-      message: 'git is not installed',
-      hint: 'It is needed only for git_config.enabled',
-    }
+    return missing
   }
 }

@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process'
+import { accessSync, constants, realpathSync, statSync } from 'node:fs'
+import { basename, isAbsolute, join } from 'node:path'
 import { AwError } from '../domain/errors.ts'
 import { counted } from './crash-points.ts'
 
@@ -10,6 +12,37 @@ export function run(program: string, args: readonly string[], options: RunOption
   return processes.run(program, args, options)
 }
 
+/**
+ * Where PATH leads for a program, as an absolute path. A relative entry would depend on where we are, and neither an
+ * entry nor what it leads to may lie in a directory of `avoid`: whoever works there could have put it there.
+ */
+export function findProgram(name: string, avoid: readonly string[] = []): string | undefined {
+  const avoided = avoid.flatMap((path) => realpathIfPresent(path) ?? [])
+  const isSafe = (path: string): boolean => !avoided.some((outer) => path === outer || path.startsWith(`${outer}/`))
+  return (process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin')
+    .split(':')
+    .filter((entry) => isAbsolute(entry))
+    .map((entry) => join(entry, name))
+    .find((path) => [join(path, '..'), path].every((one) => isSafe(realpathIfPresent(one) ?? one)) && isProgram(path))
+}
+
+function realpathIfPresent(path: string): string | undefined {
+  try {
+    return realpathSync.native(path)
+  } catch {
+    return undefined
+  }
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}
+
 interface RunOptions {
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
@@ -19,11 +52,12 @@ interface RunOptions {
 
 const processes = counted({ run: start })
 
-function start(program: string, args: readonly string[], options: RunOptions): Promise<{ stdout: string }> {
+function start(path: string, args: readonly string[], options: RunOptions): Promise<{ stdout: string }> {
   const { cwd, env, timeoutMs, signal } = options
+  const program = basename(path)
   return new Promise((resolve, reject) => {
     const limit = AbortSignal.timeout(timeoutMs)
-    const child = spawn(program, args, {
+    const child = spawn(path, args, {
       cwd,
       env,
       stdio: ['ignore', 'pipe', 'pipe'],

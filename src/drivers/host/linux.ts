@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Host } from '../../ports/host.ts'
-import { gitInit } from '../../sys/git.ts'
+import { gitInitIn } from '../../sys/git.ts'
 import { publish, published, unpublish } from '../../sys/links.ts'
 import { lock } from '../../sys/lock.ts'
 import { killProcess, liveness, ownProcess, processesUsing } from '../../sys/process.ts'
@@ -10,8 +10,10 @@ import type { Reserve } from '../../sys/reserve.ts'
 /**
  * @param locks the directory of lock files; nothing else is in it
  * @param reserve what to give up when the disk is full
+ * @param avoid where agents work: no program of theirs is run
  */
-export function linuxHost({ locks, reserve }: { locks: string; reserve: Reserve }): Host {
+export function linuxHost(options: { locks: string; reserve: Reserve; avoid: readonly string[] }): Host {
+  const { locks, reserve, avoid } = options
   return {
     owner: ownProcess,
     liveness,
@@ -23,6 +25,6 @@ export function linuxHost({ locks, reserve }: { locks: string; reserve: Reserve 
     publish: async (path, target) => publish(path, target),
     unpublish: async (path, target, base) => unpublish(path, target, base),
     published: async (path) => published(path),
-    gitInit,
+    gitInit: gitInitIn(avoid),
   }
 }
