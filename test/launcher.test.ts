@@ -55,3 +55,21 @@ test('where nothing can be kept the command runs all the same', () => {
   runs()
   expect(existsSync(folder())).toBe(false)
 })
+
+test('the warning of Node 22 about its SQLite is silenced, and no other', () => {
+  const preload = join(here.folder, 'warn.cjs')
+  writeFileSync(
+    preload,
+    `process.emitWarning('SQLite is an experimental feature and might change at any time', 'ExperimentalWarning')
+    process.emitWarning('Other is an experimental feature', 'ExperimentalWarning')
+    process.emitWarning('SQLite is old', 'DeprecationWarning')`,
+  )
+  here.env['NODE_OPTIONS'] = `--require=${preload}`
+  const { code, stderr } = here.aw('list', '--json')
+  expect(code).toBe(0)
+  const warnings = stderr.match(/\w+Warning: .*/g)
+  expect(warnings).toEqual([
+    'ExperimentalWarning: Other is an experimental feature',
+    'DeprecationWarning: SQLite is old',
+  ])
+})

@@ -15,8 +15,25 @@ if (major < 22 || (major === 22 && minor < 18)) {
   console.error('Install a current Node, 24 is best, and run the same command again.')
   process.exitCode = 1
 } else {
+  silenceSqliteWarning()
   // The build puts the bundle's name here.
   start(path.join(__dirname, 'BUNDLE'))
+}
+
+/**
+ * Node 22 calls its SQLite experimental each time it is loaded, and with `--json` standard error is for one object alone.
+ * Every other warning is passed on.
+ */
+function silenceSqliteWarning() {
+  const emit = process.emit.bind(process)
+  /** @param {unknown[]} event */
+  const filtered = function (...event) {
+    const [name, warning] = event
+    const isIt =
+      warning instanceof Error && warning.name === 'ExperimentalWarning' && warning.message.startsWith('SQLite ')
+    return name === 'warning' && isIt ? false : /** @type {boolean} */ (Reflect.apply(emit, undefined, event))
+  }
+  process.emit = /** @type {typeof process.emit} */ (filtered)
 }
 
 /**
