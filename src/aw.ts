@@ -52,7 +52,7 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
       store,
       storage,
       files: shortLived === true ? lightFiles : safeFiles,
-      host: linuxHost({ locks, reserve, avoid: [home, basePath, storageRoot] }),
+      host: linuxHost({ home, locks, reserve, avoid: [home, basePath, storageRoot] }),
       texts: dirTexts({ directory: texts }),
       clock,
       config,

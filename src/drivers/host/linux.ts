@@ -7,13 +7,17 @@ import { lock } from '../../sys/lock.ts'
 import { killProcess, liveness, ownProcess, processesUsing } from '../../sys/process.ts'
 import type { Reserve } from '../../sys/reserve.ts'
 
-/**
- * @param locks the directory of lock files; nothing else is in it
- * @param reserve what to give up when the disk is full
- * @param avoid where agents work: no program of theirs is run
- */
-export function linuxHost(options: { locks: string; reserve: Reserve; avoid: readonly string[] }): Host {
-  const { locks, reserve, avoid } = options
+interface Places {
+  readonly home: string
+  /** The directory of lock files; nothing else is in it. */
+  readonly locks: string
+  /** What to give up when the disk is full. */
+  readonly reserve: Reserve
+  /** Where agents work: no program of theirs is run. */
+  readonly avoid: readonly string[]
+}
+
+export function linuxHost({ home, locks, reserve, avoid }: Places): Host {
   return {
     owner: ownProcess,
     liveness,
@@ -22,8 +26,8 @@ export function linuxHost(options: { locks: string; reserve: Reserve; avoid: rea
     releaseReserve: async () => reserve.release(),
     pause: (ms, signal) => sleep(ms, undefined, signal && { signal }).catch(() => undefined),
     users: async (directory) => processesUsing(directory),
-    publish: async (path, target) => publish(path, target),
-    unpublish: async (path, target, base) => unpublish(path, target, base),
+    publish: async (path, target) => publish(path, target, home),
+    unpublish: async (path, target, base) => unpublish(path, target, base, home),
     published: async (path) => published(path),
     gitInit: gitInitIn(avoid),
   }
