@@ -69,7 +69,12 @@ export const errorTable = {
   directory_not_empty: { exit: 5, status: 409, retryable: false, about: 'The directory is not empty' },
   file_too_large: { exit: 5, status: 413, retryable: false, about: 'The file is larger than the caller accepts' },
   path_not_visible: { exit: 5, status: 409, retryable: false, about: 'The workspace has no path on the host' },
-  home_owner_mismatch: { exit: 5, status: 403, retryable: false, about: 'The home belongs to another user' },
+  home_owner_mismatch: {
+    exit: 5,
+    status: 403,
+    retryable: false,
+    about: 'The home belongs to another user, or others may write to it',
+  },
   home_version: { exit: 5, status: 409, retryable: false, about: 'The home was written by a newer version' },
   // unenforceable
   sandbox_unenforceable: {

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, lstatSync, openSync, readlinkSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, lstatSync, openSync, readlinkSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { AwError } from '../domain/errors.ts'
 import { hostFs } from './host-fs.ts'
@@ -76,6 +76,24 @@ export function ensureDirectory(path: string, mode = 0o755): void {
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw error
   }
+}
+
+/**
+ * A directory that everything rests on belongs to this process's user, and nobody else may write to it: they could put
+ * anything in the place of what is in it. One that is not there yet is fine.
+ */
+export function assertOurs(path: string, what: string): void {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  const uid = process.getuid?.() ?? 0
+  if (stat === undefined || (stat.uid === uid && (stat.mode & 0o022) === 0)) return
+  const refused = (why: string, hint: string): AwError =>
+    new AwError('home_owner_mismatch', `The ${what} ${path} ${why}`, { hint, data: { path, owner: stat.uid, uid } })
+  throw stat.uid === uid
+    ? refused('can be changed by other users', `Keep them out: chmod go-w ${path}`)
+    : refused(
+        `belongs to uid ${stat.uid}; this process is uid ${uid}`,
+        `Choose another directory, or run aw as uid ${stat.uid}; if it is yours: chown ${uid} ${path}`,
+      )
 }
 
 /** Makes renames and new names in a directory durable. */

@@ -5,7 +5,7 @@ import { AwError } from '../domain/errors.ts'
 import type { Probe } from '../ports/storage-driver.ts'
 import { durableFile, readIfPresent } from './durable-file.ts'
 import { hostFs } from './host-fs.ts'
-import { ensureDirectory, hasCode, syncDirectory } from './links.ts'
+import { assertOurs, ensureDirectory, hasCode, syncDirectory } from './links.ts'
 import { native } from './native.ts'
 import { at, directoryFlags } from './safe-fs/descriptors.ts'
 
@@ -19,6 +19,7 @@ const marker = '.aw-storage'
  * point; and a root with another key belongs to another home, whose unfinished trees would look like leftovers.
  */
 export function initRoot(root: string, areas: readonly string[], claim: string): void {
+  assertOurs(root, 'storage root')
   const { key, made } = claimed(claim)
   const found = readIfPresent(join(root, marker))?.trim()
   if (found !== undefined && found !== key) {
