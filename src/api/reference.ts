@@ -89,7 +89,11 @@ export function configPage(): string {
   const rows = Object.entries(configKeys).map(([key, { kind, default: value, about }]) => [
     `\`${key}\``,
     typeof kind === 'string' ? kindText[kind] : kind.map((word) => `\`${word}\``).join(' or '),
-    kind === 'mode' ? `\`0${value.toString(8)}\`` : value === '' ? '' : `\`${String(value)}\``,
+    kind === 'mode' || kind === 'directory mode'
+      ? `\`0${value.toString(8)}\``
+      : value === ''
+        ? ''
+        : `\`${String(value)}\``,
     `\`${variableOf(key)}\``,
     about,
   ])
@@ -105,7 +109,13 @@ export function configPage(): string {
   ].join('\n\n')
 }
 
-const kindText = { text: 'text', count: 'whole number', switch: 'true or false', mode: 'octal mode' } as const
+const kindText = {
+  text: 'text',
+  count: 'whole number',
+  switch: 'true or false',
+  mode: 'octal mode',
+  'directory mode': 'octal mode',
+} as const
 
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |`

@@ -37,6 +37,8 @@ describe('settings', () => {
     expect(resolveConfig({ set: { 'workspaces.file_mode': '0600' } }).settings['workspaces.file_mode']).toBe(0o600)
     expect(resolveConfig({ file: { workspaces: { dir_mode: 0o700 } } }).settings['workspaces.dir_mode']).toBe(0o700)
     expect(() => resolveConfig({ set: { 'workspaces.file_mode': '044' } })).toThrow(failure('invalid_config'))
+    for (const mode of ['0600', '0500', '0300', '044'])
+      expect(() => resolveConfig({ set: { 'workspaces.dir_mode': mode } })).toThrow(/enter \(0700\)/)
   })
 
   it('refuse an unknown key and name the nearest', () => {

@@ -2,7 +2,7 @@ import { AwError } from './errors.ts'
 import { nearest } from './nearest.ts'
 
 /** How a setting's value is written and checked. */
-type Kind = 'text' | 'count' | 'switch' | 'mode' | readonly string[]
+type Kind = 'text' | 'count' | 'switch' | 'mode' | 'directory mode' | readonly string[]
 
 interface Key {
   readonly kind: Kind
@@ -37,7 +37,11 @@ export const configKeys = {
     about: 'How many workspaces may be live at once; 0 means as many as fit',
     seeds: 'S4 resources.max_workspaces',
   },
-  'workspaces.dir_mode': { kind: 'mode', default: 0o755, about: 'Mode of directories that aw makes in a workspace' },
+  'workspaces.dir_mode': {
+    kind: 'directory mode',
+    default: 0o755,
+    about: 'Mode of directories that aw makes in a workspace',
+  },
   'workspaces.file_mode': { kind: 'mode', default: 0o644, about: 'Mode of files that aw makes in a workspace' },
   'storage.root': {
     kind: 'text',
@@ -101,7 +105,7 @@ export const configKeys = {
 } as const satisfies Record<string, Key>
 
 export type ConfigKey = keyof typeof configKeys
-type Value<K extends Key> = K['kind'] extends 'count' | 'mode'
+type Value<K extends Key> = K['kind'] extends 'count' | 'mode' | 'directory mode'
   ? number
   : K['kind'] extends 'switch'
     ? boolean
@@ -172,7 +176,8 @@ const expectations = {
   text: 'text without a NUL byte',
   count: 'a whole number, 0 or more',
   switch: 'true or false',
-  mode: 'an octal mode such as 0755 that its owner can use',
+  mode: 'an octal mode such as 0644 that lets its owner read and write (0600)',
+  'directory mode': 'an octal mode such as 0755 that lets its owner read, write and enter (0700)',
 } as const
 
 const asText = (value: unknown): string | undefined =>
@@ -181,7 +186,8 @@ const asText = (value: unknown): string | undefined =>
 function fromText(kind: Exclude<Kind, 'text'>, value: unknown): unknown {
   if (kind === 'switch') return typeof value === 'boolean' ? value : { true: true, false: false }[String(value)]
   if (kind === 'count') return count(value)
-  if (kind === 'mode') return mode(value)
+  if (kind === 'mode') return mode(value, 0o600)
+  if (kind === 'directory mode') return mode(value, 0o700)
   return typeof value === 'string' && kind.includes(value) ? value : undefined
 }
 
@@ -191,12 +197,12 @@ function count(value: unknown): number | undefined {
 }
 
 /** Octal text, or a number from a TOML octal literal. A mode that locks its owner out would break the workspace. */
-function mode(value: unknown): number | undefined {
+function mode(value: unknown, owner: number): number | undefined {
   const number =
     typeof value === 'string' && /^(0o)?[0-7]{3,4}$/.test(value) ? Number.parseInt(value.replace('0o', ''), 8) : value
   if (!Number.isSafeInteger(number)) return undefined
   const bits = number as number
-  return bits >= 0 && bits <= 0o7777 && (bits & 0o600) === 0o600 ? bits : undefined
+  return bits >= 0 && bits <= 0o7777 && (bits & owner) === owner ? bits : undefined
 }
 
 function unknownKey(key: string, origin: Origin): AwError {
