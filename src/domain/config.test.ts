@@ -50,6 +50,26 @@ describe('settings', () => {
   })
 
   it.each([
+    ['AW_TRASH_RETENTION_DAY', 'AW_TRASH_RETENTION_DAYS'],
+    ['AW_WORKSPACE_PROFILE', 'AW_WORKSPACES_PROFILE'],
+    ['AW_WORKSPACES_BASEPATH', 'AW_WORKSPACES_BASE_PATH'],
+    ['AW_HMOE', 'AW_HOME'],
+    ['AW_CONFG', 'AW_CONFIG'],
+  ])('refuse the variable %s and name %s', (name, meant) => {
+    const hint = `Did you mean ${meant}?`
+    expect(() => resolveConfig({ env: { [name]: '1' } })).toThrow(failure('invalid_config', { hint }))
+  })
+
+  it('refuse a variable with the prefix of a section, and let the others through', () => {
+    expect(() => resolveConfig({ env: { AW_LOG_COLOURFULNESS: '1' } })).toThrow(failure('invalid_config'))
+    const others = ['AW_HOME', 'AW_CONFIG', 'AW_RESOLVER', 'AW_DEBUG', 'AW_CRASH_AT', 'AW_BENCH_DIR', 'AW_RUNS']
+    const given = ['AW_WORKSPACE', 'AW_TASK', 'AW_AGENT', 'AW_SLUG', 'AW_PORT_BASE', 'AW_RACE_ATTEMPTS', 'AW_SEED']
+    const foreign = ['AW_ROLE', 'AW_WORKSPACE_ID', 'AW_SOMETHING_OF_YOURS', 'LAW_LOG_X', 'AW']
+    const env = Object.fromEntries([...others, ...given, ...foreign].map((name) => [name, 'x']))
+    expect(resolveConfig({ env: { ...env, AW_LOG_UNSET: undefined } }).settings['git.enabled']).toBe(false)
+  })
+
+  it.each([
     ['trash.retention_days', '-1'],
     ['trash.retention_days', '1.5'],
     ['trash.retention_days', ''],

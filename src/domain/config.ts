@@ -143,6 +143,7 @@ export function resolveConfig(sources: ConfigSources): Config {
     origins[key] = 'default'
   }
   for (const [key, value] of flatten(sources.file ?? {})) put(key, value, 'file')
+  assertVariables(sources.env ?? {})
   for (const key of Object.keys(configKeys)) {
     const value = sources.env?.[variableOf(key)]
     if (value !== undefined) put(key, value, 'environment')
@@ -152,6 +153,28 @@ export function resolveConfig(sources: ConfigSources): Config {
 }
 
 export const variableOf = (key: string): string => `AW_${key.replace('.', '_').toUpperCase()}`
+
+/** Variables of `aw` that are no settings. */
+const ownVariables = ['AW_HOME', 'AW_CONFIG', 'AW_RESOLVER', 'AW_DEBUG', 'AW_CRASH_AT', 'AW_BENCH_DIR', 'AW_RUNS']
+/** What processes in a workspace are given. */
+const givenVariables = ['AW_WORKSPACE', 'AW_TASK', 'AW_AGENT', 'AW_SLUG', 'AW_PORT_BASE']
+
+/**
+ * A variable that looks like a setting and is none is a misspelling, and what it was to say would silently not be so.
+ * Others with our prefix may be somebody else's.
+ */
+function assertVariables(env: Readonly<Record<string, string | undefined>>): void {
+  const ours = Object.keys(env).filter((name) => name.startsWith('AW_') && env[name] !== undefined)
+  if (ours.length === 0) return
+  const known = [...Object.keys(configKeys).map(variableOf), ...ownVariables, ...givenVariables]
+  const sections = Object.keys(configKeys).map((key) => variableOf(`${key.split('.')[0]}.`))
+  for (const name of ours) {
+    if (known.includes(name)) continue
+    const close = nearest(name, known, name.length > 12 ? 2 : 1)
+    if (close === undefined && !sections.some((section) => name.startsWith(section))) continue
+    throw unknownKey(name, 'environment', close ?? nearest(name, known))
+  }
+}
 
 function flatten(file: Readonly<Record<string, unknown>>): [string, unknown][] {
   return Object.entries(file).flatMap(([section, value]): [string, unknown][] => {
@@ -205,8 +228,7 @@ function mode(value: unknown, owner: number): number | undefined {
   return bits >= 0 && bits <= 0o7777 && (bits & owner) === owner ? bits : undefined
 }
 
-function unknownKey(key: string, origin: Origin): AwError {
-  const close = nearest(key, Object.keys(configKeys))
+function unknownKey(key: string, origin: Origin, close = nearest(key, Object.keys(configKeys))): AwError {
   return new AwError('invalid_config', `There is no setting ${key} (${origin})`, {
     hint: close === undefined ? 'See them all with: aw config show' : `Did you mean ${close}?`,
     data: { key, origin },

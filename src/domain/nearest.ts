@@ -1,10 +1,16 @@
-/** The known word closest to a misspelt one, if it is close enough to be meant. */
-export function nearest(word: string, known: readonly string[]): string | undefined {
+/**
+ * The known word closest to a misspelt one, if it is close enough to be meant.
+ * @param affordable how many edits away it may be; a third of its letters
+ */
+export function nearest(
+  word: string,
+  known: readonly string[],
+  affordable = Math.max(1, Math.floor(word.length / 3)),
+): string | undefined {
   const ranked = known
     .map((candidate) => ({ candidate, cost: distance(word.toLowerCase(), candidate.toLowerCase()) }))
     .toSorted((a, b) => a.cost - b.cost)
   const best = ranked[0]
-  const affordable = Math.max(1, Math.floor(word.length / 3))
   return best !== undefined && best.cost <= affordable ? best.candidate : undefined
 }
 
