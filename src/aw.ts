@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { directoryOf, loadConfig } from './drivers/config/load.ts'
+import { assertPlaces } from './drivers/config/places.ts'
 import { sqliteEvents } from './drivers/events/sqlite/sqlite.ts'
 import { inspectHost } from './sys/inspect.ts'
 import { linuxHost } from './drivers/host/linux.ts'
@@ -39,6 +40,9 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
   const { config, file } = await loadConfig({ home, configFile: options.configFile, set: options.set, env, cwd })
   const basePath = directoryOf(config.settings['workspaces.base_path'], home, 'workspaces')
   const storageRoot = directoryOf(config.settings['storage.root'], home, 'storage')
+  // The defaults are in order, and need not be looked up.
+  if (config.settings['workspaces.base_path'] !== '' || config.settings['storage.root'] !== '')
+    assertPlaces({ home, basePath, storageRoot })
   const locks = join(home, 'locks')
   const texts = join(home, 'texts')
   prepareHome(home, [locks, texts])

@@ -7,6 +7,7 @@ import { importsOf } from './imports.ts'
 import { isTest, readFiles, type SourceFile } from './source-tree.ts'
 
 const allowed: Readonly<Record<string, string>> = {
+  'src/sys/canonical.ts': 'nothing: asks where a path leads',
   'src/sys/connection.ts': 'nothing: asks how large a file beside the log is',
   'src/sys/copy-tree.ts': 'a source folder, by descriptors, into a tree that nobody else can reach yet',
   'src/sys/cramped.ts': 'a file of the home, to see whether one can be written',
