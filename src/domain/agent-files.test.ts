@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { compose, inject } from './agent-files.ts'
 
+const injected = (existing: string, text: string): string => inject(Buffer.from(existing), text).toString()
+
 describe('agent files', () => {
   it('are composed of blocks in a fixed order, others after them', () => {
     const blocks = { zebra: 'last', git_workflow: 'commit', workspace_rules: 'rules', apple: 'almost' }
@@ -24,18 +26,26 @@ describe('agent files', () => {
   })
 
   it('are one block between markers, which replaces nothing that was there', () => {
-    const first = inject('# Mine\nkeep me', 'ours')
+    const first = injected('# Mine\nkeep me', 'ours')
     expect(first.startsWith('# Mine\nkeep me\n')).toBe(true)
     expect(first).toContain('\nours\n')
-    const second = inject(first, 'newer')
+    const second = injected(first, 'newer')
     expect(second).toContain('keep me')
     expect(second).toContain('newer')
     expect(second).not.toContain('ours')
-    expect(inject(second, 'newer')).toBe(second)
+    expect(injected(second, 'newer')).toBe(second)
   })
 
   it('keep what was added after the block', () => {
-    const edited = `${inject('', 'ours')}\nadded by hand\n`
-    expect(inject(edited, 'next')).toContain('added by hand')
+    const edited = `${injected('', 'ours')}\nadded by hand\n`
+    expect(injected(edited, 'next')).toContain('added by hand')
+  })
+
+  it('need not be text', () => {
+    const bytes = Buffer.from([0xff, 0x0a, 0xc3])
+    const first = inject(bytes, 'ends with à')
+    expect(first.subarray(0, 3).equals(bytes)).toBe(true)
+    expect(first.toString()).toContain('ends with à\n')
+    expect(inject(first, 'newer').subarray(0, 3).equals(bytes)).toBe(true)
   })
 })

@@ -45,12 +45,17 @@ function interpolate(text: string, variables: Readonly<Record<string, string>>, 
 const begin = '<!-- aw:begin (written by aw; changes inside this block are lost) -->'
 const end = '<!-- aw:end -->'
 
-/** What was there stays as it is; ours is one block between markers, replaced if it is there already. */
-export function inject(existing: string, text: string): string {
-  const block = `${begin}\n${text.trimEnd()}\n${end}\n`
+/** What was there stays as it is, text or not; ours is one block between markers, replaced if it is there already. */
+export function inject(existing: Buffer, text: string): Buffer {
+  const block = Buffer.from(`${begin}\n${text.trimEnd()}\n${end}\n`)
+  if (existing.length === 0) return block
   const from = existing.indexOf(begin)
-  const to = existing.indexOf(end, from)
-  if (from >= 0 && to >= 0) return existing.slice(0, from) + block + existing.slice(to + end.length).replace(/^\n/, '')
-  if (existing === '') return block
-  return `${existing.endsWith('\n') ? existing : `${existing}\n`}\n${block}`
+  const to = from < 0 ? -1 : existing.indexOf(end, from)
+  if (to >= 0) {
+    const rest = existing.subarray(to + end.length)
+    return Buffer.concat([existing.subarray(0, from), block, rest[0] === newline ? rest.subarray(1) : rest])
+  }
+  return Buffer.concat([existing, Buffer.from(existing.at(-1) === newline ? '\n' : '\n\n'), block])
 }
+
+const newline = 0x0a

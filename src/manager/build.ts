@@ -1,6 +1,6 @@
 import { agentFileNames, compose, inject } from '../domain/agent-files.ts'
 import type { Documents } from '../domain/creation.ts'
-import { AwError, toAwError } from '../domain/errors.ts'
+import { AwError, toAwError, type ErrorCode } from '../domain/errors.ts'
 import type { WorkspaceId } from '../domain/ids.ts'
 import { profileOf, type Profile } from '../domain/profiles.ts'
 import { nameOf, type Imported, type Workspace } from '../domain/workspace/state.ts'
@@ -31,17 +31,24 @@ export async function buildTree(
   checkpointSignal(request)
 
   using tree = openTree(core, place)
-  for (const directory of profile.directories) tree.mkdir(directory, { parents: true })
-  const imported = await importSource(core, request, workspace, place, profile)
+  // A tree from the trash comes back as its agent left it, which may have put something else in their place.
+  const fresh = workspace.source.kind !== 'trash'
+  if (fresh) for (const directory of profile.directories) tree.mkdir(directory, { parents: true })
+  const copied = await importSource(core, request, workspace, place, profile)
   checkpointSignal(request)
 
-  injectAgentFiles(tree, workspace, documents)
-  const repository = await initRepository(core, request, workspace, place, tree, profile)
+  const left = injectAgentFiles(tree, workspace, documents)
+  const imported = copied && { ...copied, skipped: [...left, ...copied.skipped] }
+  const repository = fresh && (await initRepository(core, request, workspace, place, tree, profile))
   writeMetadata(tree, workspace, documents, { durable: false })
   await core.storage.sync(place, { small: imported === null && !repository })
   checkpointSignal(request)
-  return imported
+  if (imported === null) return null
+  return { ...imported, skipped: imported.skipped.length, skipped_paths: imported.skipped.slice(0, 20) }
 }
+
+/** As the storage tells it, and what aw itself left alone. */
+type Copied = Omit<Imported, 'skipped' | 'skipped_paths'> & { readonly skipped: Imported['skipped_paths'] }
 
 async function importSource(
   core: Core,
@@ -49,18 +56,15 @@ async function importSource(
   { source }: Workspace,
   place: Place,
   profile: Profile,
-): Promise<Imported | null> {
+): Promise<Copied | null> {
   if (source.kind === 'empty') return null
   const onProgress = (done: { files: number; bytes: number }): void =>
     request.onProgress?.({ phase: 'copying', files: done.files, bytes: done.bytes })
   const options = { signal: request.signal, onProgress }
   // A tree from the trash is a whole workspace; a folder is what the work starts from.
-  const report =
-    source.kind === 'trash'
-      ? await importTrashed(core, request, source.tree, place, { ...options, into: '.' })
-      : await core.storage.import(place, { folder: source.path }, { ...options, into: profile.content })
-  const { files, bytes, reflinked, skipped } = report
-  return { files, bytes, reflinked, skipped: skipped.length, skipped_paths: skipped.slice(0, 20) }
+  return source.kind === 'trash'
+    ? importTrashed(core, request, source.tree, place, { ...options, into: '.' })
+    : core.storage.import(place, { folder: source.path }, { ...options, into: profile.content })
 }
 
 /** Under the lock of the workspace whose tree it was: it must not be erased or brought back while it is copied. */
@@ -89,7 +93,8 @@ async function importTrashed(
   }
 }
 
-function injectAgentFiles(tree: FileHandle, workspace: Workspace, documents: Documents): void {
+/** Answers those that came with the source and cannot be added to: they are not ours to replace. */
+function injectAgentFiles(tree: FileHandle, workspace: Workspace, documents: Documents): Copied['skipped'] {
   const variables = {
     task: workspace.task,
     agent: workspace.agent,
@@ -98,13 +103,30 @@ function injectAgentFiles(tree: FileHandle, workspace: Workspace, documents: Doc
   }
   const composed = documents.agent_files === undefined ? '' : compose(documents.agent_files, variables)
   const text = [documents.claude_md ?? '', composed].filter((part) => part !== '').join('\n\n')
-  if (text === '') return
-  for (const name of agentFileNames) tree.write(name, inject(existing(tree, name), text))
+  if (text === '') return []
+  return agentFileNames.flatMap((path) => {
+    try {
+      const existing = tree.resolve(path).exists ? tree.read(path) : Buffer.alloc(0)
+      tree.write(path, inject(existing, text))
+      return []
+    } catch (error) {
+      const { code } = toAwError(error)
+      if (!foreign.has(code)) throw error
+      return [{ path, reason: code }]
+    }
+  })
 }
 
-function existing(tree: FileHandle, name: string): string {
-  return tree.resolve(name).exists ? tree.read(name).toString('utf8') : ''
-}
+/** What a link, a directory or something huge in the place of a file gives. */
+const foreign: ReadonlySet<ErrorCode> = new Set([
+  'symlink_outside_workspace',
+  'cannot_resolve_symlinks',
+  'path_traversal_attempt',
+  'path_outside_workspace',
+  'not_a_file',
+  'not_a_directory',
+  'file_too_large',
+])
 
 /** Never in a repository that came with the source: its `.git` was written by others. */
 async function initRepository(
