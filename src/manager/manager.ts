@@ -75,8 +75,13 @@ export function makeManager(parts: Omit<Core, 'recover'>, close: () => Promise<v
       },
     }
   }
+  let closed = false
+  const assertOpen = (): void => {
+    if (closed) throw new AwError('invalid_state', 'This aw is closed', { hint: 'Open it again' })
+  }
   return {
     async call(name, input, context = {}) {
+      assertOpen()
       if (!Object.hasOwn(useCases, name)) throw new AwError('unsupported', `There is no operation ${name}`)
       const useCase = useCases[name] as (core: Core, input: unknown, request: Request) => Promise<never>
       try {
@@ -87,7 +92,14 @@ export function makeManager(parts: Omit<Core, 'recover'>, close: () => Promise<v
         throw toAwError(error)
       }
     },
-    stream: (_name, input, context = {}) => events(core, input, requestOf(context)),
-    [Symbol.asyncDispose]: close,
+    stream(_name, input, context = {}) {
+      assertOpen()
+      return events(core, input, requestOf(context))
+    },
+    async [Symbol.asyncDispose]() {
+      if (closed) return
+      closed = true
+      await close()
+    },
   }
 }

@@ -31,6 +31,8 @@ const risks = {
   force: optional(boolean('Both of the above')),
 }
 
+const ttl = { minimum: 1000, maximum: 30 * 24 * 60 * 60 * 1000 }
+
 export const workspaceOperations = [
   operation({
     name: 'create',
@@ -258,7 +260,7 @@ export const workspaceOperations = [
     input: object({
       id,
       holder: string('Who you are'),
-      ttl_ms: optional(integer('How long it lasts unless renewed (default 60000)', { minimum: 1000 })),
+      ttl_ms: optional(integer('How long it lasts unless renewed (default 60000, at most 30 days)', ttl)),
     }),
     output: leaseView,
     positional: ['id'],
@@ -274,7 +276,7 @@ export const workspaceOperations = [
     input: object({
       id,
       lease: string('The lease, ls_…'),
-      ttl_ms: optional(integer('How long it lasts from now (default 60000)', { minimum: 1000 })),
+      ttl_ms: optional(integer('How long it lasts from now (default 60000, at most 30 days)', ttl)),
     }),
     output: leaseView,
     positional: ['id', 'lease'],
