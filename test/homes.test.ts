@@ -69,7 +69,10 @@ describe('a home', () => {
     expect(fs.realpathSync.native(path)).toMatch(new RegExp(`^${base}/real/storage/volumes/ws_`))
     await live(manager, 'b')
     await manager.call('destroy', { id: 'a' })
-    expect(fs.readdirSync(join(base, 'places'))).toEqual([])
+    // The directories of the tasks stay: outside the home they could be somebody else's.
+    expect(fs.readdirSync(join(base, 'places')).flatMap((task) => fs.readdirSync(join(base, 'places', task)))).toEqual(
+      [],
+    )
   })
 
   it('behind a link to nothing is refused in plain words', async () => {
@@ -268,6 +271,21 @@ describe('somebody else', () => {
     fs.mkdirSync(join(home, 'storage/tmp/mine'))
     expect(await manager.call('recover', {})).toMatchObject({ orphans: ['volumes/mine'], leftovers: [] })
     expect(fs.readdirSync(join(home, 'storage/tmp'))).toEqual(['mine'])
+  })
+
+  it('mounts the storage root of another home there: nothing is concluded from that either', async () => {
+    const base = makeBase()
+    const storage = (name: string): string => join(base, name, 'storage')
+    const manager = await open({ home: join(base, 'one') })
+    const { id } = await manager.call('create', { id: 'a' })
+    await (await open({ home: join(base, 'two') })).call('create', { id: 'b' })
+    fs.renameSync(storage('one'), join(base, 'away'))
+    fs.cpSync(storage('two'), storage('one'), { recursive: true })
+    await expect(manager.call('recover', {})).rejects.toEqual(code('storage_unavailable'))
+    await expect(manager.call('destroy', { id })).rejects.toEqual(code('cleanup_failed'))
+    fs.rmSync(storage('one'), { recursive: true })
+    fs.renameSync(join(base, 'away'), storage('one'))
+    expect(await manager.call('destroy', { id })).toMatchObject({ removed: true, workspace: { state: 'trashed' } })
   })
 
   it('unmounts the storage root: nothing is concluded from that', async () => {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, fstatSync, lstatSync, openSync, readdirSync, statfsSync } from 'node:fs'
+import { closeSync, fstatSync, lstatSync, openSync, readdirSync, statfsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { AwError } from '../domain/errors.ts'
 import type { Probe } from '../ports/storage-driver.ts'
@@ -17,18 +17,14 @@ const marker = '.aw-storage'
  * Absent = made, once. `claim` is a file of the home with the key that the marker must hold, and a second line once the
  * root was made: from then on a root without its marker is one that is not mounted, and is not made anew over the mount
  * point; and a root with another key belongs to another home, whose unfinished trees would look like leftovers.
+ * Answers with the key.
  */
-export function initRoot(root: string, areas: readonly string[], claim: string): void {
+export function initRoot(root: string, areas: readonly string[], claim: string): string {
   assertOurs(root, 'storage root')
   const { key, made } = claimed(claim)
   const found = readIfPresent(join(root, marker))?.trim()
-  if (found !== undefined && found !== key) {
-    throw new AwError('storage_unavailable', `The storage root ${root} belongs to another home`, {
-      hint: 'Give each home a storage.root of its own',
-      data: { root },
-    })
-  }
-  if (found === undefined && made) return
+  if (found !== undefined && found !== key) throw foreign(root)
+  if (found === undefined && made) return key
   if (found === undefined) {
     ensureDirectory(root, 0o700)
     for (const area of areas) ensureDirectory(join(root, area), 0o700)
@@ -37,7 +33,14 @@ export function initRoot(root: string, areas: readonly string[], claim: string):
     durableFile.rename(unfinished, join(root, marker))
   }
   if (!made) durableFile.append(claim, 'made\n')
+  return key
 }
+
+const foreign = (root: string): AwError =>
+  new AwError('storage_unavailable', `The storage root ${root} belongs to another home`, {
+    hint: 'Give each home a storage.root of its own, or mount the right one there',
+    data: { root },
+  })
 
 function claimed(claim: string): { key: string; made: boolean } {
   // Two processes may both write a key: the first line counts.
@@ -46,9 +49,11 @@ function claimed(claim: string): { key: string; made: boolean } {
   return { key, made: rest.includes('made') }
 }
 
-/** An unmounted root looks like an empty one; nothing may be concluded from it. */
-export function assertRoot(root: string): void {
-  if (existsSync(join(root, marker))) return
+/** An unmounted root looks like an empty one, and another may be mounted there: nothing may be concluded from either. */
+export function assertRoot(root: string, key: string): void {
+  const found = readIfPresent(join(root, marker))?.trim()
+  if (found === key) return
+  if (found !== undefined) throw foreign(root)
   throw new AwError('storage_unavailable', `The storage root ${root} is missing or not mounted`, {
     hint: 'Mount it again, nothing was changed; if it is gone for good, remove storage.id from the home',
     data: { root },
@@ -157,10 +162,10 @@ export function freeBytes(root: string): number {
 }
 
 /** Makes, renames and removes a tree in the root, and says what copies will cost. */
-export function probeRoot(root: string): Probe {
+export function probeRoot(root: string, key: string): Probe {
   const one = join(root, 'tmp', `probe-${process.pid}`)
   try {
-    assertRoot(root)
+    assertRoot(root, key)
     makeTree(one, 0o700)
     moveTree(one, `${one}-moved`)
     hostFs.rmdirSync(`${one}-moved`)

@@ -36,20 +36,20 @@ export function dirStorage(options: DirOptions): StorageDriver {
   const { root, claim, shortLived = false } = options
   const path = (place: Place): string => join(root, place.area, place.name)
   const guarded = [...(options.guarded ?? []), root, ...areas.map((area) => join(root, area))]
-  initRoot(root, areas, claim)
+  const key = initRoot(root, areas, claim)
   return {
     name: 'dir',
     capabilities: { visibility: 'host', reflink: 'probed', needsRoot: false },
 
-    probe: async () => probeRoot(root),
+    probe: async () => probeRoot(root, key),
 
     async create(place, { mode = 0o755 } = {}) {
-      assertRoot(root)
+      assertRoot(root, key)
       makeTree(path(place), mode)
     },
 
     async import(place, source, { into, signal, onProgress }) {
-      assertRoot(root)
+      assertRoot(root, key)
       if ('folder' in source) assertSource(source.folder, guarded)
       const folder = 'folder' in source ? realpathOf(source.folder) : path(source.place)
       if (!treeExists(path(place))) throw missing(place)
@@ -60,42 +60,42 @@ export function dirStorage(options: DirOptions): StorageDriver {
     },
 
     async move(from, to) {
-      assertRoot(root)
+      assertRoot(root, key)
       if (moveTree(path(from), path(to), shortLived)) return
       throw missing(from)
     },
 
     async sync(place, { small = false } = {}) {
-      assertRoot(root)
+      assertRoot(root, key)
       if (small) await syncSmallTree(path(place))
       else syncTree(path(place))
     },
 
     async erase(place, options = {}) {
-      assertRoot(root)
+      assertRoot(root, key)
       await removeTree(join(root, place.area), place.name, options)
     },
 
     attachment: (place) => ({ kind: 'dir', path: path(place) }),
 
     async exists(place) {
-      assertRoot(root)
+      assertRoot(root, key)
       return treeExists(path(place))
     },
 
     async usage(place, options = {}) {
-      assertRoot(root)
+      assertRoot(root, key)
       if (!treeExists(path(place))) throw missing(place)
       return measureTree(path(place), options)
     },
 
     async list() {
-      assertRoot(root)
+      assertRoot(root, key)
       return listAreas(root, areas) as Place[]
     },
 
     async free() {
-      assertRoot(root)
+      assertRoot(root, key)
       return { bytes: freeBytes(root) }
     },
 
