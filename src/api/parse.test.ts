@@ -77,4 +77,31 @@ describe('parse', () => {
     expect(() => parse(schema, JSON.parse('{"id":"a","__proto__":{"count":1}}'))).toThrow('There is no field __proto__')
     expect(() => parse(schema, Object.create({ id: 'a' }))).toThrow('id is missing')
   })
+
+  it.each([
+    ['text', { text: 'a\ud800' }, 'text'],
+    ['a label', { labels: { a: '\udc00' } }, 'labels.a'],
+    ['the key of a label', { labels: { 'a\ud800': 'b' } }, 'labels'],
+    ['deep in JSON', { config: { a: [{ b: ['x\ud800y'] }] } }, 'config.a.0.b.0'],
+    ['a key in JSON', { config: { a: { 'b\ud800': 1 } } }, 'config.a'],
+    ['content', { content: '\ud800' }, 'content'],
+  ])('refuses half a surrogate pair: %s', (_, input, field) => {
+    const fields = object({
+      text: optional(string('Text')),
+      labels: optional(pairs('Labels')),
+      config: optional(json('Any object')),
+      content: optional(bytes('Bytes')),
+    })
+    expect(() => parse(fields, input)).toThrow(
+      expect.objectContaining({ code: 'invalid_input', data: { field } }) as Error,
+    )
+    const whole = { text: '😀', labels: { a: '😀' }, config: { '😀': ['😀'] }, content: new Uint8Array([0xff]) }
+    expect(parse(fields, whole)).toBe(whole)
+  })
+
+  it('refuses what has no bottom', () => {
+    const endless: Record<string, unknown> = {}
+    endless['again'] = endless
+    expect(() => parse(object({ config: json('Any object') }), { config: endless })).toThrow('nested too deeply')
+  })
 })

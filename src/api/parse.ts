@@ -5,7 +5,21 @@ import type { Infer, JsonSchema, Schema } from './schema.ts'
 /** Checks a value from outside against a schema, once, at the edge. The first thing wrong is `invalid_input`. */
 export function parse<S extends Schema<unknown>>(schema: S, value: unknown, what = 'input'): Infer<S> {
   check(schema, value, what)
+  assertWellFormed(value, what)
   return value as Infer<S>
+}
+
+const deepest = 64
+
+/** Half of a surrogate pair is no text: it could not be stored as it is, nor be told from another one afterwards. */
+function assertWellFormed(value: unknown, where: string, depth = 0): void {
+  if (typeof value === 'string' && !value.isWellFormed()) throw wrong(where, 'well-formed Unicode', value)
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return
+  if (depth > deepest) throw new AwError('invalid_input', `${where.slice(0, 60)}… is nested too deeply`)
+  for (const [key, inner] of Object.entries(value)) {
+    assertWellFormed(key, where)
+    assertWellFormed(inner, where === 'input' ? key : `${where}.${key}`, depth + 1)
+  }
 }
 
 function check(schema: JsonSchema, value: unknown, where: string): void {
