@@ -22,7 +22,7 @@ export function config({ home, file, settings }: Outputs['config show'], view: V
 }
 
 function shown(key: string, value: unknown): string {
-  if (typeof value === 'number' && kindOf(key) === 'mode') return value.toString(8).padStart(4, '0')
+  if (typeof value === 'number' && String(kindOf(key)).endsWith('mode')) return value.toString(8).padStart(4, '0')
   return typeof value === 'string' && value !== '' ? value : JSON.stringify(value)
 }
 
