@@ -2,6 +2,7 @@ import { parse } from '../api/parse.ts'
 import { operations, type Inputs, type OperationName, type Outputs, type StreamName, type Table } from '../api/table.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
+import { checkedContext } from './context.ts'
 import { workspaceHandle, type Workspace } from './workspace.ts'
 
 /**
@@ -139,8 +140,8 @@ function checkedManager(manager: Manager, table: Table): Manager {
     return parse(entry.input, input) as never
   }
   return {
-    call: async (name, input, context) => manager.call(name, check(name, input), context),
-    stream: (name, input, context) => manager.stream(name, check(name, input), context),
+    call: async (name, input, context) => manager.call(name, check(name, input), checkedContext(context)),
+    stream: (name, input, context) => manager.stream(name, check(name, input), checkedContext(context)),
     [Symbol.asyncDispose]: () => manager[Symbol.asyncDispose](),
   }
 }

@@ -78,6 +78,7 @@ export function planAppend(
   let workspace = before
   for (const [i, event] of events.entries()) {
     const record = toRecord(stream, at, lastPosition + 1 + i, event)
+    assertSmall(record)
     const next = decode(record)
     if (stream !== 'home') {
       assertNotFenced(stream, workspace, next)
@@ -88,6 +89,23 @@ export function planAppend(
     at = record
   }
   return { records, events: stored, workspace }
+}
+
+/** Bytes of the payload of what somebody asks for. */
+const mostBytes = 64 * 1024
+
+/**
+ * Payloads are small: each is kept for good, and read with every other. Only what asks for something is refused, which is
+ * what a caller's own texts are in; what tells how it ended must reach the log.
+ */
+function assertSmall({ type, data }: LogRecord): void {
+  if (!type.endsWith('_started') && type !== 'workspace_labelled') return
+  const bytes = Buffer.byteLength(data)
+  if (bytes <= mostBytes) return
+  throw new AwError('invalid_input', `What this says is ${bytes} bytes long, and ${mostBytes} are the most`, {
+    hint: 'Make config and labels shorter; long texts belong into files of the workspace',
+    data: { bytes, limit: mostBytes },
+  })
 }
 
 function assertNotFenced(stream: StreamId, workspace: Workspace | undefined, event: AnyEvent): void {

@@ -22,7 +22,9 @@ import type { Workspace, WorkspaceStateName } from '../domain/workspace/state.ts
  *   current operation's id and the current epoch plus one, in both `meta.operation` and its data;
  * - a live name is unique, else `workspace_exists` (data: `{ name, id }` of the holder);
  * - `limits.maxWorkspaces` live workspaces at the most, when the append makes one live, else `limit_reached` (data:
- *   `{ limit, count }`).
+ *   `{ limit, count }`);
+ * - the payload of an intent or of labels is 64 KiB at the most, else `invalid_input`. An outcome is never refused for
+ *   its size.
  *
  * **The chain.** Each record's hash covers its stored bytes and the hash before it in its stream. A *checkpoint* seals
  * the heads of all streams; `seal` writes one and returns it so that its hash can be kept elsewhere.

@@ -36,6 +36,20 @@ export function appendContract(open: OpenStore): void {
     expect(await store.append(id, 0, [])).toMatchObject({ events: [], workspace: undefined })
   })
 
+  it('refuses a request with a large payload; an outcome it takes at any size', async () => {
+    const store = await open()
+    const id = newId('ws')
+    const { intent, outcome } = creation('a')
+    const long = 'x'.repeat(64 * 1024)
+    const large = (event: NewEvent): NewEvent => ({ ...event, data: { ...event.data, long } }) as never
+    await expect(store.append(id, 0, [large(intent)])).rejects.toMatchObject({ code: 'invalid_input' })
+    expect(await store.get(id)).toBeUndefined()
+    await store.append(id, 0, [intent])
+    await store.append(id, 1, [large(outcome)])
+    const labelled = sampleEvent('workspace_labelled')
+    await expect(store.append(id, 2, [large(labelled)])).rejects.toMatchObject({ code: 'invalid_input' })
+  })
+
   it('stores all events of a call or none', async () => {
     const store = await open()
     const id = newId('ws')
@@ -114,7 +128,7 @@ export function appendContract(open: OpenStore): void {
       lone: '\ud800',
       line: '\n\r\u2028',
       empty: '',
-      long: 'x'.repeat(1e6),
+      long: 'x'.repeat(60_000),
     }
     const { workspace } = await store.append(id, 0, [creation('a', 'main', { labels }).intent])
     expect(workspace?.labels).toEqual(labels)
