@@ -65,6 +65,10 @@ export interface EventStore extends AsyncDisposable {
   /**
    * Takes the one lease of a resource, unless another holder has it and it has not expired (then the holder's lease is
    * returned with `acquired: false`). A holder may take its own lease again, which renews it under the same id.
+   *
+   * A lease is no event: whoever tells the log of it does so afterwards. A crash in between leaves a lease that the log
+   * does not know, which expires by itself, or one that was given back and that the log says lasts until it expires. The
+   * lease of a workspace goes in the append that takes the workspace from its name.
    */
   acquireLease(resource: string, request: LeaseRequest): Promise<{ acquired: boolean; lease: Lease }>
   /** Extends a lease that is still held; `undefined` if it was lost or has expired. */

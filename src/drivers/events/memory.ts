@@ -85,6 +85,7 @@ export function memoryEvents(): EventStore {
       const last = plan.records.at(-1)
       if (last) heads.set(stream, { version: last.version, hash: last.hash })
       if (plan.workspace) workspaces.set(stream, JSON.stringify(plan.workspace))
+      if (plan.workspace && !isLive(plan.workspace.state)) leases.delete(stream)
       news.dispatchEvent(new Event('news'))
       return { events: plan.events, workspace: plan.workspace, unsealed: unsealed() }
     },

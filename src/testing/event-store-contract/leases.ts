@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { makeId, type LeaseId } from '../../domain/ids.ts'
 import type { LeaseRequest } from '../../ports/event-store.ts'
 import type { OpenStore } from '../event-store-contract.ts'
+import { creation, newId, sampleEvent } from '../sample-events.ts'
 
 let count = 0
 const newLease = (): LeaseId => makeId('ls', ++count, new Uint8Array(10))
@@ -49,6 +50,21 @@ export function leaseContract(open: OpenStore): void {
     expect(await store.renewLease('r', lease.id, minute(9), minute(20))).toEqual({ ...lease, expires_at: minute(20) })
     expect(await store.renewLease('r', lease.id, minute(20), minute(30))).toBeUndefined()
     expect(await store.renewLease('unknown', lease.id, minute(0), minute(30))).toBeUndefined()
+  })
+
+  it('takes the lease of a workspace away with its name, and no other', async () => {
+    const store = await open()
+    const [id, other] = [newId('ws'), newId('ws')]
+    const { intent, outcome } = creation('a')
+    await store.append(id, 0, [intent, outcome])
+    for (const resource of [id, other]) await store.acquireLease(resource, request('a', 0, 10))
+    const operation = { id: newId('op'), epoch: 1 }
+    await store.append(id, 2, [sampleEvent('workspace_destroy_started', { operation })])
+    expect(await store.lease(id)).toMatchObject({ holder: 'a' })
+    const cleanup = sampleEvent('workspace_cleanup', { operation })
+    expect((await store.append(id, 3, [cleanup])).workspace).toMatchObject({ state: 'trashed' })
+    expect(await store.lease(id)).toBeUndefined()
+    expect(await store.lease(other)).toMatchObject({ holder: 'a' })
   })
 
   it('releases once', async () => {

@@ -10,7 +10,7 @@ import { emptyHead, type Head, type LogRecord } from '../../../domain/chain.ts'
 import type { AnyEvent, NewEvent, StreamId } from '../../../domain/event.ts'
 import { decode } from '../../../domain/upcast.ts'
 import { evolve } from '../../../domain/workspace/evolve.ts'
-import type { Workspace } from '../../../domain/workspace/state.ts'
+import { isLive, type Workspace } from '../../../domain/workspace/state.ts'
 import type { AppendOptions, AppendResult } from '../../../ports/event-store.ts'
 import type { Database } from '../../../sys/database.ts'
 import { assertFormat } from './format.ts'
@@ -41,6 +41,7 @@ export function append(
   assertClaims(database, now.workspace, plan.workspace, limits.maxWorkspaces)
   store(database, plan.records)
   if (plan.workspace && events.length > 0) saveWorkspace(database, plan.workspace)
+  if (plan.workspace && !isLive(plan.workspace.state)) database.run('DELETE FROM leases WHERE resource = ?', stream)
   return { events: plan.events, workspace: plan.workspace, unsealed: now.last + events.length - now.sealed }
 }
 
