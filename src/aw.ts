@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
+import { AwError } from './domain/errors.ts'
 import { directoryOf, loadConfig } from './drivers/config/load.ts'
 import { assertPlaces } from './drivers/config/places.ts'
 import { sqliteEvents } from './drivers/events/sqlite/sqlite.ts'
@@ -35,8 +36,9 @@ const clock: Clock = { now: () => new Date(), random: (bytes) => randomBytes(byt
 
 /** Chooses the parts and connects them. The only place that sees the manager and the drivers together. */
 export async function openManager(options: OpenOptions = {}): Promise<Manager> {
-  const { env = process.env, cwd = process.cwd(), shortLived } = options
-  const home = resolve(cwd, options.home ?? env['AW_HOME'] ?? join(homedir(), '.aw'))
+  const { env = process.env, shortLived } = options
+  const cwd = options.cwd ?? workingDirectory()
+  const home = homeOf(options, env, cwd)
   const { config, file } = await loadConfig({ home, configFile: options.configFile, set: options.set, env, cwd })
   const basePath = directoryOf(config.settings['workspaces.base_path'], home, 'workspaces')
   const storageRoot = directoryOf(config.settings['storage.root'], home, 'storage')
@@ -56,7 +58,7 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
       store,
       storage,
       files: shortLived === true ? lightFiles : safeFiles,
-      host: linuxHost({ home, locks, reserve, avoid: [home, basePath, storageRoot] }),
+      host: linuxHost({ home, locks, avoid: [home, basePath, storageRoot] }),
       texts: dirTexts({ directory: texts }),
       clock,
       config,
@@ -73,6 +75,26 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
       await store[Symbol.asyncDispose]()
     },
   )
+}
+
+/** Empty if the directory was removed under us: then only absolute paths mean something. */
+function workingDirectory(): string {
+  try {
+    return process.cwd()
+  } catch {
+    return ''
+  }
+}
+
+/** An empty name is none: it must not make a home of the directory one happens to be in. */
+function homeOf(options: OpenOptions, env: NonNullable<OpenOptions['env']>, cwd: string): string {
+  const named = options.home || env['AW_HOME']
+  if (named) return resolve(cwd, named)
+  const user = homedir()
+  if (user !== '') return resolve(cwd, user, '.aw')
+  throw new AwError('invalid_config', 'There is no home directory to keep workspaces in', {
+    hint: 'Set HOME, or name a place with --home or AW_HOME',
+  })
 }
 
 /** Erases a home with everything in it, links not followed. For one that was made for a moment, as the tour's is. */

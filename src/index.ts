@@ -1,5 +1,8 @@
+import { parse } from './api/parse.ts'
+import { boolean, json, object, optional, pairs, string, type Schema } from './api/schema.ts'
 import { openManager, type OpenOptions } from './aw.ts'
 import { makeAw, type Aw } from './client/facade.ts'
+import { toAwError } from './domain/errors.ts'
 
 /**
  * Agent workspaces as a library.
@@ -14,8 +17,21 @@ import { makeAw, type Aw } from './client/facade.ts'
  * ```
  */
 export async function openAw(options: OpenOptions = {}): Promise<Aw> {
-  return makeAw(await openManager(options))
+  try {
+    return makeAw(await openManager(parse(openOptions, options, 'options')))
+  } catch (error) {
+    throw toAwError(error)
+  }
 }
+
+const openOptions = object({
+  home: optional(string('Where everything is kept')),
+  configFile: optional(string('The configuration file')),
+  set: optional(pairs('Settings by key')),
+  env: optional(json('The environment')),
+  cwd: optional(string('What relative paths are relative to')),
+  shortLived: optional(boolean('The program does one thing and ends')),
+}) as Schema<OpenOptions>
 
 export { AwError, errorTable, type ErrorCode } from './domain/errors.ts'
 export type { OpenOptions } from './aw.ts'

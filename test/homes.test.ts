@@ -1,10 +1,11 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openManager, type OpenOptions } from '../src/aw.ts'
-import type { ErrorCode } from '../src/domain/errors.ts'
+import { AwError, type ErrorCode } from '../src/domain/errors.ts'
+import { openAw } from '../src/index.ts'
 import type { Manager } from '../src/ports/manager.ts'
 import { checkHome } from './crash/check.ts'
 
@@ -73,6 +74,36 @@ describe('a home', () => {
     expect(fs.readdirSync(join(base, 'places')).flatMap((task) => fs.readdirSync(join(base, 'places', task)))).toEqual(
       [],
     )
+  })
+
+  it('without a name is the default one, never the directory one happens to be in', async () => {
+    const base = makeBase()
+    const run = (env: Record<string, string>, ...args: string[]) =>
+      spawnSync(process.execPath, [join(import.meta.dirname, '../src/cli/main.ts'), ...args], {
+        cwd: base,
+        env: { PATH: process.env['PATH'], ...env },
+        encoding: 'utf8',
+      })
+    expect(run({ AW_HOME: '', HOME: join(base, 'user') }, 'create', 'a').stdout).toBe(
+      `${join(base, 'user/.aw/workspaces/a/main')}\n`,
+    )
+    expect(run({ AW_HOME: '', HOME: '' }, 'list').status).not.toBe(0)
+    expect(fs.readdirSync(base)).toEqual(['user'])
+  })
+
+  it('is found from a directory that is not there any more', () => {
+    const base = makeBase()
+    const aw = `"${process.execPath}" "${join(import.meta.dirname, '../src/cli/main.ts')}"`
+    const script = `mkdir gone && cd gone && rmdir ../gone && ${aw} --home "${base}/home" create a`
+    const { stdout, status } = spawnSync('sh', ['-c', script], { cwd: base, encoding: 'utf8' })
+    expect({ stdout, status }).toEqual({ stdout: `${base}/home/workspaces/a/main\n`, status: 0 })
+  })
+
+  it('that is no directory is refused with a code, as are options that do not exist', async () => {
+    const base = makeBase()
+    fs.writeFileSync(join(base, 'file'), '')
+    await expect(openAw({ home: join(base, 'file') })).rejects.toBeInstanceOf(AwError)
+    await expect(openAw({ hoem: base } as object)).rejects.toEqual(code('invalid_input'))
   })
 
   it('behind a link to nothing is refused in plain words', async () => {

@@ -39,7 +39,12 @@ export function processIo(): Io {
     },
     env: process.env,
     get cwd() {
-      return process.cwd()
+      try {
+        return process.cwd()
+      } catch {
+        // It was removed under us; absolute paths still mean something.
+        return ''
+      }
     },
     now: () => Date.now(),
     signal: interruption(),

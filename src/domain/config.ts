@@ -8,8 +8,6 @@ interface Key {
   readonly kind: Kind
   readonly default: string | number | boolean
   readonly about: string
-  /** What the five seeds call it. */
-  readonly seeds?: string
 }
 
 /** Every setting. `aw.toml` has them as `[section] key`, the environment as AW_SECTION_KEY, `--set` as section.key */
@@ -18,7 +16,6 @@ export const configKeys = {
     kind: 'text',
     default: '',
     about: 'Where workspaces are found, as BASE/TASK/AGENT; empty means HOME/workspaces; relative to the home',
-    seeds: 'S1 base_path, S2 storage.workspaces_path',
   },
   'workspaces.profile': {
     kind: ['aw', 'ipa', 'repo', 'session'],
@@ -29,13 +26,11 @@ export const configKeys = {
     kind: 'count',
     default: 1000,
     about: 'Size limit written into a workspace that does not ask for one',
-    seeds: 'S1 default_max_size_mb',
   },
   'workspaces.max_workspaces': {
     kind: 'count',
     default: 0,
     about: 'How many workspaces may be live at once; 0 means as many as fit',
-    seeds: 'S4 resources.max_workspaces',
   },
   'workspaces.dir_mode': {
     kind: 'directory mode',
@@ -58,37 +53,31 @@ export const configKeys = {
     kind: 'count',
     default: 7,
     about: 'How long a destroyed workspace can be brought back before aw gc erases it',
-    seeds: 'S2 workspaces.retention_days',
   },
   'shutdown.policy': {
     kind: ['keep', 'stop', 'trash'],
     default: 'keep',
     about: 'What aw shutdown does with workspaces: leave them, end what runs around them, or move them to the trash',
-    seeds: 'S1 cleanup_on_pod_shutdown',
   },
   'shutdown.timeout_ms': {
     kind: 'count',
     default: 5000,
     about: 'How long aw shutdown may take',
-    seeds: 'S1 shutdown timeout',
   },
   'git.enabled': {
     kind: 'switch',
     default: false,
     about: 'Make a git repository in a new workspace that does not say',
-    seeds: 'S1 git_config.enabled',
   },
   'git.user_name': {
     kind: 'text',
     default: 'aw agent',
     about: 'Name for commits in that repository',
-    seeds: 'S1 git_config.user_name',
   },
   'git.user_email': {
     kind: 'text',
     default: 'agent@aw.invalid',
     about: 'Address for commits in that repository',
-    seeds: 'S1 git_config.user_email',
   },
   'files.max_read_mb': { kind: 'count', default: 64, about: 'Largest file that is read in one piece' },
   'locks.timeout_ms': {

@@ -152,9 +152,6 @@ async function releasesName(core: Core, request: Request, error: unknown): Promi
   return !isLive(workspace.state) || nameOf(workspace) !== nameOf(holder)
 }
 
-/** On a full disk these are refused; all else ends something or makes room, and may use what was kept for that. */
-const growingIntents: ReadonlySet<string> = new Set(['workspace_create_started', 'workspace_reset_started'])
-
 /** Appends to a workspace's stream and seals the log when enough has come together. */
 export async function append(
   core: Core,
@@ -163,16 +160,10 @@ export async function append(
   events: readonly NewEvent[],
 ): Promise<Workspace> {
   const max = core.config.settings['workspaces.max_workspaces']
-  const store = () =>
-    core.store.append(at.id, at.version, events, {
-      limits: { maxWorkspaces: max === 0 ? undefined : max },
-      // An outcome must reach the log even if the caller has gone.
-      signal: events.every((event) => event.type.endsWith('_started')) ? request.signal : undefined,
-    })
-  const result = await store().catch(async (error: unknown) => {
-    const growing = events.some(({ type }) => growingIntents.has(type))
-    if (toAwError(error).code !== 'disk_full' || growing || !(await core.host.releaseReserve())) throw error
-    return store()
+  const result = await core.store.append(at.id, at.version, events, {
+    limits: { maxWorkspaces: max === 0 ? undefined : max },
+    // An outcome must reach the log even if the caller has gone.
+    signal: events.every((event) => event.type.endsWith('_started')) ? request.signal : undefined,
   })
   if (result.unsealed >= core.config.settings['log.checkpoint_every']) {
     // A checkpoint that does not come off is written by the next append; it must not fail this one.

@@ -26,9 +26,6 @@ export interface Host {
    */
   lock(name: string, options: { timeoutMs: number; signal?: AbortSignal | undefined }): Promise<Lock | undefined>
 
-  /** Gives up the space that was kept for the day the disk is full; false if there is none. */
-  releaseReserve(): Promise<boolean>
-
   /** Resolves after that time, or at once when the signal fires. */
   pause(ms: number, signal?: AbortSignal): Promise<void>
 

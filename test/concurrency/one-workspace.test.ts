@@ -51,7 +51,7 @@ describe.each(users)('as $name', ({ uid }) => {
           Array.from({ length: 10 }, () => [{ operation: 'destroy', input: { id } }]),
         )
       ).flat()
-      expect(tally(destroyed)).toEqual({ ok: 1, invalid_state: 9 })
+      expect(tally(destroyed)).toEqual({ ok: 1, workspace_not_found: 9 })
       const back = (
         await race(
           home,

@@ -35,7 +35,7 @@ const table: Readonly<Record<string, Row>> = {
     parts: ['api', 'client', 'domain', 'drivers', 'manager', 'ports', 'sys', 'version.ts'],
     outside: ['node:*', 'smol-toml'],
   },
-  'index.ts': { parts: ['aw.ts', 'client', 'domain', 'version.ts'], onlyTypes: ['api', 'ports'] },
+  'index.ts': { parts: ['api', 'aw.ts', 'client', 'domain', 'version.ts'], onlyTypes: ['ports'] },
   'version.ts': { parts: [], outside: ['node:module'] },
 }
 

@@ -5,25 +5,21 @@ import { gitInitIn } from '../../sys/git.ts'
 import { publish, published, unpublish } from '../../sys/links.ts'
 import { lock } from '../../sys/lock.ts'
 import { killProcess, liveness, ownProcess, processesUsing } from '../../sys/process.ts'
-import type { Reserve } from '../../sys/reserve.ts'
 
 interface Places {
   readonly home: string
   /** The directory of lock files; nothing else is in it. */
   readonly locks: string
-  /** What to give up when the disk is full. */
-  readonly reserve: Reserve
   /** Where agents work: no program of theirs is run. */
   readonly avoid: readonly string[]
 }
 
-export function linuxHost({ home, locks, reserve, avoid }: Places): Host {
+export function linuxHost({ home, locks, avoid }: Places): Host {
   return {
     owner: ownProcess,
     liveness,
     kill: killProcess,
     lock: (name, options) => lock(join(locks, `${name}.lock`), options),
-    releaseReserve: async () => reserve.release(),
     pause: (ms, signal) => sleep(ms, undefined, signal && { signal }).catch(() => undefined),
     users: async (directory) => processesUsing(directory),
     publish: async (path, target) => publish(path, target, home),

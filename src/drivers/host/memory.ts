@@ -61,7 +61,6 @@ export function memoryMachine(disk: Disk): Machine {
         }
         return { retire: free, [Symbol.dispose]: free }
       },
-      releaseReserve: async () => false,
       pause: (ms, signal) => woken(new Set(), ms, signal),
       users: async (directory) => [...uses].filter(([used]) => isBelow(used, directory)).map(([, process]) => process),
       async publish(path, target) {
