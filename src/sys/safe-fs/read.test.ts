@@ -1,5 +1,6 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import * as fs from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { codeOf, useWorkspace } from '../../../test/attacks/workspace.ts'
 
@@ -24,6 +25,26 @@ describe.each(['openat2', 'walk'] as const)('read, by %s', (resolver) => {
     fs.truncateSync(ws.path('big'), 2 ** 40)
     expect(codeOf(() => ws.files.read('big'))).toBe('file_too_large')
     expect(ws.files.read('big', { offset: 2 ** 39, length: 4 })).toEqual(Buffer.alloc(4))
+  })
+
+  test('does not wake who waits at the other end of a pipe', async () => {
+    execFileSync('mkfifo', [ws.path('pipe')])
+    const writer = spawn('sh', ['-c', 'echo ready; echo content > pipe; echo woken'], { cwd: ws.path() })
+    let told = ''
+    const ready = new Promise<void>((resolve) =>
+      writer.stdout.on('data', (text) => {
+        told += String(text)
+        resolve()
+      }),
+    )
+    await ready
+    // Now it opens the pipe, and sleeps there.
+    while (!fs.readFileSync(`/proc/${writer.pid}/stat`, 'utf8').includes(') S ')) await setTimeout(1)
+    await setTimeout(20)
+    for (let count = 0; count < 20; count++) expect(codeOf(() => ws.files.read('pipe'))).toBe('not_a_file')
+    await setTimeout(100)
+    expect({ told, ended: writer.exitCode ?? writer.signalCode }).toEqual({ told: 'ready\n', ended: null })
+    writer.kill('SIGKILL')
   })
 
   test('says what is wrong', () => {

@@ -3,7 +3,7 @@ import { AwError } from '../../domain/errors.ts'
 import type { FileInfo, PathOptions, ReadOptions, ResolvedPath } from '../../ports/files.ts'
 import { named, refusal } from './errors.ts'
 import { answer, infoOf, spotInfo } from './info.ts'
-import { openBelow } from './open.ts'
+import { openBelow, openFileBelow } from './open.ts'
 import { countOf, request } from './request.ts'
 import type { Root } from './root.ts'
 import { withSpot } from './walk.ts'
@@ -15,10 +15,8 @@ export function read(root: Root, path: string, options: ReadOptions = {}): Buffe
   const parsed = request(root, path, options, { root: false })
   const maxBytes = countOf(options.maxBytes, 'maxBytes', defaultMaxBytes)
   const offset = countOf(options.offset, 'offset', 0)
-  const fd = openBelow(root, parsed, 'file')
+  const { fd, stats } = openFileBelow(root, parsed)
   try {
-    const stats = fs.fstatSync(fd)
-    if (!stats.isFile()) throw refusal('not_a_file', path)
     const length = Math.min(countOf(options.length, 'length', Infinity), Math.max(0, stats.size - offset))
     if (length > maxBytes) throw tooLarge(path, stats.size, maxBytes)
     return named(path, () => readBytes(fd, offset, length))
