@@ -8,6 +8,7 @@ import { hostFs } from './host-fs.ts'
 import { assertOurs, ensureDirectory, hasCode, syncDirectory } from './links.ts'
 import { native } from './native.ts'
 import { at, directoryFlags } from './safe-fs/descriptors.ts'
+import { syncFiles } from './sync-files.ts'
 
 /** A storage root: one directory on one mount, with an area for each kind of tree and a marker that says whose it is. */
 
@@ -112,35 +113,14 @@ function withWriting(path: string, move: () => void): void {
 const taken = (path: string): AwError =>
   new AwError('file_exists', `There is already a tree at ${path}`, { hint: 'Run: aw recover', data: { path } })
 
-/** Everything in the file system of the tree, where the system call is there; the tree's own directory elsewhere. */
-export function syncTree(path: string): void {
+/** Everything in the file system of the tree, where the system call is there; file by file elsewhere. */
+export async function syncTree(path: string): Promise<void> {
   const calls = native()
-  if (calls === undefined) return syncDirectory(path)
-  const fd = openSync(path, 'r')
+  if (calls === undefined) return syncFiles(path)
+  // Any descriptor of the file system will do; the tree itself may be one that its owner may not read.
+  const fd = openSync(dirname(path), 'r')
   try {
     calls.syncfs(fd)
-  } finally {
-    closeSync(fd)
-  }
-}
-
-/**
- * File by file, where a flush of the whole file system would wait for the writes of everybody else. The files at the same
- * time: one commit of the journal then serves several (1 ms instead of 2). A directory holds the names in it; one without
- * any is there when its own name is.
- */
-export async function syncSmallTree(path: string): Promise<void> {
-  const entries = readdirSync(path, { withFileTypes: true, recursive: true })
-  await Promise.all(
-    entries.filter((entry) => entry.isFile()).map((entry) => syncFile(join(entry.parentPath, entry.name))),
-  )
-  for (const directory of new Set(entries.map((entry) => entry.parentPath))) syncDirectory(directory)
-}
-
-async function syncFile(path: string): Promise<void> {
-  const fd = openSync(path, 'r')
-  try {
-    await hostFs.fsync(fd)
   } finally {
     closeSync(fd)
   }

@@ -23,6 +23,7 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/run.ts': 'nothing: asks where a program is',
   'src/sys/source-folder.ts': 'nothing: asks what a source folder is',
   'src/sys/storage-root.ts': 'the areas of a storage root, which hold trees and are not in one',
+  'src/sys/sync-files.ts': 'files of a tree by descriptors, to make them durable',
   'src/cli/input.ts': 'what the user gave on the command line',
   'src/cli/io.ts': 'what the user gave on the command line',
   'src/cli/tour.ts': 'a directory of its own, to show things in',

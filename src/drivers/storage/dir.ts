@@ -12,10 +12,10 @@ import {
   makeTree,
   moveTree,
   probeRoot,
-  syncSmallTree,
   syncTree,
   treeExists,
 } from '../../sys/storage-root.ts'
+import { syncFiles } from '../../sys/sync-files.ts'
 
 const areas: readonly Area[] = ['volumes', 'snapshots', 'bases', 'trash', 'tmp']
 
@@ -67,8 +67,8 @@ export function dirStorage(options: DirOptions): StorageDriver {
 
     async sync(place, { small = false } = {}) {
       assertRoot(root, key)
-      if (small) await syncSmallTree(path(place))
-      else syncTree(path(place))
+      if (small) await syncFiles(path(place), { fresh: true })
+      else await syncTree(path(place))
     },
 
     async erase(place, options = {}) {
