@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { moveTree } from './storage-root.ts'
+import { assertRoot, initRoot, moveTree } from './storage-root.ts'
 
 let base: string
 beforeEach(() => {
@@ -62,3 +62,16 @@ test('one that cannot be moved all the same keeps its mode', () => {
 test('a move says when there is nothing to move', () => {
   expect(moveTree(join(base, 'volumes/none'), join(base, 'trash/none'))).toBe(false)
 })
+
+test.each(['', '0123456789abcdef'])(
+  'a claim that another process has only begun (%j) does not become a key',
+  (begun) => {
+    const [root, claim] = [join(base, 'storage'), join(base, 'storage.id')]
+    fs.writeFileSync(claim, begun)
+    const key = initRoot(root, ['volumes'], claim)
+    expect(key).toMatch(/^[0-9a-f]{32}$/)
+    expect(initRoot(root, ['volumes'], claim)).toBe(key)
+    expect(() => assertRoot(root, key)).not.toThrow()
+    expect(() => assertRoot(root, 'other')).toThrow('belongs to another home')
+  },
+)

@@ -43,11 +43,17 @@ const foreign = (root: string): AwError =>
     data: { root },
   })
 
+/** Several processes may write a key at once, and one may look while the file is still empty: the first whole one counts. */
 function claimed(claim: string): { key: string; made: boolean } {
-  // Two processes may both write a key: the first line counts.
-  if (readIfPresent(claim) === undefined) durableFile.append(claim, `${randomBytes(16).toString('hex')}\n`)
-  const [key = '', ...rest] = (readIfPresent(claim) ?? '').split('\n')
-  return { key, made: rest.includes('made') }
+  const lines = (): string[] => (readIfPresent(claim) ?? '').split('\n')
+  const keyIn = (text: readonly string[]): string | undefined => text.find((line) => /^[0-9a-f]{32}$/.test(line))
+  if (keyIn(lines()) === undefined) {
+    // Behind half a line that a power cut left, on a line of its own.
+    const start = readIfPresent(claim) ? '\n' : ''
+    durableFile.append(claim, `${start}${randomBytes(16).toString('hex')}\n`)
+  }
+  const all = lines()
+  return { key: keyIn(all) ?? '', made: all.includes('made') }
 }
 
 /** An unmounted root looks like an empty one, and another may be mounted there: nothing may be concluded from either. */
