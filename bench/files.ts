@@ -4,16 +4,7 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openRoot } from '../src/sys/safe-fs/index.ts'
-
-export interface Row {
-  readonly name: string
-  readonly ours: number
-  readonly baseline: number
-  readonly ratio: number
-  readonly goal: number
-  readonly unit: string
-  readonly note: string
-}
+import type { Row } from './row.ts'
 
 const resolvers = ['openat2', 'walk'] as const
 

@@ -8,22 +8,13 @@ import type { NewEvent, StreamId } from '../src/domain/event.ts'
 import { sqliteEvents } from '../src/drivers/events/sqlite/sqlite.ts'
 import { systemClock } from '../src/testing/log-home.ts'
 import { creation, newId, sampleEvent } from '../src/testing/sample-events.ts'
+import type { Row } from './row.ts'
 
 /**
  * A durable append against the same statements, with the same values, issued by hand through node:sqlite: what the
  * checks, the hash chain, the read model and the port cost on top of the disk. Both run in turns, in one process, on one
  * file system.
  */
-
-export interface Row {
-  readonly name: string
-  readonly ours: number
-  readonly baseline: number
-  readonly ratio: number
-  readonly goal: number
-  readonly unit: string
-  readonly note: string
-}
 
 interface Append {
   readonly stream: StreamId
