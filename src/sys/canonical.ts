@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { hasCode } from './links.ts'
+import { hasCode } from './errno.ts'
 
 /** The path without links, also of something that does not exist yet: its nearest ancestor that does, and the rest. */
 export function canonical(path: string): string {

@@ -11,6 +11,8 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { counted } from './crash-points.ts'
+import { syncPath } from './directories.ts'
+import { hasCode } from './errno.ts'
 
 /** Small files beside the log. Each call returns when what it did would survive a power cut. */
 export const durableFile = counted({
@@ -20,7 +22,7 @@ export const durableFile = counted({
     try {
       closeSync(openSync(file, 'ax', 0o600))
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return
+      if (hasCode(error, 'EEXIST')) return
       throw error
     }
     syncPath(dirname(file))
@@ -52,8 +54,7 @@ export function readIfPresent(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    if (error instanceof Error && 'code' in error && ['ENOENT', 'ENOTDIR'].includes(String(error.code)))
-      return undefined
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined
     throw error
   }
 }
@@ -62,13 +63,4 @@ export function readIfPresent(file: string): string | undefined {
 export function fileFacts(file: string): { uid: number; bytes: number } | undefined {
   const found = statSync(file, { throwIfNoEntry: false })
   return found && { uid: found.uid, bytes: found.size }
-}
-
-function syncPath(path: string): void {
-  const handle = openSync(path, 'r')
-  try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
 }

@@ -1,7 +1,8 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { AwError, toAwError } from '../domain/errors.ts'
-import { assertOurs, ensureDirectory, hasCode } from './links.ts'
+import { assertOurs, ensureDirectory } from './directories.ts'
+import { hasCode } from './errno.ts'
 
 /** Makes the home's own directories, or says in plain words why it cannot be used. */
 export function prepareHome(home: string, directories: readonly string[]): void {

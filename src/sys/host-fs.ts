@@ -1,5 +1,6 @@
 import * as fs from 'node:fs'
 import { counted } from './crash-points.ts'
+import { hasCode } from './errno.ts'
 import { AT_FDCWD, native, RENAME } from './native.ts'
 
 /**
@@ -102,6 +103,3 @@ function exchangeSync(one: string, other: string): void {
   if (!calls) throw Object.assign(new Error('ENOSYS: renameat2'), { code: 'ENOSYS', errno: -38, syscall: 'renameat2' })
   calls.renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME.EXCHANGE)
 }
-
-const hasCode = (error: unknown, ...codes: string[]): boolean =>
-  error instanceof Error && 'code' in error && codes.includes(String(error.code))

@@ -1,7 +1,7 @@
 import { closeSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { hostFs } from './host-fs.ts'
-import { hasCode } from './links.ts'
+import { hasCode } from './errno.ts'
 
 /**
  * Space that is kept so that on a full disk there is some left to destroy, erase and recover with. Whoever uses it puts

@@ -16,6 +16,7 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/home.ts': 'the home itself',
   'src/sys/host-fs.ts': 'nothing by itself: the calls that others make',
   'src/sys/inspect.ts': 'nothing: asks about the machine',
+  'src/sys/directories.ts': 'the directories of the home and the storage root',
   'src/sys/links.ts': 'the links to workspaces, in directories of the home',
   'src/sys/native.ts': 'nothing by itself: the calls that others make',
   'src/sys/process.ts': '/proc',

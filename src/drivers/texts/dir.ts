@@ -5,7 +5,7 @@ import { textRef } from '../../domain/text-ref.ts'
 import type { Texts } from '../../ports/texts.ts'
 import { durableFile, readIfPresent } from '../../sys/durable-file.ts'
 import { hostFs } from '../../sys/host-fs.ts'
-import { hasCode } from '../../sys/links.ts'
+import { hasCode } from '../../sys/errno.ts'
 
 /** One file for each workspace in a directory that only the owner of the home can enter. */
 export function dirTexts({ directory }: { directory: string }): Texts {
