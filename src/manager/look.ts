@@ -1,7 +1,7 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { parseDuration } from '../domain/duration.ts'
 import { AwError } from '../domain/errors.ts'
-import { adaptPrompt as adapt } from '../domain/paths.ts'
+import { adaptPrompt as adapt, workspacePaths } from '../domain/paths.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import { isLive, nameOf, workspaceStates, type Workspace, type WorkspaceStateName } from '../domain/workspace/state.ts'
@@ -75,14 +75,23 @@ export async function paths(core: Core, input: Inputs['paths']): Promise<Outputs
   const workspace = await findWorkspace(core, input.id)
   assertAllowed(workspace, 'path')
   const profile = profileOf(workspace.profile)
-  const below = (name: string): string => (name === '.' ? workspace.path : `${workspace.path}/${name}`)
+  const directories = [...profile.directories, profile.metadata]
+  const where = workspacePaths({
+    id: workspace.id,
+    root: workspace.path,
+    publicRoot: publicRoot(workspace),
+    directories,
+  })
+  const { root = '', [profile.metadata]: metadata = '', ...internal } = where.internal
+  const { root: public_root = '', [profile.metadata]: _, ...inside } = where.public
   return {
     workspace: nameOf(workspace),
-    root: workspace.path,
-    content: below(profile.content),
-    metadata: below(profile.metadata),
-    directories: Object.fromEntries(profile.directories.map((name) => [name, below(name)])),
-    public_root: publicRoot(workspace),
+    root,
+    content: internal[profile.content] ?? root,
+    metadata,
+    directories: internal,
+    public_root,
+    public_directories: inside,
   }
 }
 

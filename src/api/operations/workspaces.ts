@@ -133,6 +133,7 @@ export const workspaceOperations = [
       metadata: string('The generated, read-only directory'),
       directories: pairs('The directories of the profile, by name'),
       public_root: string('The path that means the root to those inside'),
+      public_directories: pairs('The directories, as those inside see them'),
     }),
     positional: ['id'],
     states: 'path',

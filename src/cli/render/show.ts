@@ -28,8 +28,10 @@ export function show(workspace: Outputs['show'], view: View): Shown {
 }
 
 export function paths(output: Outputs['paths'], view: View): Shown {
-  const { directories, ...rest } = output
-  const entries = [...Object.entries(rest), ...Object.entries(directories)] as [string, string][]
+  const { directories, public_directories: inside, ...rest } = output
+  const named = (prefix: string, map: Readonly<Record<string, string>>): [string, string][] =>
+    Object.entries(map).map(([name, path]) => [`${prefix}${name}`, path])
+  const entries = [...named('', rest), ...named('', directories), ...named('public ', inside)]
   return { out: pairsOf(entries, view) }
 }
 
