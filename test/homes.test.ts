@@ -106,6 +106,28 @@ describe('a home', () => {
     await expect(openAw({ hoem: base } as object)).rejects.toEqual(code('invalid_input'))
   })
 
+  it('on a disk with too little left makes nothing, and says what to do', async () => {
+    const home = join(makeBase(), 'home')
+    const manager = await open({ home, set: { 'space.min_free_mb': String(10 ** 9) } })
+    await expect(manager.call('create', { id: 'a' })).rejects.toEqual(
+      expect.objectContaining({ code: 'disk_full', hint: expect.stringContaining('aw gc') as string }),
+    )
+    expect(await manager.call('list', { all: true })).toEqual([])
+    await checkHome(home, manager)
+  })
+
+  it('is for its user alone; what is in a workspace has the usual modes, or those that were asked for', async () => {
+    const modeOf = (path: string): string => (fs.statSync(path).mode & 0o777).toString(8)
+    const home = join(makeBase(), 'home')
+    const usual = await (await open({ home })).call('create', { id: 'a', config: { claude_md: 'x' } })
+    for (const own of ['', 'locks', 'texts', 'storage']) expect(modeOf(join(home, own))).toBe('700')
+    expect(modeOf(join(home, 'log.db'))).toBe('600')
+    expect(['', 'work', 'CLAUDE.md'].map((name) => modeOf(join(usual.path, name)))).toEqual(['755', '755', '644'])
+    const set = { 'workspaces.dir_mode': '0700', 'workspaces.file_mode': '0600' }
+    const asked = await (await open({ home, set })).call('create', { id: 'b', config: { claude_md: 'x' } })
+    expect(['', 'work', 'CLAUDE.md'].map((name) => modeOf(join(asked.path, name)))).toEqual(['700', '700', '600'])
+  })
+
   it('behind a link to nothing is refused in plain words', async () => {
     const base = makeBase()
     fs.symlinkSync('nowhere', join(base, 'home'))

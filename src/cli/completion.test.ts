@@ -84,3 +84,40 @@ test('names for the scripts; a broken home offers nothing and says nothing', asy
   }
   expect(await runCli(['__names'], { answers: { list: fail } })).toMatchObject({ exit: 0, stdout: '', stderr: '' })
 })
+
+describe('zsh and fish, run for real', () => {
+  /** The script in a folder with an `aw` that knows one workspace, and what the shell answers there. */
+  async function inShell(shell: 'zsh' | 'fish', ask: string): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), 'aw-completion-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    await writeFile(join(folder, 'script'), await script(shell))
+    await writeFile(join(folder, 'aw'), '#!/bin/sh\necho fix-login/main\n')
+    await chmod(join(folder, 'aw'), 0o755)
+    const env = { ...process.env, HOME: folder, PATH: `${folder}:${process.env['PATH']}` }
+    const { stdout, stderr } = await sh(shell, ['-c', ask], { cwd: folder, env })
+    expect(stderr).toBe('')
+    return stdout
+  }
+
+  test('zsh takes the script', async () => {
+    expect(
+      await inShell(
+        'zsh',
+        'autoload -U compinit; compinit -u -d ./dump; zsh -n script; source ./script; print ${_comps[aw]}',
+      ),
+    ).toBe('_aw\n')
+  })
+
+  test('fish offers commands, flags, choices and workspaces', async () => {
+    const offers = (line: string): string => `source script; complete -C '${line}'`
+    const firstWords = (text: string): string[] =>
+      text
+        .trim()
+        .split('\n')
+        .map((row) => row.split('\t')[0] ?? '')
+    expect(firstWords(await inShell('fish', offers('aw cr')))).toEqual(['create'])
+    expect(firstWords(await inShell('fish', offers('aw fs re')))).toEqual(expect.arrayContaining(['read', 'remove']))
+    expect(firstWords(await inShell('fish', offers('aw list --tas')))).toContain('--task-id')
+    expect(firstWords(await inShell('fish', offers('aw show fix')))).toEqual(['fix-login/main'])
+  })
+})
