@@ -130,6 +130,18 @@ const need = (before: Before | undefined): Before => {
 const stateOf = async (crash: CrashHome, before: Before | undefined): Promise<string> =>
   (await crash.manager.call('show', { id: need(before).view.id })).state
 
+const byLabel: Swept['touch'] = (_name, before) => ['label', { id: need(before).view.id, labels: { touched: 'yes' } }]
+
+/** Whole in the one place or in the other; in the second if the operation was acknowledged. */
+const thereOrInTrash =
+  (outcome: string): Swept['check'] =>
+  async (crash, _name, before, done) => {
+    const state = await stateOf(crash, before)
+    if (done) expect(state).toBe(outcome)
+    if (state === 'trashed') await expectUndeletable(crash, need(before))
+    else await expectReady(crash, need(before))
+  }
+
 export const operations: Readonly<Record<string, Swept>> = {
   create: {
     prepare: async () => undefined,
@@ -153,29 +165,19 @@ export const operations: Readonly<Record<string, Swept>> = {
   destroy: {
     prepare: make,
     input: (_crash, id) => ({ id }),
-    touch: (_name, before) => ['label', { id: need(before).view.id, labels: { touched: 'yes' } }],
-    async check(crash, _name, before, done) {
-      const state = await stateOf(crash, before)
-      if (done) expect(state).toBe('trashed')
-      if (state === 'trashed') await expectUndeletable(crash, need(before))
-      else await expectReady(crash, need(before))
-    },
+    touch: byLabel,
+    check: thereOrInTrash('trashed'),
   },
   undelete: {
     prepare: makeTrashed,
     input: (_crash, id) => ({ id, as: `${id}/again` }),
-    touch: (_name, before) => ['label', { id: need(before).view.id, labels: { touched: 'yes' } }],
-    async check(crash, _name, before, done) {
-      const state = await stateOf(crash, before)
-      if (done) expect(state).toBe('ready')
-      if (state === 'trashed') await expectUndeletable(crash, need(before))
-      else await expectReady(crash, need(before))
-    },
+    touch: byLabel,
+    check: thereOrInTrash('ready'),
   },
   reset: {
     prepare: make,
     input: (_crash, id) => ({ id }),
-    touch: (_name, before) => ['label', { id: need(before).view.id, labels: { touched: 'yes' } }],
+    touch: byLabel,
     async check(crash, name, before, done) {
       const { view, tree } = need(before)
       const now = await crash.manager.call('show', { id: view.id })
@@ -193,7 +195,7 @@ export const operations: Readonly<Record<string, Swept>> = {
   rename: {
     prepare: make,
     input: (_crash, id) => ({ id, to: `${id}-renamed/x` }),
-    touch: (_name, before) => ['label', { id: need(before).view.id, labels: { touched: 'yes' } }],
+    touch: byLabel,
     async check(crash, name, before, done) {
       const now = await crash.manager.call('show', { id: need(before).view.id })
       expect([`${name}/main`, `${name}-renamed/x`]).toContain(now.workspace_id)
