@@ -26,7 +26,7 @@ async function wordsOf(example: string): Promise<string[]> {
   onTestFinished(() => rm(folder, { recursive: true }))
   await writeFile(join(folder, 'prompt.md'), 'a prompt')
   const record = `aw() { printf '%s\\n' "$@" >'${join(folder, 'words')}'; }; HOME='${folder}'; mkdir -p ~/.config/fish/completions\n`
-  await promisify(execFile)('bash', ['-c', record + example], { cwd: folder }).catch(() => undefined)
+  await promisify(execFile)('bash', ['--norc', '-c', record + example], { cwd: folder }).catch(() => undefined)
   return (await readFile(join(folder, 'words'), 'utf8')).trimEnd().split('\n')
 }
 

@@ -22,9 +22,10 @@ async function offered(...words: string[]): Promise<string[]> {
   await writeFile(join(folder, 'aw.bash'), await script('bash'))
   await writeFile(join(folder, 'aw'), '#!/bin/sh\nfor last; do :; done\necho "$last-1/main $*" | cut -d" " -f1\n')
   await chmod(join(folder, 'aw'), 0o755)
+  // A bash without SHLVL takes a socket as its input for a remote login, and reads a file of the machine's.
   const ask = 'source aw.bash; COMP_WORDS=(aw "$@"); COMP_CWORD=$#; _aw; printf "%s\\n" "${COMPREPLY[@]}"'
   const env = { ...process.env, PATH: `${folder}:${process.env['PATH']}` }
-  const { stdout, stderr } = await sh('bash', ['-uc', ask, 'bash', ...words], { cwd: folder, env })
+  const { stdout, stderr } = await sh('bash', ['--norc', '-uc', ask, 'bash', ...words], { cwd: folder, env })
   expect(stderr).toBe('')
   return stdout.trim().split('\n')
 }

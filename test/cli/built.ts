@@ -60,7 +60,7 @@ export function place(user: 'same' | 'ordinary' = 'same'): Place {
     env,
     aw: (...args) => spawned([process.execPath, launcher, ...args], ''),
     awWith: (input, ...args) => spawned([process.execPath, launcher, ...args], input),
-    sh: (script) => spawned(['bash', '-c', `aw() { node "$AW" "$@"; }\n${script}`], ''),
+    sh: (script) => spawned(['bash', '--norc', '-c', `aw() { node "$AW" "$@"; }\n${script}`], ''),
     start: (...args) => spawn(process.execPath, [launcher, ...args], { cwd: folder, env, stdio: 'pipe' }),
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   }
