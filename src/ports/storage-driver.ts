@@ -1,19 +1,35 @@
+import type { Change } from '../domain/tree-diff.ts'
+
+export type { Change } from '../domain/tree-diff.ts'
+
 /**
  * Keeps trees on one mount: the *storage root*. A tree has a place: an *area* and a name in it.
  *
  * - `tmp/<operation id>`: being built; nobody but the operation sees it.
  * - `volumes/<workspace id>`: the writable tree of a workspace.
+ * - `snapshots/<snapshot id>`: a frozen tree. It never changes, and only it can be the parent of another tree.
+ * - `bases/…`: frozen trees made from sources, for many workspaces.
  * - `trash/<workspace id>.<generation>`: a tree that left its workspace, whole, until it is erased.
- *
- * (`snapshots/` and `bases/` hold frozen trees; the names are reserved.)
  *
  * A tree is built in `tmp`, then *moved*: a rename on one mount, which happens whole or not at all and is durable when
  * the call resolves. Nothing is copied across mounts and nothing is ever replaced: a taken place is `file_exists`. So a
  * crash leaves a tree in exactly one place, and its name says what it was.
  *
- * The names are given by the caller, which has written them to the log first. A driver touches only the five areas of
- * its root, checks the root's marker before it acts (`storage_unavailable` if the mount is missing), and runs
- * unprivileged unless its capabilities say otherwise.
+ * **Fidelity.** A snapshot, and a tree made from one, equals its origin: names (any bytes), contents, holes, modes with
+ * setuid, setgid and sticky, owners, modification times to the nanosecond, links (also dangling), hard links among
+ * themselves, extended attributes and ACLs, empty directories, pipes, sockets and devices. What a driver cannot keep it
+ * names in `capabilities.unfaithful`. Writable trees never see each other's writes.
+ *
+ * **Consistency.** `atomic`: the snapshot is the tree as it was at one instant, whoever was writing; either the file
+ * system sees to that, or the driver proved that nothing was written meanwhile. `fuzzy`: something was written while it
+ * was copied, and the parts may be of different instants. (`frozen` is what a caller makes of it that stopped all
+ * writers.) A driver never says more than it can prove.
+ *
+ * **Paths** below a tree are the bytes of their names, one character each (latin1), with `/` between.
+ *
+ * The names of places are given by the caller, which has written them to the log first. A driver touches only its root,
+ * checks the root's marker before it acts (`storage_unavailable` if the mount is missing), and runs unprivileged unless
+ * its capabilities say otherwise. Nobody calls it twice at once for one tree; for different trees everybody may.
  */
 export interface StorageDriver extends AsyncDisposable {
   readonly name: string
@@ -22,34 +38,76 @@ export interface StorageDriver extends AsyncDisposable {
   /** Tries the real thing in the root. Explains itself; never throws, leaves nothing behind. */
   probe(): Promise<Probe>
 
-  /** Makes an empty tree. On rejection nothing is left behind. */
-  create(place: Place, options?: { mode?: number; signal?: AbortSignal | undefined }): Promise<void>
+  /**
+   * Makes a tree: empty, or with `from` a writable one that equals a snapshot (`snapshot_not_found` if there is none).
+   * Durable when it resolves; on rejection, or after a crash, nothing is left that `exists` would answer true for,
+   * unless it is whole.
+   */
+  create(place: Place, options?: CreateOptions): Promise<void>
 
   /**
-   * Copies a tree — a host folder's, or another place's — into a directory of a tree in `tmp` (made if missing; `.` is
-   * the tree's root): names, bytes, holes, modes, times, links as links, hard links among themselves; owners when the
-   * process may set them. Sockets, pipes, devices and mounts are left out and reported. Of a folder, so is what may not be
-   * read, and a file of root or another user comes without set-user-id and set-group-id; another place's tree is copied
-   * exactly, and `source_failed` if a part of it cannot be read. Shares blocks with the source where the file system can.
+   * Copies a tree — a host folder's, or another place's, or one path of it — into a directory of a writable tree (made if
+   * missing; `.` is the tree's root): names, bytes, holes, modes, times, links as links, hard links among themselves;
+   * owners when the process may set them. Of a folder, sockets, pipes, devices and mounts are left out and reported, and
+   * so is what may not be read; a file of root or another user comes without set-user-id and set-group-id. Another
+   * place's tree is copied exactly, and `source_failed` if a part of it cannot be read. Shares blocks with the source
+   * where the file system can.
    */
   import(place: Place, source: ImportSource, options: ImportOptions): Promise<ImportReport>
 
-  /** Renames a tree. Resolves when the rename is durable. `workspace_not_found` if there is nothing at `from`. */
+  /**
+   * Freezes a volume into a new place. The volume stays as it is and goes on. Durable when it resolves. With
+   * `consistent`, a snapshot that would be fuzzy is `workspace_active` instead, and nothing is made.
+   */
+  snapshot(volume: Place, into: Place, options?: SnapshotOptions): Promise<Frozen>
+
+  /**
+   * Makes a volume equal to a snapshot; what it was before becomes the new snapshot `keep`, whole and never fuzzy:
+   * `workspace_active` if that cannot be had, with nothing changed. Files of the volume that are open keep showing the
+   * old tree, or are changed in place, as `capabilities.restore` says.
+   *
+   * After a crash `keep` may be there or not; the caller calls again with the same arguments and `resume`. If the volume
+   * had been touched, the restore is finished; if not, whatever was prepared is removed, `keep` included, and the answer
+   * is undefined. If the volume had been changed in part, and by others since, the state it is found in becomes the
+   * snapshot `resume` first.
+   */
+  restore(volume: Place, to: Place, keep: Place, options?: RestoreOptions): Promise<Frozen | undefined>
+
+  /**
+   * What differs from one tree to another, ordered by path; either may be of any area. Renames are told where the driver
+   * knows them (same file, other name). Times alone are no difference, nor is anything about a directory but its mode,
+   * owner and attributes. The cost follows the differences where `capabilities.diff` says so.
+   */
+  diff(from: Place, to: Place, options?: DiffOptions): AsyncIterable<Change>
+
+  /** A regular file of a tree, also of a frozen one. `file_too_large` above `maxBytes`; links are not followed. */
+  read(place: Place, path: string, options: { maxBytes: number }): Promise<Buffer>
+
+  /** Reads a frozen tree whole and compares it with what was recorded when it was made. Reports; never repairs. */
+  verify(snapshot: Place, options?: { signal?: AbortSignal | undefined }): Promise<Verified>
+
+  /** Renames a writable tree. Resolves when the rename is durable. `workspace_not_found` if there is nothing at `from`. */
   move(from: Place, to: Place): Promise<void>
 
   /** Makes everything written to a tree so far durable. `small`: the caller knows it to be a handful of files. */
   sync(place: Place, options?: { small?: boolean | undefined }): Promise<void>
 
-  /** Erases a tree, without following links or crossing mounts. Absent = done; safe to repeat after a crash. */
+  /**
+   * Erases a tree, frozen or not, without following links or crossing mounts. Absent = done; safe to repeat after a
+   * crash. What other trees share with it stays as long as they need it.
+   */
   erase(place: Place, options?: { signal?: AbortSignal | undefined }): Promise<void>
 
-  /** How a sandbox or a file handle reaches the tree. Does not check that it exists. */
+  /** How a sandbox or a file handle reaches a writable tree. Data: does not check that it exists, nor mount it. */
   attachment(place: Place): Attachment
+
+  /** Makes the attachment true: mounts what a reboot took away. Absent = nothing to do. */
+  ready(place: Place): Promise<void>
 
   exists(place: Place): Promise<boolean>
 
   /** Bytes and files of the tree itself, counted up to a limit. */
-  usage(place: Place, options?: { maxFiles?: number | undefined }): Promise<Usage>
+  usage(place: Place, options?: UsageOptions): Promise<Usage>
 
   /** What is really on disk, in all areas. */
   list(): Promise<Place[]>
@@ -66,7 +124,17 @@ export interface Place {
 }
 
 /** What must be mounted or opened to see a tree. Data, not an action. */
-export type Attachment = { readonly kind: 'dir'; readonly path: string }
+export type Attachment =
+  | { readonly kind: 'dir'; readonly path: string }
+  /** Layers, the uppermost first, to be mounted in the sandbox's own user namespace (`userxattr`). */
+  | {
+      readonly kind: 'overlay'
+      /** Where it would be mounted; not to be used from outside. */
+      readonly path: string
+      readonly lower: readonly string[]
+      readonly upper: string
+      readonly work: string
+    }
 
 export interface StorageCapabilities {
   /** Where a tree can be seen: by every process of the host, or only inside a sandbox. */
@@ -74,18 +142,45 @@ export interface StorageCapabilities {
   /** Whether copies share blocks; `probed` = depends on the file system, `probe` tells. */
   readonly reflink: 'always' | 'probed' | 'never'
   readonly needsRoot: boolean
+  /** What a snapshot costs: nothing that grows with the tree, what changed since the last, or the whole tree. */
+  readonly snapshot: Cost
+  /** What a tree from a snapshot costs. */
+  readonly fork: Cost
+  readonly diff: Cost
+  /** What a snapshot of a tree is that is being written to. */
+  readonly live: 'atomic' | 'fuzzy'
+  /** `exchange`: the tree is replaced whole, in one step; `in place`: its files are changed one by one. */
+  readonly restore: 'exchange' | 'in place'
+  /** Whether the kernel can hold a tree to `maxBytes`. */
+  readonly quota: 'kernel' | 'none'
+  /** What a snapshot does not keep, and why. */
+  readonly unfaithful: readonly { readonly what: string; readonly why: string }[]
 }
+
+export type Cost = 'constant' | 'changes' | 'linear'
 
 export type Probe =
   | { readonly usable: true; readonly notes: readonly string[] }
-  | { readonly usable: false; readonly reasons: readonly string[] }
+  | { readonly usable: false; readonly reasons: readonly string[]; readonly hint?: string | undefined }
 
-export type ImportSource = { readonly folder: string } | { readonly place: Place }
+export interface CreateOptions {
+  /** Of the root directory of an empty tree. */
+  readonly mode?: number | undefined
+  readonly from?: Place | undefined
+  /** What the tree may hold beyond its parent; only where `capabilities.quota` is `kernel`, else `unsupported`. */
+  readonly maxBytes?: number | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly onProgress?: OnProgress | undefined
+}
+
+export type OnProgress = (done: { files: number; bytes: number }) => void
+
+export type ImportSource = { readonly folder: string } | { readonly place: Place; readonly path?: string | undefined }
 
 export interface ImportOptions {
   readonly into: string
   readonly signal?: AbortSignal | undefined
-  readonly onProgress?: ((done: { files: number; bytes: number }) => void) | undefined
+  readonly onProgress?: OnProgress | undefined
 }
 
 export interface ImportReport {
@@ -99,9 +194,55 @@ export interface ImportReport {
 /** `guarded`: a file or directory of aw's own, met under another name. */
 export type SkipReason = 'socket' | 'fifo' | 'device' | 'mount' | 'unreadable' | 'guarded'
 
+/** Names directly below the root that are none of the tree's content, as aw's own metadata directory. */
+interface Excluding {
+  readonly exclude?: readonly string[] | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface SnapshotOptions extends Excluding {
+  readonly consistent?: boolean | undefined
+  /** The snapshot that the volume was last equal to: a hint of what need not be looked at, and what `changed` counts from. */
+  readonly since?: Place | undefined
+  readonly onProgress?: OnProgress | undefined
+}
+
+export interface RestoreOptions extends Excluding {
+  /** Finish what a crash interrupted; see `restore`. */
+  readonly resume?: Place | undefined
+  readonly since?: Place | undefined
+  readonly onProgress?: OnProgress | undefined
+}
+
+export type DiffOptions = Excluding
+
+export interface Frozen {
+  /** How it was made, in a word or two, for the log. */
+  readonly mechanism: string
+  readonly consistency: 'atomic' | 'fuzzy'
+  /** How many paths differ from `since`, where that is known without looking at the whole tree. */
+  readonly changed: number | null
+}
+
+export interface Verified {
+  /** `hashes` of our own, the file system's `checksums`, or `none`: nothing was recorded that could be compared. */
+  readonly method: 'hashes' | 'checksums' | 'none'
+  readonly files: number
+  readonly bytes: number
+  readonly problems: readonly { readonly path: string; readonly message: string }[]
+}
+
+export interface UsageOptions {
+  readonly maxFiles?: number | undefined
+  /** Also tell how much is the tree's alone. */
+  readonly own?: boolean | undefined
+}
+
 export interface Usage {
   readonly bytes: number
   readonly files: number
   /** False if counting stopped at the limit: the tree is at least that large. */
   readonly complete: boolean
+  /** Bytes that erasing the tree would give back; only with `own`, null if that cannot be told. */
+  readonly own?: number | null
 }

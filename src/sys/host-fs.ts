@@ -39,6 +39,11 @@ export const hostFs = counted({
   utimesSync: fs.utimesSync,
   futimesSync: fs.futimesSync,
   lutimesSync: fs.lutimesSync,
+  /** Both times to the nanosecond; where system calls are missing, to about a microsecond. A link is not followed. */
+  utimesNsSync,
+  mknodSync: (path: string | Buffer, mode: number, device = 0): void => native()?.mknodat(AT_FDCWD, path, mode, device),
+  lsetxattrSync: (path: string | Buffer, name: string, value: Uint8Array): void =>
+    native()?.lsetxattr(path, name, value),
   fsetxattrSync: (fd: number, name: string, value: Uint8Array): void => native()?.fsetxattr(fd, name, value),
   fremovexattrSync: (fd: number, name: string): void => native()?.fremovexattr(fd, name),
 })
@@ -62,7 +67,7 @@ function writeAllSync(fd: number, bytes: Uint8Array, position?: number): void {
  */
 function renameNoReplaceSync(from: string | Buffer, to: string | Buffer): void {
   const calls = native()
-  if (!calls || typeof from !== 'string' || typeof to !== 'string') {
+  if (!calls) {
     renameByHand(from, to)
     return
   }
@@ -97,8 +102,14 @@ function renameIfAbsent(from: string | Buffer, to: string | Buffer): void {
   fs.renameSync(from, to)
 }
 
+function utimesNsSync(path: string | Buffer, atimeNs: bigint, mtimeNs: bigint): void {
+  const calls = native()
+  if (calls) calls.utimensat(AT_FDCWD, path, atimeNs, mtimeNs)
+  else fs.lutimesSync(path, Number(atimeNs) / 1e9, Number(mtimeNs) / 1e9)
+}
+
 /** Swaps two names in one step. There is no way to do that without the system call: ENOSYS. */
-function exchangeSync(one: string, other: string): void {
+function exchangeSync(one: string | Buffer, other: string | Buffer): void {
   const calls = native()
   if (!calls) throw Object.assign(new Error('ENOSYS: renameat2'), { code: 'ENOSYS', errno: -38, syscall: 'renameat2' })
   calls.renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME.EXCHANGE)

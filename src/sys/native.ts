@@ -16,7 +16,7 @@ export interface Native {
   /** False where the kernel lacks openat2 or a filter forbids it. */
   readonly hasOpenat2: boolean
   /** `flags`: see RENAME. */
-  renameat2(fromDir: number, from: string, toDir: number, to: string, flags: number): void
+  renameat2(fromDir: number, from: string | Buffer, toDir: number, to: string | Buffer, flags: number): void
   /** Fills `buffer` with directory records; answers how many bytes, 0 at the end. */
   getdents64(fd: number, buffer: Buffer): number
   /** Moves to where data (SEEK.DATA) or a hole (SEEK.HOLE) begins, at `offset` or behind it. ENXIO: none. */
@@ -25,6 +25,23 @@ export interface Native {
   fgetxattr(fd: number, name: string): Buffer
   fsetxattr(fd: number, name: string, value: Uint8Array): void
   fremovexattr(fd: number, name: string): void
+  /** The same for what is at a path, a link itself included. */
+  llistxattr(path: string | Buffer): string[]
+  lgetxattr(path: string | Buffer, name: string): Buffer
+  lsetxattr(path: string | Buffer, name: string, value: Uint8Array): void
+  lremovexattr(path: string | Buffer, name: string): void
+  /** Sets both times to the nanosecond; a link is not followed. */
+  utimensat(dirfd: number, path: string | Buffer, atimeNs: bigint, mtimeNs: bigint): void
+  /** `mode` with its type: a pipe, a socket, and for those who may a device. */
+  mknodat(dirfd: number, path: string | Buffer, mode: number, device: number): void
+  /** The argument is filled in place where the request answers with one. */
+  ioctl(fd: number, request: number, argument: Buffer | number): number
+  fsopen(type: string): number
+  fsconfig(fd: number, command: number, key: string | null, value: string | null): void
+  fsmount(fd: number, attributes: number): number
+  /** Mounts what `fsmount` made. */
+  moveMount(fd: number, path: string): void
+  umount2(path: string, flags: number): void
   /** Makes the whole file system that holds `fd` durable. */
   syncfs(fd: number): void
   /** A handle on a process that no later process with its pid can take over. */
@@ -35,6 +52,9 @@ export interface Native {
 export const AT_FDCWD = -100
 export const RENAME = { NOREPLACE: 1, EXCHANGE: 2 } as const
 export const SEEK = { DATA: 3, HOLE: 4 } as const
+export const FSCONFIG = { FLAG: 0, STRING: 1, CREATE: 6 } as const
+export const MOUNT = { NOSUID: 2, NODEV: 4, NOATIME: 0x10, RDONLY: 1 } as const
+export const UMOUNT = { DETACH: 2, NOFOLLOW: 8 } as const
 export const RESOLVE = { NO_XDEV: 1, NO_MAGICLINKS: 2, NO_SYMLINKS: 4, BENEATH: 8, IN_ROOT: 16 } as const
 
 let loaded: { native?: Native; problem?: string } | undefined
@@ -58,6 +78,18 @@ const numbers = {
     fgetxattr: 193,
     flistxattr: 196,
     fremovexattr: 199,
+    ioctl: 16,
+    utimensat: 280,
+    mknodat: 259,
+    llistxattr: 195,
+    lgetxattr: 192,
+    lsetxattr: 189,
+    lremovexattr: 198,
+    umount2: 166,
+    move_mount: 429,
+    fsopen: 430,
+    fsconfig: 431,
+    fsmount: 432,
     syncfs: 306,
     pidfd_open: 434,
     pidfd_send_signal: 424,
@@ -71,6 +103,18 @@ const numbers = {
     fgetxattr: 10,
     flistxattr: 13,
     fremovexattr: 16,
+    ioctl: 29,
+    utimensat: 88,
+    mknodat: 33,
+    llistxattr: 12,
+    lgetxattr: 9,
+    lsetxattr: 6,
+    lremovexattr: 15,
+    umount2: 39,
+    move_mount: 429,
+    fsopen: 430,
+    fsconfig: 431,
+    fsmount: 432,
     syncfs: 267,
     pidfd_open: 434,
     pidfd_send_signal: 424,
@@ -98,10 +142,19 @@ function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
   const shape = (parameters: string) =>
     library.func(`long syscall(long number, ${parameters})`) as (...values: unknown[]) => number | bigint
   const pathCall = shape('int fd, const char *path, const void *how, size_t size')
-  const renameCall = shape('int fromDir, const char *from, int toDir, const char *to, unsigned int flags')
+  const renameCall = shape('int fromDir, const void *from, int toDir, const void *to, unsigned int flags')
   const bufferCall = shape('int fd, void *buffer, size_t size')
   const seekCall = shape('int fd, int64_t offset, int whence')
   const valueCall = shape('int fd, const char *name, void *value, size_t size, int flags')
+  const attributeListCall = shape('const void *path, void *buffer, size_t size')
+  const attributeCall = shape('const void *path, const char *name, void *value, size_t size, int flags')
+  const nodeCall = shape('int fd, const void *path, const void *times, int flags')
+  const makeCall = shape('int fd, const void *path, unsigned int mode, unsigned int device')
+  const ioctlCall = shape('int fd, unsigned long request, void *argument')
+  const ioctlNumberCall = shape('int fd, unsigned long request, unsigned long argument')
+  const openCall = shape('const char *type, unsigned int flags')
+  const configCall = shape('int fd, unsigned int command, const char *key, const char *value, int aux')
+  const moveCall = shape('int fromDir, const char *from, int toDir, const char *to, unsigned int flags')
   const numberCall = shape('int first, int second, void *third, unsigned int fourth')
 
   const check = (result: number | bigint, syscall: Syscall): number => {
@@ -126,7 +179,7 @@ function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
   }
 
   const sized = (
-    syscall: 'flistxattr' | 'fgetxattr',
+    syscall: 'flistxattr' | 'fgetxattr' | 'llistxattr' | 'lgetxattr',
     call: (buffer: Buffer | null, size: number) => number,
   ): Buffer => {
     for (;;) {
@@ -144,7 +197,7 @@ function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
     openat2,
     hasOpenat2: works(() => openat2(AT_FDCWD, '/', 0o10000000, 0)),
     renameat2: (fromDir, from, toDir, to, flags) =>
-      void check(renameCall(number.renameat2, fromDir, from, toDir, to, flags), 'renameat2'),
+      void check(renameCall(number.renameat2, fromDir, cString(from), toDir, cString(to), flags), 'renameat2'),
     getdents64: (fd, buffer) => check(bufferCall(number.getdents64, fd, buffer, buffer.length), 'getdents64'),
     lseek: (fd, offset, whence) => check(seekCall(number.lseek, fd, offset, whence), 'lseek'),
     flistxattr: (fd) =>
@@ -157,12 +210,63 @@ function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
     fsetxattr: (fd, name, value) =>
       void check(valueCall(number.fsetxattr, fd, name, value, value.length, 0), 'fsetxattr'),
     fremovexattr: (fd, name) => void check(valueCall(number.fremovexattr, fd, name, null, 0, 0), 'fremovexattr'),
+    llistxattr: (path) =>
+      sized('llistxattr', (buffer, size) => Number(attributeListCall(number.llistxattr, cString(path), buffer, size)))
+        .toString()
+        .split('\0')
+        .filter(Boolean),
+    lgetxattr: (path, name) =>
+      sized('lgetxattr', (buffer, size) =>
+        Number(attributeCall(number.lgetxattr, cString(path), name, buffer, size, 0)),
+      ),
+    lsetxattr: (path, name, value) =>
+      void check(attributeCall(number.lsetxattr, cString(path), name, value, value.length, 0), 'lsetxattr'),
+    lremovexattr: (path, name) =>
+      void check(attributeCall(number.lremovexattr, cString(path), name, null, 0, 0), 'lremovexattr'),
+    utimensat: (dirfd, path, atimeNs, mtimeNs) =>
+      void check(
+        nodeCall(number.utimensat, dirfd, cString(path), timespecs(atimeNs, mtimeNs), AT_SYMLINK_NOFOLLOW),
+        'utimensat',
+      ),
+    mknodat: (dirfd, path, mode, device) =>
+      void check(makeCall(number.mknodat, dirfd, cString(path), mode, device), 'mknodat'),
+    ioctl: (fd, request, argument) =>
+      check(
+        typeof argument === 'number'
+          ? ioctlNumberCall(number.ioctl, fd, request, argument)
+          : ioctlCall(number.ioctl, fd, request, argument),
+        'ioctl',
+      ),
+    fsopen: (type) => check(openCall(number.fsopen, type, 1), 'fsopen'),
+    fsconfig: (fd, command, key, value) =>
+      void check(configCall(number.fsconfig, fd, command, key, value, 0), 'fsconfig'),
+    fsmount: (fd, attributes) => check(numberCall(number.fsmount, fd, 1, null, attributes), 'fsmount'),
+    moveMount: (fd, path) => void check(moveCall(number.move_mount, fd, '', AT_FDCWD, path, 4), 'move_mount'),
+    umount2: (path, flags) => void check(openCall(number.umount2, path, flags), 'umount2'),
     syncfs: (fd) => void check(numberCall(number.syncfs, fd, 0, null, 0), 'syncfs'),
     pidfdOpen: (pid) => check(numberCall(number.pidfd_open, pid, 0, null, 0), 'pidfd_open'),
     pidfdSendSignal: (pidfd, signal) =>
       void check(numberCall(number.pidfd_send_signal, pidfd, signal, null, 0), 'pidfd_send_signal'),
   }
 }
+
+const AT_SYMLINK_NOFOLLOW = 0x100
+
+/** Names are bytes, which need not be text. */
+const cString = (path: string | Buffer): Buffer => Buffer.concat([Buffer.from(path as string), Buffer.alloc(1)])
+
+function timespecs(...times: readonly bigint[]): Buffer {
+  const buffer = Buffer.alloc(16 * times.length)
+  for (const [i, ns] of times.entries()) {
+    // Rounded down, also before 1970.
+    const rest = ((ns % second) + second) % second
+    buffer.writeBigInt64LE((ns - rest) / second, 16 * i)
+    buffer.writeBigInt64LE(rest, 16 * i + 8)
+  }
+  return buffer
+}
+
+const second = 1_000_000_000n
 
 function works(open: () => number): boolean {
   try {

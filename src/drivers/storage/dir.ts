@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
-import type { Area, Place, StorageDriver } from '../../ports/storage-driver.ts'
+import type { Area, Place, StorageCapabilities, StorageDriver } from '../../ports/storage-driver.ts'
 import { copyTree } from '../../sys/copy-tree.ts'
 import { assertSource, identitiesIn, realpathOf } from '../../sys/source-folder.ts'
 import { measureTree, removeTree } from '../../sys/safe-fs/index.ts'
@@ -18,6 +18,21 @@ import {
 import { syncFiles } from '../../sys/sync-files.ts'
 
 const areas: readonly Area[] = ['volumes', 'snapshots', 'bases', 'trash', 'tmp']
+
+const later = (what: string): AwError => new AwError('unsupported', `dir: ${what} is not there yet`)
+
+const capabilities: StorageCapabilities = {
+  visibility: 'host',
+  reflink: 'probed',
+  needsRoot: false,
+  snapshot: 'changes',
+  fork: 'linear',
+  diff: 'linear',
+  live: 'fuzzy',
+  restore: 'in place',
+  quota: 'none',
+  unfaithful: [],
+}
 
 interface DirOptions {
   readonly root: string
@@ -39,12 +54,13 @@ export function dirStorage(options: DirOptions): StorageDriver {
   const key = initRoot(root, areas, claim)
   return {
     name: 'dir',
-    capabilities: { visibility: 'host', reflink: 'probed', needsRoot: false },
+    capabilities,
 
     probe: async () => probeRoot(root, key),
 
-    async create(place, { mode = 0o755 } = {}) {
+    async create(place, { mode = 0o755, from, maxBytes } = {}) {
       assertRoot(root, key)
+      if (from !== undefined || maxBytes !== undefined) throw later('create from a snapshot')
       makeTree(path(place), mode)
     },
 
@@ -58,6 +74,14 @@ export function dirStorage(options: DirOptions): StorageDriver {
       const own = 'place' in source
       return copyTree(folder, target, { signal, onProgress, own, guarded: identitiesIn(guarded) })
     },
+
+    snapshot: () => Promise.reject(later('snapshot')),
+    restore: () => Promise.reject(later('restore')),
+    diff: () => {
+      throw later('diff')
+    },
+    read: () => Promise.reject(later('read')),
+    verify: () => Promise.reject(later('verify')),
 
     async move(from, to) {
       assertRoot(root, key)
@@ -77,6 +101,8 @@ export function dirStorage(options: DirOptions): StorageDriver {
     },
 
     attachment: (place) => ({ kind: 'dir', path: path(place) }),
+
+    async ready() {},
 
     async exists(place) {
       assertRoot(root, key)

@@ -1,9 +1,24 @@
+import { hash } from 'node:crypto'
 import { AwError } from '../../domain/errors.ts'
-import type { Area, ImportReport, Place, StorageDriver } from '../../ports/storage-driver.ts'
+import { diffEntries, type DiffEntry } from '../../domain/tree-diff.ts'
+import type { Area, ImportReport, Place, StorageCapabilities, StorageDriver } from '../../ports/storage-driver.ts'
 import { walkNodes, type DirectoryNode, type Disk, type Node } from '../files/memory-disk.ts'
 
 const areas: readonly Area[] = ['volumes', 'snapshots', 'bases', 'trash', 'tmp']
 const marker = '.aw-storage'
+
+const capabilities: StorageCapabilities = {
+  visibility: 'sandbox',
+  reflink: 'never',
+  needsRoot: false,
+  snapshot: 'linear',
+  fork: 'linear',
+  diff: 'linear',
+  live: 'atomic',
+  restore: 'exchange',
+  quota: 'none',
+  unfaithful: [{ what: 'owners, extended attributes and holes', why: 'its disk has none' }],
+}
 
 /** Trees on a disk in memory: the shortest driver that keeps the contract, and the oracle for the others. */
 export function memoryStorage({ disk, root = '/storage' }: { disk: Disk; root?: string }): StorageDriver {
@@ -14,34 +29,81 @@ export function memoryStorage({ disk, root = '/storage' }: { disk: Disk; root?: 
     if (disk.at(`${root}/${marker}`) !== undefined) return
     throw new AwError('storage_unavailable', `The storage root ${root} is missing`, { data: { root } })
   }
+  const found = (place: Place): DirectoryNode | undefined => {
+    assertRoot()
+    return disk.directory(path(place))
+  }
   const tree = (place: Place): DirectoryNode => {
-    const found = disk.directory(path(place))
-    if (found !== undefined) return found
-    throw new AwError('workspace_not_found', `There is no tree at ${place.area}/${place.name}`, { data: { place } })
+    const there = found(place)
+    if (there !== undefined) return there
+    const code = isFrozen(place) ? 'snapshot_not_found' : 'workspace_not_found'
+    throw new AwError(code, `There is no tree at ${place.area}/${place.name}`, { data: { place } })
   }
   const assertFree = (place: Place): void => {
-    if (disk.at(path(place)) === undefined) return
+    if (found(place) === undefined) return
     throw new AwError('file_exists', `There is already a tree at ${place.area}/${place.name}`, { data: { place } })
   }
+  const put = (place: Place, from: DirectoryNode, exclude: readonly string[] = []): void => {
+    const made: DirectoryNode = { ...from, entries: new Map() }
+    copyInto(from, made, exclude)
+    disk.put(path(place), made)
+  }
+  const frozen = (changed: number | null) => ({ mechanism: 'memory', consistency: 'atomic' as const, changed })
+  const compare = (from: Place, to: Place, exclude: readonly string[] = []) =>
+    diffEntries(entriesOf(tree(from), exclude), entriesOf(tree(to), exclude))
+  const changedSince = (since: Place | undefined, to: Place, exclude?: readonly string[]): number | null =>
+    since === undefined || found(since) === undefined ? null : compare(since, to, exclude).length
 
   return {
     name: 'memory',
-    capabilities: { visibility: 'sandbox', reflink: 'never', needsRoot: false },
+    capabilities,
     probe: async () => ({ usable: true, notes: ['trees are in memory and end with the process'] }),
-    async create(place, { mode = 0o755 } = {}) {
-      assertRoot()
+    async create(place, { mode = 0o755, from, maxBytes } = {}) {
+      if (maxBytes !== undefined) throw new AwError('unsupported', 'Trees in memory have no limit')
       assertFree(place)
-      disk.makeDirectory(path(place)).mode = mode
+      if (from === undefined) disk.makeDirectory(path(place)).mode = mode
+      else put(place, tree(from))
     },
     async import(place, source, { into, signal }) {
       assertRoot()
       if (signal?.aborted) throw new AwError('aborted', 'The copy was cancelled', { cause: signal.reason })
       const from = 'folder' in source ? sourceFolder(disk, source.folder, root) : sourceTree(disk, path(source.place))
       tree(place)
-      return copyInto(from, disk.makeDirectory(into === '.' ? path(place) : `${path(place)}/${into}`))
+      const below = 'place' in source ? (source.path ?? '.') : '.'
+      const target = disk.makeDirectory(into === '.' ? path(place) : `${path(place)}/${into}`)
+      return copyInto(below === '.' ? from : onePath(from, below), target)
+    },
+    async snapshot(volume, into, { exclude, since } = {}) {
+      assertFree(into)
+      put(into, tree(volume), exclude)
+      return frozen(changedSince(since, into, exclude))
+    },
+    async restore(volume, to, keep, { exclude = [], resume, since } = {}) {
+      // Nothing is ever interrupted here.
+      if (resume !== undefined) return undefined
+      assertFree(keep)
+      const [now, wanted] = [tree(volume), tree(to)]
+      put(keep, now, exclude)
+      const kept = exclude.flatMap((name) => [...now.entries].filter(([key]) => key === name))
+      put(volume, wanted, exclude)
+      for (const [name, node] of kept) tree(volume).entries.set(name, node)
+      return frozen(changedSince(since, keep, exclude))
+    },
+    async *diff(from, to, { exclude } = {}) {
+      yield* compare(from, to, exclude)
+    },
+    async read(place, name, { maxBytes }) {
+      const node = nodeAt(tree(place), name)
+      if (node === undefined) throw new AwError('file_not_found', `There is no ${name}`, { data: { path: name } })
+      if (node.kind !== 'file') throw new AwError('not_a_file', `${name} is not a file`, { data: { path: name } })
+      if (node.bytes.length <= maxBytes) return node.bytes
+      throw new AwError('file_too_large', `${name} has ${node.bytes.length} bytes`, { data: { path: name } })
+    },
+    async verify(place) {
+      const files = filesIn(tree(place))
+      return { method: 'none', files: files.length, bytes: bytesIn(files), problems: [] }
     },
     async move(from, to) {
-      assertRoot()
       const moved = tree(from)
       assertFree(to)
       disk.remove(path(from))
@@ -53,15 +115,12 @@ export function memoryStorage({ disk, root = '/storage' }: { disk: Disk; root?: 
       disk.remove(path(place))
     },
     attachment: (place) => ({ kind: 'dir', path: path(place) }),
-    async exists(place) {
-      assertRoot()
-      return disk.at(path(place))?.kind === 'directory'
-    },
-    async usage(place, { maxFiles = Infinity } = {}) {
-      const nodes = [...walkNodes(tree(place))].map(([, node]) => node)
-      const files = [...new Set(nodes)].filter((node) => node.kind === 'file').slice(0, maxFiles)
-      const bytes = files.reduce((sum, file) => sum + file.bytes.length, 0)
-      return { bytes, files: files.length, complete: files.length < maxFiles }
+    async ready() {},
+    exists: async (place) => found(place) !== undefined,
+    async usage(place, { maxFiles = Infinity, own = false } = {}) {
+      const files = filesIn(tree(place)).slice(0, maxFiles)
+      const bytes = bytesIn(files)
+      return { bytes, files: files.length, complete: files.length < maxFiles, ...(own && { own: bytes }) }
     },
     async list() {
       assertRoot()
@@ -74,6 +133,45 @@ export function memoryStorage({ disk, root = '/storage' }: { disk: Disk; root?: 
     },
     async [Symbol.asyncDispose]() {},
   }
+}
+
+const isFrozen = ({ area }: Place): boolean => area === 'snapshots' || area === 'bases'
+
+type FileNode = Extract<Node, { kind: 'file' }>
+
+function filesIn(tree: DirectoryNode): FileNode[] {
+  const nodes = [...walkNodes(tree)].map(([, node]) => node)
+  return [...new Set(nodes)].filter((node) => node.kind === 'file')
+}
+
+const bytesIn = (files: readonly FileNode[]): number => files.reduce((sum, { bytes }) => sum + bytes.length, 0)
+
+function nodeAt(tree: DirectoryNode, path: string): Node | undefined {
+  let here: Node | undefined = tree
+  for (const name of path.split('/')) here = here?.kind === 'directory' ? here.entries.get(name) : undefined
+  return here
+}
+
+/** A directory is given by what is in it, anything else by itself. */
+function onePath(tree: DirectoryNode, path: string): DirectoryNode {
+  const node = nodeAt(tree, path)
+  if (node === undefined) throw new AwError('source_failed', `There is no ${path} in the tree`, { data: { path } })
+  if (node.kind === 'directory') return node
+  return { ...tree, entries: new Map([[path.slice(path.lastIndexOf('/') + 1), node]]) }
+}
+
+function entriesOf(tree: DirectoryNode, exclude: readonly string[]): Map<string, DiffEntry> {
+  const all = [...walkNodes(tree)].filter(([path]) => !exclude.includes(path.split('/')[0] ?? ''))
+  return new Map(all.map(([path, node]) => [path, entryOf(node)]))
+}
+
+function entryOf(node: Node): DiffEntry {
+  const plain = { owner: '', attributes: '' }
+  if (node.kind === 'file')
+    return { ...plain, kind: 'file', size: node.bytes.length, mode: node.mode, content: hash('sha256', node.bytes) }
+  if (node.kind === 'symlink')
+    return { ...plain, kind: 'symlink', size: node.target.length, mode: 0o777, content: node.target }
+  return { ...plain, kind: node.kind, size: 0, mode: node.kind === 'directory' ? node.mode : 0o644, content: '' }
 }
 
 function sourceFolder(disk: Disk, folder: string, root: string): DirectoryNode {
@@ -91,12 +189,13 @@ function sourceTree(disk: Disk, path: string): DirectoryNode {
   throw new AwError('source_failed', `There is no tree ${path}`, { data: { folder: path } })
 }
 
-function copyInto(from: DirectoryNode, to: DirectoryNode): ImportReport {
-  const counted = new Set<Node>()
+function copyInto(from: DirectoryNode, to: DirectoryNode, exclude: readonly string[] = []): ImportReport {
+  const counted = new Set<FileNode>()
   const skipped: ImportReport['skipped'][number][] = []
   const copy = (node: DirectoryNode, target: DirectoryNode, prefix: string): void => {
     for (const [name, child] of node.entries) {
       const path = prefix + name
+      if (exclude.includes(path)) continue
       if (child.kind === 'directory') {
         const before = target.entries.get(name)
         const made: DirectoryNode = before?.kind === 'directory' ? before : { ...child, entries: new Map() }
@@ -112,7 +211,5 @@ function copyInto(from: DirectoryNode, to: DirectoryNode): ImportReport {
     target.mtime = node.mtime
   }
   copy(from, to, '')
-  const files = [...counted].filter((node) => node.kind === 'file')
-  const bytes = files.reduce((sum, file) => sum + file.bytes.length, 0)
-  return { files: files.length, bytes, reflinked: 0, skipped }
+  return { files: counted.size, bytes: bytesIn([...counted]), reflinked: 0, skipped }
 }
