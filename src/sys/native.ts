@@ -1,6 +1,7 @@
 import { closeSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { constants, platform } from 'node:os'
+import { numbers, type Syscall } from './syscall-numbers.ts'
 
 /**
  * The system calls that Node does not offer, through koffi, which is an optional dependency: where it does not load (or
@@ -42,6 +43,8 @@ export interface Native {
   /** Mounts what `fsmount` made. */
   moveMount(fd: number, path: string): void
   umount2(path: string, flags: number): void
+  /** Fills `buffer` with a `struct statx`, mount id included, of a name (or '' for `dirfd` itself); follows no link. */
+  statx(dirfd: number, name: string | Buffer, buffer: Buffer): void
   /** Makes the whole file system that holds `fd` durable. */
   syncfs(fd: number): void
   /** A handle on a process that no later process with its pid can take over. */
@@ -68,60 +71,6 @@ export const nativeProblem = (): string | undefined => (loaded ??= load()).probl
 
 const O_CLOEXEC = 0o2000000
 
-const numbers = {
-  x64: {
-    openat2: 437,
-    renameat2: 316,
-    getdents64: 217,
-    lseek: 8,
-    fsetxattr: 190,
-    fgetxattr: 193,
-    flistxattr: 196,
-    fremovexattr: 199,
-    ioctl: 16,
-    utimensat: 280,
-    mknodat: 259,
-    llistxattr: 195,
-    lgetxattr: 192,
-    lsetxattr: 189,
-    lremovexattr: 198,
-    umount2: 166,
-    move_mount: 429,
-    fsopen: 430,
-    fsconfig: 431,
-    fsmount: 432,
-    syncfs: 306,
-    pidfd_open: 434,
-    pidfd_send_signal: 424,
-  },
-  arm64: {
-    openat2: 437,
-    renameat2: 276,
-    getdents64: 61,
-    lseek: 62,
-    fsetxattr: 7,
-    fgetxattr: 10,
-    flistxattr: 13,
-    fremovexattr: 16,
-    ioctl: 29,
-    utimensat: 88,
-    mknodat: 33,
-    llistxattr: 12,
-    lgetxattr: 9,
-    lsetxattr: 6,
-    lremovexattr: 15,
-    umount2: 39,
-    move_mount: 429,
-    fsopen: 430,
-    fsconfig: 431,
-    fsmount: 432,
-    syncfs: 267,
-    pidfd_open: 434,
-    pidfd_send_signal: 424,
-  },
-} as const
-
-type Syscall = keyof (typeof numbers)['x64']
 type Koffi = Pick<typeof import('koffi'), 'load' | 'errno'>
 
 function load(): { native?: Native; problem?: string } {
@@ -155,6 +104,8 @@ function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
   const openCall = shape('const char *type, unsigned int flags')
   const configCall = shape('int fd, unsigned int command, const char *key, const char *value, int aux')
   const moveCall = shape('int fromDir, const char *from, int toDir, const char *to, unsigned int flags')
+  const statCall = shape('int fd, const char *name, int flags, unsigned int mask, void *buffer')
+  const statBytesCall = shape('int fd, const void *name, int flags, unsigned int mask, void *buffer')
   const numberCall = shape('int first, int second, void *third, unsigned int fourth')
 
   const check = (result: number | bigint, syscall: Syscall): number => {
@@ -243,6 +194,11 @@ function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
     fsmount: (fd, attributes) => check(numberCall(number.fsmount, fd, 1, null, attributes), 'fsmount'),
     moveMount: (fd, path) => void check(moveCall(number.move_mount, fd, '', AT_FDCWD, path, 4), 'move_mount'),
     umount2: (path, flags) => void check(openCall(number.umount2, path, flags), 'umount2'),
+    statx: (dirfd, name, buffer) => {
+      const isText = typeof name === 'string'
+      const [call, path] = isText ? [statCall, name] : [statBytesCall, cString(name)]
+      check(call(number.statx, dirfd, path, statFlags, STATX_ALL_AND_MOUNT, buffer), 'statx')
+    },
     syncfs: (fd) => void check(numberCall(number.syncfs, fd, 0, null, 0), 'syncfs'),
     pidfdOpen: (pid) => check(numberCall(number.pidfd_open, pid, 0, null, 0), 'pidfd_open'),
     pidfdSendSignal: (pidfd, signal) =>
@@ -251,6 +207,9 @@ function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
 }
 
 const AT_SYMLINK_NOFOLLOW = 0x100
+/** Neither a link is followed nor anything mounted; an empty name is the descriptor itself. */
+const statFlags = AT_SYMLINK_NOFOLLOW | 0x800 | 0x1000
+const STATX_ALL_AND_MOUNT = 0x17ff
 
 /** Names are bytes, which need not be text. */
 const cString = (path: string | Buffer): Buffer => Buffer.concat([Buffer.from(path as string), Buffer.alloc(1)])
