@@ -42,7 +42,11 @@ export interface Native {
   fsmount(fd: number, attributes: number): number
   /** Mounts what `fsmount` made. */
   moveMount(fd: number, path: string): void
+  /** A copy of the mount at a path, mounted nowhere yet. */
+  cloneMount(path: string): number
   umount2(path: string, flags: number): void
+  /** Waits for nobody where `operation` says so (see LOCK). The kernel gives it back when the descriptor is closed. */
+  flock(fd: number, operation: number): void
   /** Fills `buffer` with a `struct statx`, mount id included, of a name (or '' for `dirfd` itself); follows no link. */
   statx(dirfd: number, name: string | Buffer, buffer: Buffer): void
   /** Makes the whole file system that holds `fd` durable. */
@@ -58,6 +62,7 @@ export const SEEK = { DATA: 3, HOLE: 4 } as const
 export const FSCONFIG = { FLAG: 0, STRING: 1, CREATE: 6 } as const
 export const MOUNT = { NOSUID: 2, NODEV: 4, NOATIME: 0x10, RDONLY: 1 } as const
 export const UMOUNT = { DETACH: 2, NOFOLLOW: 8 } as const
+export const LOCK = { SHARED: 1, EXCLUSIVE: 2, NONBLOCKING: 4 } as const
 export const RESOLVE = { NO_XDEV: 1, NO_MAGICLINKS: 2, NO_SYMLINKS: 4, BENEATH: 8, IN_ROOT: 16 } as const
 
 let loaded: { native?: Native; problem?: string } | undefined
@@ -70,6 +75,7 @@ export const nativeProblem = (): string | undefined => (loaded ??= load()).probl
 // -- loading ---------------------------------------------------------------------------------------------------------
 
 const O_CLOEXEC = 0o2000000
+const OPEN_TREE_CLONE = 1
 
 type Koffi = Pick<typeof import('koffi'), 'load' | 'errno'>
 
@@ -191,8 +197,11 @@ function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
     fsopen: (type) => check(openCall(number.fsopen, type, 1), 'fsopen'),
     fsconfig: (fd, command, key, value) =>
       void check(configCall(number.fsconfig, fd, command, key, value, 0), 'fsconfig'),
-    fsmount: (fd, attributes) => check(numberCall(number.fsmount, fd, 1, null, attributes), 'fsmount'),
+    fsmount: (fd, attributes) => check(ioctlNumberCall(number.fsmount, fd, 1, attributes), 'fsmount'),
     moveMount: (fd, path) => void check(moveCall(number.move_mount, fd, '', AT_FDCWD, path, 4), 'move_mount'),
+    cloneMount: (path) =>
+      check(makeCall(number.open_tree, AT_FDCWD, cString(path), OPEN_TREE_CLONE | O_CLOEXEC, 0), 'open_tree'),
+    flock: (fd, operation) => void check(numberCall(number.flock, fd, operation, null, 0), 'flock'),
     umount2: (path, flags) => void check(openCall(number.umount2, path, flags), 'umount2'),
     statx: (dirfd, name, buffer) => {
       const isText = typeof name === 'string'
