@@ -18,7 +18,10 @@ export interface ChangeEntry {
 
 /** An entry of a tree, with all that makes a difference. */
 export interface DiffEntry extends ChangeEntry {
-  /** Equal if and only if the contents are: a hash, or a link's target. Empty for what has none. */
+  /**
+   * Equal if and only if the contents are: a hash, or a link's target. Empty for what has none. It is only asked for
+   * where the sizes are equal, so it may be a getter that does not read before.
+   */
   readonly content: string
   readonly owner: string
   /** Extended attributes and ACLs, as one text. */
@@ -94,13 +97,16 @@ function differences(before: DiffEntry, after: DiffEntry): Change['what'] {
   if (before.kind !== after.kind) return ['kind']
   const isLink = after.kind === 'symlink'
   return [
-    ...(before.content === after.content ? [] : [isLink ? ('target' as const) : ('content' as const)]),
+    ...(hasSameContent(before, after) ? [] : [isLink ? ('target' as const) : ('content' as const)]),
     // The mode of a link says nothing.
     ...(before.mode === after.mode || isLink ? [] : ['mode' as const]),
     ...(before.owner === after.owner ? [] : ['owner' as const]),
     ...(before.attributes === after.attributes ? [] : ['attributes' as const]),
   ]
 }
+
+const hasSameContent = (before: DiffEntry, after: DiffEntry): boolean =>
+  (after.kind !== 'file' || before.size === after.size) && before.content === after.content
 
 const shown = ({ kind, size, mode }: ChangeEntry): ChangeEntry => ({
   kind,

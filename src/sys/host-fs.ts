@@ -44,6 +44,7 @@ export const hostFs = counted({
   mknodSync: (path: string | Buffer, mode: number, device = 0): void => native()?.mknodat(AT_FDCWD, path, mode, device),
   lsetxattrSync: (path: string | Buffer, name: string, value: Uint8Array): void =>
     native()?.lsetxattr(path, name, value),
+  lremovexattrSync: (path: string | Buffer, name: string): void => native()?.lremovexattr(path, name),
   fsetxattrSync: (fd: number, name: string, value: Uint8Array): void => native()?.fsetxattr(fd, name, value),
   fremovexattrSync: (fd: number, name: string): void => native()?.fremovexattr(fd, name),
 })

@@ -1,0 +1,158 @@
+import { execFileSync } from 'node:child_process'
+import * as fs from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Change } from '../domain/tree-diff.ts'
+import { compareTrees } from './compare-trees.ts'
+import { native } from './native.ts'
+
+let base: string
+const old = (name = ''): string => join(base, 'old', name)
+const now = (name = ''): string => join(base, 'now', name)
+beforeEach(() => {
+  base = fs.mkdtempSync(join(tmpdir(), 'aw-compare-'))
+  fs.mkdirSync(old())
+  fs.mkdirSync(now())
+})
+afterEach(() => fs.rmSync(base, { recursive: true, force: true }))
+
+const told = (changes: readonly Change[]): string[] =>
+  changes.map(({ change, path, from, what }) => [change, from && `${from} ->`, path, ...what].filter(Boolean).join(' '))
+const compared = async (options: Parameters<typeof compareTrees>[2] = {}): Promise<string[]> =>
+  told(await compareTrees(old(), now(), options))
+
+const put = (content: string, ...paths: string[]): void => {
+  for (const path of paths) fs.writeFileSync(path, content)
+}
+
+test('equal trees do not differ, whatever their times', async () => {
+  for (const top of [old, now]) {
+    fs.mkdirSync(top('a/b'), { recursive: true })
+    put('same', top('a/b/c'), top('a-b'))
+    fs.symlinkSync('nowhere', top('link'))
+    execFileSync('mkfifo', [top('pipe')])
+  }
+  fs.utimesSync(now('a/b/c'), 1, 1)
+  expect(await compared()).toEqual([])
+})
+
+test('every kind of difference, in the order of paths', async () => {
+  put('1', old('added.not'), now('added.not'), now('added'))
+  put('1', old('removed'))
+  put('12', old('bytes'))
+  put('21', now('bytes'))
+  put('1', old('size'))
+  put('22', now('size'))
+  put('1', old('mode'), now('mode'), old('kind'))
+  fs.chmodSync(now('mode'), 0o4755)
+  fs.mkdirSync(now('kind'))
+  fs.symlinkSync('one', old('target'))
+  fs.symlinkSync('two', now('target'))
+  put('1', old('noted'), now('noted'))
+  native()?.lsetxattr(now('noted'), 'user.note', Buffer.from('x'))
+  fs.mkdirSync(old('shut'), { mode: 0o700 })
+  fs.mkdirSync(now('shut'), { mode: 0o755 })
+  expect(await compared()).toEqual([
+    'added added',
+    'changed bytes content',
+    'changed kind kind',
+    'changed mode mode',
+    'changed noted attributes',
+    'removed removed',
+    'changed shut mode',
+    'changed size content',
+    'changed target target',
+  ])
+})
+
+test('paths are bytes, and ordered as such', async () => {
+  const name = Buffer.from([0xff, 0x2f, 0xfe])
+  fs.mkdirSync(Buffer.concat([Buffer.from(`${now()}/`), name.subarray(0, 1)]))
+  fs.writeFileSync(Buffer.concat([Buffer.from(`${now()}/`), name]), '')
+  fs.mkdirSync(now('a'))
+  put('', now('a/b'), now('a-b'))
+  expect(await compared()).toEqual(['added a', 'added a-b', 'added a/b', 'added \xff', 'added \xff/\xfe'])
+})
+
+test('what is excluded at the top counts on neither side, and does deeper down', async () => {
+  fs.mkdirSync(old('.aw'))
+  put('', now('.aw'))
+  fs.mkdirSync(now('a'))
+  put('', now('a/.aw'))
+  expect(await compared({ exclude: ['.aw'] })).toEqual(['added a', 'added a/.aw'])
+})
+
+test('only given paths are looked at, and not what is below them', async () => {
+  fs.mkdirSync(now('a/b'), { recursive: true })
+  put('', now('a/b/c'), now('d'), old('e'))
+  const only = new Set(['d', 'a/b', 'nowhere/at/all', 'e', 'd/below a file'])
+  expect(await compared({ only })).toEqual(['added a/b', 'added d', 'removed e'])
+})
+
+test('one of several names of a file that goes is no rename', async () => {
+  put('content', old('stays'))
+  fs.linkSync(old('stays'), old('first'))
+  fs.linkSync(old('stays'), now('stays'))
+  fs.linkSync(old('stays'), now('second'))
+  expect(await compared({ identity: 'inode' })).toEqual(['removed first', 'added second'])
+})
+
+test('holes and bytes of zero are the same', async () => {
+  put('start', old('sparse'), now('sparse'))
+  fs.truncateSync(old('sparse'), 2 ** 40)
+  fs.truncateSync(now('sparse'), 2 ** 40)
+  expect(await compared()).toEqual([])
+  const fd = fs.openSync(now('sparse'), 'r+')
+  fs.writeSync(fd, '!', 2 ** 39)
+  fs.closeSync(fd)
+  expect(await compared()).toEqual(['changed sparse content'])
+})
+
+test('a link that is swapped in is never followed', async () => {
+  fs.mkdirSync(join(base, 'secret'))
+  put('', join(base, 'secret', 'inner'))
+  fs.mkdirSync(now('dir'))
+  const swapper = new Worker(
+    `const { workerData: { dir, secret } } = require('node:worker_threads')
+     const fs = require('node:fs')
+     for (;;) {
+       fs.rmdirSync(dir); fs.symlinkSync(secret, dir)
+       fs.unlinkSync(dir); fs.mkdirSync(dir)
+     }`,
+    { eval: true, workerData: { dir: now('dir'), secret: join(base, 'secret') } },
+  )
+  const seen = new Set<string>()
+  try {
+    for (let round = 0; round < 3000 && seen.size < 2; round++) {
+      for (const change of await compareTrees(old(), now())) {
+        expect(change.path).toBe('dir')
+        seen.add(change.after?.kind ?? '')
+      }
+    }
+  } finally {
+    await swapper.terminate()
+  }
+  expect([...seen].toSorted()).toEqual(['directory', 'symlink'])
+})
+
+// Only root may mount.
+test.each(process.getuid?.() === 0 ? ['mount'] : [])('a %s is not crossed', async () => {
+  fs.mkdirSync(now('here'))
+  fs.mkdirSync(join(base, 'elsewhere'))
+  put('', join(base, 'elsewhere', 'file'))
+  execFileSync('mount', ['--bind', join(base, 'elsewhere'), now('here')])
+  try {
+    expect(await compared()).toEqual([])
+  } finally {
+    execFileSync('umount', [now('here')])
+  }
+})
+
+test('a comparison is given up when its caller has gone', async () => {
+  put('', now('a'))
+  await expect(compareTrees(old(), now(), { signal: AbortSignal.abort() })).rejects.toThrow(
+    expect.objectContaining({ code: 'aborted' }),
+  )
+})

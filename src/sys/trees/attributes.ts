@@ -1,0 +1,56 @@
+import { hostFs } from '../host-fs.ts'
+import { native } from '../native.ts'
+import { errnoOf } from '../safe-fs/descriptors.ts'
+
+/**
+ * Extended attributes, ACLs and file capabilities: what belongs to the content of a tree. Others under `trusted.` and
+ * `security.` are the file system's own, or the machine's. Without system calls none can be read.
+ */
+const counts = (name: string): boolean =>
+  name.startsWith('user.') ||
+  name.startsWith('system.posix_acl_') ||
+  name === 'security.capability' ||
+  (name.startsWith('trusted.') && !name.startsWith('trusted.overlay.'))
+
+/** Each with its value, in the order of names. The path leads to one name in an open directory; a link is not followed. */
+function readAttributes(path: string | Buffer): (readonly [string, Buffer])[] {
+  const calls = native()
+  if (calls === undefined) return []
+  return namesAt(path).flatMap((name) => {
+    const value = attempt(() => calls.lgetxattr(path, name))
+    return value === undefined ? [] : [[name, value] as const]
+  })
+}
+
+/** As one text without blanks: equal if and only if they are; empty if there are none. */
+export function attributesText(path: string | Buffer): string {
+  return readAttributes(path)
+    .map(([name, value]) => `${encodeURIComponent(name)}=${value.toString('base64url')}`)
+    .join(',')
+}
+
+/** Makes them what the text says. What the process may not set stays as it is. */
+export function writeAttributes(path: string | Buffer, text: string): void {
+  const wanted = new Map(text === '' ? [] : text.split(',').map(parse))
+  for (const name of namesAt(path)) if (!wanted.has(name)) attempt(() => hostFs.lremovexattrSync(path, name))
+  for (const [name, value] of wanted) attempt(() => hostFs.lsetxattrSync(path, name, value))
+}
+
+function parse(pair: string): readonly [string, Buffer] {
+  const [name = '', value = ''] = pair.split('=')
+  return [decodeURIComponent(name), Buffer.from(value, 'base64url')]
+}
+
+const namesAt = (path: string | Buffer): string[] =>
+  attempt(() => native()?.llistxattr(path).filter(counts).toSorted()) ?? []
+
+const refused = new Set(['EPERM', 'EACCES', 'ENOTSUP', 'EOPNOTSUPP', 'ENODATA', 'EINVAL', 'ENOENT'])
+
+function attempt<T>(call: () => T): T | undefined {
+  try {
+    return call()
+  } catch (error) {
+    if (refused.has(errnoOf(error))) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,50 @@
+import * as fs from 'node:fs'
+import { hostFs } from '../host-fs.ts'
+import { at, namingFlags, readFlags } from '../safe-fs/descriptors.ts'
+import { hasCode } from '../errno.ts'
+import { atBytes } from './names.ts'
+import { factsOf, isSame, kindOf, look, type Print } from './stat.ts'
+
+/**
+ * Gives the owner, if that is who we are, the rights in `need` on what a descriptor names, until it is disposed of.
+ * Undefined if there is nothing to do. A process that is killed in between leaves the wider mode: open to nobody but
+ * the owner, who could have done that at any time. If somebody else sets the mode meanwhile, theirs stays.
+ */
+export function unlock(fd: number, need: number): Disposable | undefined {
+  const uid = process.getuid?.() ?? 0
+  if (uid === 0) return undefined
+  const looked = look(fd, '')
+  if (looked === undefined) return undefined
+  const facts = factsOf(looked.print)
+  if (facts.uid !== uid || (facts.mode & need) === need) return undefined
+  const wider = facts.mode | need
+  hostFs.chmodSync(at(fd), wider)
+  return {
+    [Symbol.dispose]: () => {
+      const now = look(fd, '')
+      if (now !== undefined && factsOf(now.print).mode === wider) hostFs.chmodSync(at(fd), facts.mode)
+    },
+  }
+}
+
+/**
+ * Opens a file for reading, if the name still is what was seen there; undefined if not. What it is, is known before it is
+ * opened: a pipe or a device would notice. The caller closes it.
+ */
+export function openSeen(directory: number, name: string, print: Print): number | undefined {
+  let named: number
+  try {
+    named = fs.openSync(atBytes(directory, name), namingFlags)
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined
+    throw error
+  }
+  try {
+    const now = look(named, '')
+    if (now === undefined || kindOf(now.print) !== 'file' || !isSame(now.print, print)) return undefined
+    using _ = unlock(named, 0o400)
+    return fs.openSync(at(named), readFlags)
+  } finally {
+    fs.closeSync(named)
+  }
+}
