@@ -1,17 +1,31 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { ErrorCode } from '../domain/errors.ts'
 import type { Place, StorageDriver } from '../ports/storage-driver.ts'
+import type { AttributeEdit, Edit } from './edits.ts'
+import { diffContract } from './storage-contract/diff.ts'
+import { forkContract } from './storage-contract/fork.ts'
 import { importContract } from './storage-contract/import.ts'
+import { keepingContract } from './storage-contract/keeping.ts'
+import { placesContract } from './storage-contract/places.ts'
+import { readContract } from './storage-contract/read.ts'
+import { restoreContract } from './storage-contract/restore.ts'
+import { snapshotContract } from './storage-contract/snapshot.ts'
 import type { Tree } from './tree.ts'
 
 /** A driver with a root of its own, and what tests need to know about its trees. */
 export interface StorageSubject extends Disposable {
   readonly storage: StorageDriver
+  /** Whether attachments are paths of the host. */
+  readonly isHost: boolean
+  /** A second driver on the same root, as after a restart. */
+  readonly reopen: () => StorageDriver | Promise<StorageDriver>
   /** Makes a folder where the driver can import from, and answers its path. */
   readonly folder: (tree: Tree) => string
-  /** What is at a place, with times and modes. */
+  /** What is at a writable place, with times and modes. */
   readonly read: (place: Place) => Tree
   readonly write: (place: Place, path: string, content: string) => void
+  /** What an agent does in a writable tree. Attributes only where `isHost`. */
+  readonly edit: (place: Place, ...edits: (Edit | AttributeEdit)[]) => void
   /** Takes the root's marker away, as when its mount is missing. */
   readonly unmount: () => void
 }
@@ -20,12 +34,30 @@ export type OpenStorage = () => Promise<StorageSubject>
 
 export const staged: Place = { area: 'tmp', name: 'op_1' }
 export const volume: Place = { area: 'volumes', name: 'ws_1' }
-const trashed: Place = { area: 'trash', name: 'ws_1.1' }
+export const trashed: Place = { area: 'trash', name: 'ws_1.1' }
 
 export const code = (expected: ErrorCode): unknown => expect.objectContaining({ code: expected })
 
+const basic = { places: placesContract, import: importContract }
+
+/**
+ * A driver that is being built gives `storageContract` the suites that it should pass by now, as `['snapshot']`; those
+ * of places and import always run.
+ */
+const more = {
+  snapshot: snapshotContract,
+  'create from a snapshot': forkContract,
+  restore: restoreContract,
+  diff: diffContract,
+  read: readContract,
+  keeping: keepingContract,
+}
+
+export type Suite = keyof typeof more
+export const everySuite = Object.keys(more) as Suite[]
+
 /** Everything `ports/storage-driver.ts` promises, for any driver. */
-export function storageContract(name: string, makeStorage: OpenStorage): void {
+export function storageContract(name: string, makeStorage: OpenStorage, built: readonly Suite[] = []): void {
   describe(`storage driver: ${name}`, () => {
     const subjects: StorageSubject[] = []
     const open: OpenStorage = async () => {
@@ -46,131 +78,9 @@ export function storageContract(name: string, makeStorage: OpenStorage): void {
       expect(await storage.probe()).toMatchObject({ usable: true })
       expect(await storage.list()).toEqual([])
     })
-    describe('places', () => {
-      placesContract(open)
+    const suites = [...Object.entries(basic), ...built.map((suite) => [suite, more[suite]] as const)]
+    describe.each(suites)('%s', (_, suite) => {
+      suite(open)
     })
-    describe('import', () => {
-      importContract(open)
-    })
-  })
-}
-
-function placesContract(open: OpenStorage): void {
-  it('makes an empty tree with the mode that was asked for, whatever the umask', async () => {
-    const { storage, read } = await open()
-    const before = process.umask(0o077)
-    try {
-      await storage.create(staged, { mode: 0o751 })
-    } finally {
-      process.umask(before)
-    }
-    expect(read(staged)).toEqual({})
-    expect(await storage.exists(staged)).toBe(true)
-    expect(await storage.list()).toEqual([staged])
-  })
-
-  it('refuses a taken place and leaves what is there', async () => {
-    const { storage, read, write } = await open()
-    await storage.create(staged)
-    write(staged, 'a', 'kept')
-    await expect(storage.create(staged)).rejects.toEqual(code('file_exists'))
-    expect(read(staged)).toMatchObject({ a: { content: 'kept' } })
-  })
-
-  it('moves a tree whole: nothing stays behind', async () => {
-    const { storage, read, write } = await open()
-    await storage.create(staged)
-    write(staged, 'a', '1')
-    await storage.move(staged, volume)
-    expect(read(volume)).toMatchObject({ a: { content: '1' } })
-    expect(await storage.exists(staged)).toBe(false)
-    await storage.move(volume, trashed)
-    await storage.move(trashed, volume)
-    expect(await storage.list()).toEqual([volume])
-  })
-
-  it.each(['', 'a'])('never replaces a tree, %j in it', async (file) => {
-    const { storage, read, write } = await open()
-    await storage.create(staged)
-    write(staged, 'new', '1')
-    await storage.create(volume)
-    if (file !== '') write(volume, file, 'old')
-    await expect(storage.move(staged, volume)).rejects.toEqual(code('file_exists'))
-    expect(Object.keys(read(volume))).toEqual(file === '' ? [] : [file])
-    expect(Object.keys(read(staged))).toEqual(['new'])
-  })
-
-  it('has one winner when several move to one place', async () => {
-    const { storage } = await open()
-    const stages = Array.from({ length: 10 }, (_, i): Place => ({ area: 'tmp', name: `op_${i}` }))
-    for (const stage of stages) await storage.create(stage)
-    const results = await Promise.allSettled(stages.map((stage) => storage.move(stage, volume)))
-    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
-    expect(await storage.list()).toHaveLength(10)
-  })
-
-  it('tells that there is nothing to move', async () => {
-    const { storage } = await open()
-    await expect(storage.move(staged, volume)).rejects.toEqual(code('workspace_not_found'))
-  })
-
-  it('erases a tree, also twice, and does not follow its links', async () => {
-    const { storage, folder, write } = await open()
-    const outside = folder({ precious: { kind: 'file', content: 'kept' } })
-    await storage.create(staged)
-    write(staged, 'a', '1')
-    await storage.import(
-      staged,
-      {
-        folder: folder({
-          deep: { kind: 'directory' },
-          'deep/er': { kind: 'directory', mode: 0o500 },
-          'deep/er/file': { kind: 'file', content: 'x', mode: 0o400 },
-          away: { kind: 'symlink', target: outside },
-        }),
-      },
-      { into: 'in' },
-    )
-    await storage.erase(staged)
-    await storage.erase(staged)
-    expect(await storage.list()).toEqual([])
-    await storage.create(staged)
-    expect(await storage.import(staged, { folder: outside }, { into: '.' })).toMatchObject({ files: 1 })
-  })
-
-  it('measures a tree, up to a limit', async () => {
-    const { storage, write } = await open()
-    await storage.create(staged)
-    write(staged, 'a', 'x'.repeat(1000))
-    write(staged, 'b', 'y')
-    expect(await storage.usage(staged)).toEqual({ bytes: 1001, files: 2, complete: true })
-    expect(await storage.usage(staged, { maxFiles: 1 })).toMatchObject({ files: 1, complete: false })
-    await expect(storage.usage(volume)).rejects.toEqual(code('workspace_not_found'))
-    expect((await storage.free()).bytes).toBeGreaterThan(0)
-  })
-
-  it('tells where a tree is seen, whether it is there or not', async () => {
-    const { storage } = await open()
-    expect(storage.attachment(volume)).toEqual({
-      kind: 'dir',
-      path: expect.stringMatching(/^\/.*\/volumes\/ws_1$/) as unknown,
-    })
-    expect(await storage.exists(volume)).toBe(false)
-  })
-
-  it('does nothing without the marker of its root', async () => {
-    const { storage, unmount } = await open()
-    await storage.create(volume)
-    unmount()
-    const calls = [
-      () => storage.create(staged),
-      () => storage.import(volume, { folder: '/' }, { into: '.' }),
-      () => storage.move(volume, trashed),
-      () => storage.erase(volume),
-      () => storage.exists(volume),
-      () => storage.list(),
-      () => storage.free(),
-    ]
-    for (const call of calls) await expect(call()).rejects.toEqual(code('storage_unavailable'))
   })
 }

@@ -14,6 +14,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { native } from '../../sys/native.ts'
+import { hostSubject } from '../../testing/host-subject.ts'
 import { code, staged, storageContract } from '../../testing/storage-contract.ts'
 import { makeTree, readTree } from '../../testing/tree.ts'
 import { dirStorage } from './dir.ts'
@@ -21,21 +22,7 @@ import { dirStorage } from './dir.ts'
 storageContract('dir', async () => {
   const base = mkdtempSync(join(tmpdir(), 'aw-dir-'))
   const root = join(base, 'storage')
-  const storage = dirStorage({ root, claim: join(base, 'storage.id') })
-  let folders = 0
-  return {
-    storage,
-    folder(tree) {
-      const path = join(base, `folder-${++folders}`)
-      mkdirSync(path)
-      makeTree(path, tree)
-      return path
-    },
-    read: (place) => readTree(storage.attachment(place).path, { times: true }),
-    write: (place, path, content) => writeFileSync(join(storage.attachment(place).path, path), content),
-    unmount: () => rmSync(join(root, '.aw-storage')),
-    [Symbol.dispose]: () => rmSync(base, { recursive: true, force: true }),
-  }
+  return hostSubject({ base, root, open: () => dirStorage({ root, claim: join(base, 'storage.id') }) })
 })
 
 function makeBase(): string {

@@ -45,7 +45,7 @@ export function memoryStorage({ disk, root = '/storage' }: { disk: Disk; root?: 
   }
   const put = (place: Place, from: DirectoryNode, exclude: readonly string[] = []): void => {
     const made: DirectoryNode = { ...from, entries: new Map() }
-    copyInto(from, made, exclude)
+    copyInto(from, made, { exclude })
     disk.put(path(place), made)
   }
   const frozen = (changed: number | null) => ({ mechanism: 'memory', consistency: 'atomic' as const, changed })
@@ -71,7 +71,7 @@ export function memoryStorage({ disk, root = '/storage' }: { disk: Disk; root?: 
       tree(place)
       const below = 'place' in source ? (source.path ?? '.') : '.'
       const target = disk.makeDirectory(into === '.' ? path(place) : `${path(place)}/${into}`)
-      return copyInto(below === '.' ? from : onePath(from, below), target)
+      return copyInto(below === '.' ? from : onePath(from, below), target, { isFolder: 'folder' in source })
     },
     async snapshot(volume, into, { exclude, since } = {}) {
       assertFree(into)
@@ -152,14 +152,6 @@ function nodeAt(tree: DirectoryNode, path: string): Node | undefined {
   return here
 }
 
-/** A directory is given by what is in it, anything else by itself. */
-function onePath(tree: DirectoryNode, path: string): DirectoryNode {
-  const node = nodeAt(tree, path)
-  if (node === undefined) throw new AwError('source_failed', `There is no ${path} in the tree`, { data: { path } })
-  if (node.kind === 'directory') return node
-  return { ...tree, entries: new Map([[path.slice(path.lastIndexOf('/') + 1), node]]) }
-}
-
 function entriesOf(tree: DirectoryNode, exclude: readonly string[]): Map<string, DiffEntry> {
   const all = [...walkNodes(tree)].filter(([path]) => !exclude.includes(path.split('/')[0] ?? ''))
   return new Map(all.map(([path, node]) => [path, entryOf(node)]))
@@ -189,7 +181,14 @@ function sourceTree(disk: Disk, path: string): DirectoryNode {
   throw new AwError('source_failed', `There is no tree ${path}`, { data: { folder: path } })
 }
 
-function copyInto(from: DirectoryNode, to: DirectoryNode, exclude: readonly string[] = []): ImportReport {
+interface CopyOptions {
+  readonly exclude?: readonly string[]
+  /** A folder of somebody, of which only files, links and directories are taken; a tree of our own is copied exactly. */
+  readonly isFolder?: boolean
+}
+
+function copyInto(from: DirectoryNode, to: DirectoryNode, options: CopyOptions = {}): ImportReport {
+  const { exclude = [], isFolder = false } = options
   const counted = new Set<FileNode>()
   const skipped: ImportReport['skipped'][number][] = []
   const copy = (node: DirectoryNode, target: DirectoryNode, prefix: string): void => {
@@ -201,7 +200,7 @@ function copyInto(from: DirectoryNode, to: DirectoryNode, exclude: readonly stri
         const made: DirectoryNode = before?.kind === 'directory' ? before : { ...child, entries: new Map() }
         target.entries.set(name, made)
         copy(child, made, `${path}/`)
-      } else if (child.kind === 'file' || child.kind === 'symlink') {
+      } else if (!isFolder || child.kind === 'file' || child.kind === 'symlink') {
         // Files never change, so a copy is the same object; one with two names stays one.
         target.entries.set(name, child)
         if (child.kind === 'file') counted.add(child)
