@@ -50,8 +50,8 @@ export interface StorageDriver extends AsyncDisposable {
    * missing; `.` is the tree's root): names, bytes, holes, modes, times, links as links, hard links among themselves;
    * owners when the process may set them. Of a folder, sockets, pipes, devices and mounts are left out and reported, and
    * so is what may not be read; a file of root or another user comes without set-user-id and set-group-id. Another
-   * place's tree is copied exactly, and `source_failed` if a part of it cannot be read. Shares blocks with the source
-   * where the file system can.
+   * place's tree is copied exactly, and `source_failed` if a part of it cannot be read; `file_not_found` if it does not
+   * have the path. Shares blocks with the source where the file system can.
    */
   import(place: Place, source: ImportSource, options: ImportOptions): Promise<ImportReport>
 
@@ -187,6 +187,8 @@ export interface ImportReport {
   readonly files: number
   readonly bytes: number
   readonly reflinked: number
+  /** The source was one file (or link, or pipe) and not a directory: it is below `into`, under its own name. */
+  readonly single?: boolean | undefined
   /** Paths that were left out, relative to the folder, with the reason. */
   readonly skipped: readonly { path: string; reason: SkipReason }[]
 }
