@@ -70,8 +70,11 @@ export function memoryStorage({ disk, root = '/storage' }: { disk: Disk; root?: 
       const from = 'folder' in source ? sourceFolder(disk, source.folder, root) : sourceTree(disk, path(source.place))
       tree(place)
       const below = 'place' in source ? (source.path ?? '.') : '.'
+      const wanted = below === '.' ? from : sourceNode(from, below)
       const target = disk.makeDirectory(into === '.' ? path(place) : `${path(place)}/${into}`)
-      return copyInto(below === '.' ? from : onePath(from, below), target, { isFolder: 'folder' in source })
+      if (wanted.kind === 'directory') return copyInto(wanted, target, { isFolder: 'folder' in source })
+      const name = below.slice(below.lastIndexOf('/') + 1)
+      return { ...copyInto({ ...target, entries: new Map([[name, wanted]]) }, target), single: true }
     },
     async snapshot(volume, into, { exclude, since } = {}) {
       assertFree(into)
@@ -150,6 +153,12 @@ function nodeAt(tree: DirectoryNode, path: string): Node | undefined {
   let here: Node | undefined = tree
   for (const name of path.split('/')) here = here?.kind === 'directory' ? here.entries.get(name) : undefined
   return here
+}
+
+function sourceNode(tree: DirectoryNode, path: string): Node {
+  const node = nodeAt(tree, path)
+  if (node !== undefined) return node
+  throw new AwError('source_failed', `There is no ${path} in the tree`, { data: { path } })
 }
 
 function entriesOf(tree: DirectoryNode, exclude: readonly string[]): Map<string, DiffEntry> {

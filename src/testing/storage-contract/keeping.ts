@@ -117,16 +117,14 @@ export function keepingContract(open: OpenStorage): void {
     const { storage } = subject
     await storage.snapshot(volume, snap(1))
     subject.edit(volume, { do: 'remove', path: 'd' }, { do: 'write', path: 'x', content: 'changed' })
-    await storage.import(volume, { place: snap(1), path: 'd' }, { into: 'd' })
-    await storage.import(volume, { place: snap(1), path: 'x' }, { into: '.' })
-    await storage.import(volume, { place: snap(1), path: 'l' }, { into: 'links' })
+    const copy = (path: string, into: string) => storage.import(volume, { place: snap(1), path }, { into })
+    expect((await copy('d', 'd')).single ?? false).toBe(false)
+    expect(await copy('x', '.')).toMatchObject({ files: 1, bytes: 10, single: true })
+    expect(await copy('l', 'links')).toMatchObject({ files: 0, single: true })
     const seen = await treeAt(subject, volume)
     for (const path of ['d', 'd/e', 'd/e/f', 'd/empty', 'x']) expect([path, seen[path]]).toEqual([path, sample[path]])
     expect(seen['links/l']).toEqual(sample['l'])
-    for (const path of ['missing', 'a/b'])
-      await expect(storage.import(volume, { place: snap(1), path }, { into: '.' })).rejects.toEqual(
-        code('source_failed'),
-      )
+    for (const path of ['missing', 'a/b']) await expect(copy(path, '.')).rejects.toEqual(code('source_failed'))
   })
 
   it('copies what is no file too, and permissions as they are, since it is a tree of its own', async () => {
