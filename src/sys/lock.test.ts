@@ -111,3 +111,19 @@ describe('lock', () => {
     expect(contenders.flatMap((contender) => contender.lines)).toEqual(Array.from({ length: 20 }, () => 'done'))
   }, 120_000)
 })
+
+it('is shared by several, and by nobody who wants it alone', async () => {
+  const [one, two] = [tryLock(file, { shared: true }), await lock(file, { shared: true })]
+  expect(tryLock(file)).toBeUndefined()
+  one?.[Symbol.dispose]()
+  expect(tryLock(file)).toBeUndefined()
+  two?.[Symbol.dispose]()
+  const alone = tryLock(file)
+  expect(alone).toBeDefined()
+  expect(tryLock(file, { shared: true })).toBeUndefined()
+  expect(await lock(file, { shared: true, timeoutMs: 20 })).toBeUndefined()
+  alone?.[Symbol.dispose]()
+  const last = await lock(file, { shared: true })
+  expect(last).toBeDefined()
+  last?.[Symbol.dispose]()
+})

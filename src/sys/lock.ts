@@ -15,17 +15,19 @@ import { isBusy, sqliteError } from './sqlite-errors.ts'
  */
 
 export interface LockOptions {
+  /** Held together with others that share it, and with nobody who does not. */
+  readonly shared?: boolean | undefined
   /** How long to wait for the holder; for ever without it. */
   readonly timeoutMs?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 /** The lock, or `undefined` if another has it. Blocks for a few milliseconds at the most. */
-export function tryLock(file: string): HeldLock | undefined {
+export function tryLock(file: string, { shared = false } = {}): HeldLock | undefined {
   const database = open(file)
   const until = performance.now() + spuriousMs
   // Two contenders can make each other fail though nobody holds the lock, so one refusal proves nothing.
-  while (!take(database, file)) {
+  while (!take(database, file, shared)) {
     if (performance.now() > until) return give(database)
     Atomics.wait(nobodyWakes, 0, 0, 0.1 + Math.random())
   }
@@ -34,7 +36,7 @@ export function tryLock(file: string): HeldLock | undefined {
 
 /** Waits for the lock; `undefined` when the time ran out, `aborted` when the signal fired. */
 export async function lock(file: string, options: LockOptions = {}): Promise<HeldLock | undefined> {
-  const { timeoutMs = Infinity, signal } = options
+  const { timeoutMs = Infinity, signal, shared = false } = options
   const database = open(file)
   try {
     // The clock is asked only when somebody is in the way: its module takes 1.5 ms to load.
@@ -42,7 +44,7 @@ export async function lock(file: string, options: LockOptions = {}): Promise<Hel
     let pauseMs = 0.5
     for (;;) {
       if (signal?.aborted) throw abortedBy(signal)
-      if (take(database, file)) return holding(database, file)
+      if (take(database, file, shared)) return holding(database, file)
       until ??= performance.now() + timeoutMs
       const leftMs = until - performance.now()
       if (leftMs <= 0) return give(database)
@@ -97,12 +99,14 @@ function open(file: string): DatabaseSync {
   }
 }
 
-function take(database: DatabaseSync, file: string): boolean {
+function take(database: DatabaseSync, file: string, shared: boolean): boolean {
   try {
-    // Without the pragma a journal file would stand beside the lock.
-    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
+    // Without the pragma a journal file would stand beside the lock. A transaction that has read something shares it.
+    const begin = shared ? 'BEGIN; SELECT count(*) FROM sqlite_schema' : 'BEGIN EXCLUSIVE'
+    database.exec(`PRAGMA journal_mode = MEMORY; ${begin}`)
     return true
   } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK')
     if (isBusy(error)) return false
     throw refused(error, file, 'The lock cannot be taken')
   }

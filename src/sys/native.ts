@@ -51,6 +51,8 @@ export interface Native {
   statx(dirfd: number, name: string | Buffer, buffer: Buffer): void
   /** Makes the whole file system that holds `fd` durable. */
   syncfs(fd: number): void
+  /** The same on another thread: it may take seconds. */
+  syncfsLater(fd: number): Promise<void>
   /** A handle on a process that no later process with its pid can take over. */
   pidfdOpen(pid: number): number
   pidfdSendSignal(pidfd: number, signal: number): void
@@ -79,6 +81,11 @@ const OPEN_TREE_CLONE = 1
 
 type Koffi = Pick<typeof import('koffi'), 'load' | 'errno'>
 
+interface Call {
+  (...values: unknown[]): number | bigint
+  async(...valuesThenDone: unknown[]): void
+}
+
 function load(): { native?: Native; problem?: string } {
   if (platform() !== 'linux') return { problem: `system calls are only known for Linux, this is ${platform()}` }
   const arch = process.arch
@@ -94,8 +101,7 @@ function load(): { native?: Native; problem?: string } {
 function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
   const library = koffi.load(null)
   /** One binding of the variadic `syscall` for each shape of arguments. */
-  const shape = (parameters: string) =>
-    library.func(`long syscall(long number, ${parameters})`) as (...values: unknown[]) => number | bigint
+  const shape = (parameters: string) => library.func(`long syscall(long number, ${parameters})`) as Call
   const pathCall = shape('int fd, const char *path, const void *how, size_t size')
   const renameCall = shape('int fromDir, const void *from, int toDir, const void *to, unsigned int flags')
   const bufferCall = shape('int fd, void *buffer, size_t size')
@@ -208,6 +214,13 @@ function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
       const [call, path] = isText ? [statCall, name] : [statBytesCall, cString(name)]
       check(call(number.statx, dirfd, path, statFlags, STATX_ALL_AND_MOUNT, buffer), 'statx')
     },
+    syncfsLater: (fd) =>
+      new Promise((resolve, reject) => {
+        // The error's number stays on the other thread.
+        const done = (failure: unknown, result: number | bigint): void =>
+          failure === null && Number(result) === 0 ? resolve() : reject(systemError(constants.errno.EIO, 'syncfs'))
+        numberCall.async(number.syncfs, fd, 0, null, 0, done)
+      }),
     syncfs: (fd) => void check(numberCall(number.syncfs, fd, 0, null, 0), 'syncfs'),
     pidfdOpen: (pid) => check(numberCall(number.pidfd_open, pid, 0, null, 0), 'pidfd_open'),
     pidfdSendSignal: (pidfd, signal) =>
