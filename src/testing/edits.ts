@@ -5,7 +5,7 @@ import * as fs from 'node:fs'
 export type Edit =
   /** Makes the file, or puts other content into the one that is there: also under its other names. */
   | { readonly do: 'write' | 'append'; readonly path: string; readonly content: string }
-  /** Other content of the same length, and the time of modification put back. */
+  /** Other content of the same length, and the time of modification, in whole seconds, put back. */
   | { readonly do: 'forge'; readonly path: string; readonly content: string }
   | { readonly do: 'truncate'; readonly path: string; readonly size: number }
   | { readonly do: 'mkdir' | 'fifo'; readonly path: string }
@@ -20,16 +20,8 @@ export type Edit =
   /** Only the time of modification, in seconds. */
   | { readonly do: 'touch'; readonly path: string; readonly mtime: number }
 
-/** An extended attribute: only trees on the host have them. `value` is undefined to take it away. */
-export interface AttributeEdit {
-  readonly do: 'attribute'
-  readonly path: string
-  readonly name: string
-  readonly value: string | undefined
-}
-
 /** Does it below a directory of the host, as a program of the agent would. */
-export function editHost(root: string, edit: Edit | AttributeEdit): void {
+export function editHost(root: string, edit: Edit): void {
   const at = below(root, edit.path)
   switch (edit.do) {
     case 'write':
@@ -63,11 +55,9 @@ export function editHost(root: string, edit: Edit | AttributeEdit): void {
     case 'chmod':
       assertKind(at, 'file or directory')
       return fs.chmodSync(at, edit.mode)
-    case 'touch':
+    default:
       assertKind(at, 'file or directory')
       return fs.utimesSync(at, edit.mtime, edit.mtime)
-    default:
-      return setAttribute(at, edit)
   }
 }
 
@@ -99,10 +89,4 @@ function assertKind(at: Buffer, kind: 'file' | 'directory' | 'file or directory'
   const fits = (kind !== 'directory' && stat.isFile()) || (kind !== 'file' && stat.isDirectory())
   if (!fits) throw new Error(`${at.toString('latin1')} is no ${kind}`)
   return stat
-}
-
-function setAttribute(at: Buffer, { name, value }: AttributeEdit): void {
-  const how =
-    value === undefined ? ['-x', name] : ['-n', name, '-v', `0x${Buffer.from(value, 'latin1').toString('hex')}`]
-  execFileSync('setfattr', ['-h', ...how, '--', at.toString()])
 }

@@ -22,7 +22,6 @@ export function hostSubject({ base, root, open, close }: HostSubjectOptions): St
   let folders = 0
   return {
     storage,
-    isHost: true,
     reopen: open,
     folder(tree) {
       const folder = join(base, `folder-${++folders}`)
@@ -44,7 +43,7 @@ export function hostSubject({ base, root, open, close }: HostSubjectOptions): St
 }
 
 /** Also what is too deep for a path, or closed to its owner: Node's own removal ends there. */
-function removeAnything(path: string): void {
+export function removeAnything(path: string): void {
   if (process.getuid?.() !== 0) execFileSync('chmod', ['-R', 'u+rwX', path])
   execFileSync('rm', ['-rf', path])
 }

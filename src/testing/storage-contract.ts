@@ -1,11 +1,14 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { ErrorCode } from '../domain/errors.ts'
 import type { Place, StorageDriver } from '../ports/storage-driver.ts'
-import type { AttributeEdit, Edit } from './edits.ts'
+import type { Edit } from './edits.ts'
+import { attributesContract } from './storage-contract/attributes.ts'
 import { diffContract } from './storage-contract/diff.ts'
+import { fidelityContract } from './storage-contract/fidelity.ts'
 import { forkContract } from './storage-contract/fork.ts'
 import { importContract } from './storage-contract/import.ts'
 import { keepingContract } from './storage-contract/keeping.ts'
+import { liveContract } from './storage-contract/live.ts'
 import { placesContract } from './storage-contract/places.ts'
 import { readContract } from './storage-contract/read.ts'
 import { restoreContract } from './storage-contract/restore.ts'
@@ -15,8 +18,6 @@ import type { Tree } from './tree.ts'
 /** A driver with a root of its own, and what tests need to know about its trees. */
 export interface StorageSubject extends Disposable {
   readonly storage: StorageDriver
-  /** Whether attachments are paths of the host. */
-  readonly isHost: boolean
   /** A second driver on the same root, as after a restart. */
   readonly reopen: () => StorageDriver | Promise<StorageDriver>
   /** Makes a folder where the driver can import from, and answers its path. */
@@ -24,8 +25,8 @@ export interface StorageSubject extends Disposable {
   /** What is at a writable place, with times and modes. */
   readonly read: (place: Place) => Tree
   readonly write: (place: Place, path: string, content: string) => void
-  /** What an agent does in a writable tree. Attributes only where `isHost`. */
-  readonly edit: (place: Place, ...edits: (Edit | AttributeEdit)[]) => void
+  /** What an agent does in a writable tree. */
+  readonly edit: (place: Place, ...edits: Edit[]) => void
   /** Takes the root's marker away, as when its mount is missing. */
   readonly unmount: () => void
 }
@@ -53,8 +54,12 @@ const more = {
   keeping: keepingContract,
 }
 
-export type Suite = keyof typeof more
-export const everySuite = Object.keys(more) as Suite[]
+/** For drivers whose trees are seen by the host. */
+const onHost = { attributes: attributesContract, fidelity: fidelityContract, 'live trees': liveContract }
+
+export type Suite = keyof typeof more | keyof typeof onHost
+export const portableSuites = Object.keys(more) as Suite[]
+export const everySuite = Object.keys({ ...more, ...onHost }) as Suite[]
 
 /** Everything `ports/storage-driver.ts` promises, for any driver. */
 export function storageContract(name: string, makeStorage: OpenStorage, built: readonly Suite[] = []): void {
@@ -78,7 +83,7 @@ export function storageContract(name: string, makeStorage: OpenStorage, built: r
       expect(await storage.probe()).toMatchObject({ usable: true })
       expect(await storage.list()).toEqual([])
     })
-    const suites = [...Object.entries(basic), ...built.map((suite) => [suite, more[suite]] as const)]
+    const suites = [...Object.entries(basic), ...built.map((suite) => [suite, { ...more, ...onHost }[suite]] as const)]
     describe.each(suites)('%s', (_, suite) => {
       suite(open)
     })

@@ -254,26 +254,6 @@ export function diffContract(open: OpenStorage): void {
     expect((await changes(subject, snap(1), volume)).map(({ path }) => path)).toEqual(names.toSorted())
   })
 
-  it('tells attributes, where trees have them', async () => {
-    const subject = await withVolume(open)
-    await subject.storage.snapshot(volume, snap(1))
-    if (!subject.isHost) return expect(JSON.stringify(subject.storage.capabilities.unfaithful)).toContain('attributes')
-    subject.edit(
-      volume,
-      { do: 'attribute', path: 'x', name: 'user.note', value: 'one' },
-      { do: 'attribute', path: 'd/e', name: 'user.note', value: 'two' },
-    )
-    const told = [
-      changed('d/e', ['attributes'], directory(0o700), directory(0o700)),
-      changed('x', ['attributes'], file(10, 0o755), file(10, 0o755)),
-    ]
-    expect(await changes(subject, snap(1), volume)).toEqual(told)
-    await subject.storage.snapshot(volume, snap(2), { since: snap(1) })
-    expect(await changes(subject, snap(1), snap(2))).toEqual(told)
-    subject.edit(volume, { do: 'attribute', path: 'x', name: 'user.note', value: 'six' })
-    expect(await changes(subject, snap(2), volume)).toEqual(told.slice(1))
-  })
-
   it('leaves out names that are none of the content', async () => {
     const subject = await withVolume(open)
     await subject.storage.snapshot(volume, snap(1))

@@ -1,0 +1,84 @@
+import { expect, it } from 'vitest'
+import { staged, volume, type OpenStorage, type StorageSubject } from '../storage-contract.ts'
+import { isRoot, makeCase, pathOf, tellTree, wreckTree, type Told } from './host.ts'
+import { changes, fork, snap } from './trees.ts'
+
+/**
+ * By what it is called in `capabilities.unfaithful`, each with a tree in `fidelity_cases.py`. A driver that says it does
+ * not keep something must indeed not keep it.
+ */
+const everybody = {
+  contents: 'contents',
+  holes: 'holes',
+  'modes, with setuid, setgid and sticky': 'modes',
+  'modification times': 'times',
+  links: 'links',
+  'hard links': 'hard_links',
+  'extended attributes': 'attributes',
+  ACLs: 'acls',
+  'empty directories': 'empty_directories',
+  'ignored files and nested repositories': 'repositories',
+  'odd names': 'names',
+  'paths that are too long for a call': 'deep',
+  'what its owner may not read or write': 'locked',
+  'pipes and sockets': 'specials',
+}
+const onlyRoot = {
+  owners: 'owners',
+  'attributes of root': 'privileged_attributes',
+  devices: 'devices',
+  'device number 0': 'whiteouts',
+}
+
+const cases = Object.entries({ ...everybody, ...(isRoot && onlyRoot) })
+
+/** A snapshot, and a tree made from one, equals its origin: for drivers whose trees the host can see. */
+export function fidelityContract(open: OpenStorage): void {
+  it.each(cases)('keeps %s', async (what, name) => {
+    const subject = await open()
+    const { storage } = subject
+    await storage.create(volume)
+    const path = await pathOf(subject, volume)
+    makeCase(name, path)
+    const before = tellTree(path)
+    expect(await storage.snapshot(volume, snap(1))).toMatchObject({ consistency: 'atomic' })
+    const unchanged = tellTree(path)
+    await storage.create(fork(1), { from: snap(1) })
+    const forked = tellTree(await pathOf(subject, fork(1)))
+    const copied = await copyOf(subject)
+    wreckTree(path)
+    const wrecked = tellTree(path)
+    expect(wrecked).not.toEqual(before)
+    await storage.restore(volume, snap(1), snap(2))
+    const restored = tellTree(await pathOf(subject, volume))
+    const left = await changes(subject, snap(1), volume)
+    await storage.create(fork(2), { from: snap(2) })
+    const kept = tellTree(await pathOf(subject, fork(2)))
+    const { problems } = await storage.verify(snap(1))
+
+    const seen = { unchanged, forked, copied, restored, kept, left, problems }
+    const faithful = {
+      unchanged: before,
+      forked: before,
+      copied: withoutTop(before),
+      restored: before,
+      kept: wrecked,
+      left: [],
+      problems: [],
+    }
+    if (storage.capabilities.unfaithful.some((said) => said.what === what)) expect(seen).not.toEqual(faithful)
+    else expect(seen).toEqual(faithful)
+
+    for (const place of await storage.list()) await storage.erase(place)
+    expect(await storage.list()).toEqual([])
+  })
+}
+
+async function copyOf(subject: StorageSubject): Promise<Told> {
+  await subject.storage.create(staged)
+  await subject.storage.import(staged, { place: snap(1) }, { into: 'in' })
+  return withoutTop(tellTree(`${await pathOf(subject, staged)}/in`))
+}
+
+/** The directory that a copy lands in is one of its own. */
+const withoutTop = ({ '.': _, ...rest }: Told): Told => rest
