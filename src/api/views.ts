@@ -36,6 +36,24 @@ export const workspaceView = object(
       }),
       'Trees of this workspace in the trash',
     ),
+    head: nullable(string('The snapshot that its tree was last equal to')),
+    branch: string('The line of snapshots that work goes on with'),
+    branches: json('The last snapshot of each branch'),
+    base: nullable(string('The snapshot it began as, if it is a fork')),
+    snapshots: integer('How many snapshots it has'),
+    forked_from: optional(
+      nullable(
+        object({
+          id: string('ws_…'),
+          name: string('Its name then'),
+          snapshot: string('The snapshot'),
+          at: string('When'),
+        }),
+      ),
+    ),
+    forks: optional(
+      list(object({ id: string('ws_…'), name: string('Its name'), snapshot: string('The snapshot') }), 'Its forks'),
+    ),
     imported: nullable(json('What was copied from the source, and what was left out')),
     size_bytes: optional(nullable(integer('Bytes of its tree; null if not measured'))),
     size_complete: optional(boolean('False if measuring stopped at a limit: the tree is at least that large')),
@@ -118,3 +136,71 @@ export const settingView = object({
   from: string('default, the file, an environment variable or a flag'),
   about: string('What it does'),
 })
+
+export const snapshotView = object(
+  {
+    id: string('snap_…'),
+    workspace: string('The workspace, TASK/AGENT'),
+    parent: nullable(string('The snapshot it grew from')),
+    branch: string('On which branch it was made'),
+    label: nullable(string('What it is called')),
+    meta: json('What its maker wanted to be known'),
+    key: nullable(string("Its maker's own name for it")),
+    reason: choice(['user', 'auto', 'safety', 'fork'], 'Why it was made'),
+    author: string('Who made it'),
+    created_at: string('When (ISO 8601)'),
+    mechanism: string('How'),
+    consistency: choice(
+      ['atomic', 'frozen', 'fuzzy'],
+      'atomic: the tree at one instant; frozen: its writers were stopped; fuzzy: it was written to meanwhile',
+    ),
+    files_changed: nullable(integer('Paths that differ from its parent; null if that was not counted')),
+    head: boolean('Whether the workspace stands here'),
+    size_bytes: optional(nullable(integer('Bytes of its tree'))),
+    own_bytes: optional(nullable(integer('Bytes that erasing it would give back; null if that cannot be told'))),
+  },
+  'A snapshot',
+)
+
+const changedEntry = object({
+  kind: choice(['file', 'directory', 'symlink', 'fifo', 'socket', 'block', 'char'], 'What it is'),
+  size: integer('Bytes'),
+  mode: integer('Permission bits'),
+})
+
+export const changeView = object(
+  {
+    path: string('The path, below the root of the workspace'),
+    change: choice(['added', 'changed', 'removed', 'renamed'], 'What happened to it'),
+    from: nullable(string('Where a renamed one was')),
+    what: list(
+      choice(['content', 'kind', 'mode', 'owner', 'target', 'attributes'], 'A difference'),
+      'What differs in one that is on both sides',
+    ),
+    before: nullable(changedEntry),
+    after: nullable(changedEntry),
+    binary: optional(boolean('It is not text')),
+    text: optional(string('How its text differs, as a unified diff')),
+    omitted: optional(string('Why the text was left out')),
+  },
+  'A difference between two trees',
+)
+
+export const forkView = object(
+  {
+    source: string('What was forked'),
+    snapshot: string('The snapshot that the forks began as'),
+    forks: list(
+      object({
+        name: string('The name of the new workspace'),
+        ok: boolean('Whether it was made'),
+        workspace: nullable(workspaceView),
+        error: nullable(
+          object({ code: string('Code'), message: string('What happened'), hint: nullable(string('What to do')) }),
+        ),
+      }),
+      'Each result by itself',
+    ),
+  },
+  'Forks',
+)

@@ -8,7 +8,11 @@ import { isLive, nameOf, type Workspace } from './workspace/state.ts'
 /** What every event store checks before it stores anything, in this order. The contract is in `ports/event-store.ts`. */
 
 /** On a full disk these are refused; all else ends something or makes room, and may use what was kept for that. */
-export const growingIntents: ReadonlySet<string> = new Set(['workspace_create_started', 'workspace_reset_started'])
+export const growingIntents: ReadonlySet<string> = new Set([
+  'workspace_create_started',
+  'workspace_reset_started',
+  'snapshot_started',
+])
 
 /**
  * The stored events, if the call repeats an earlier one; `undefined` if all are new.

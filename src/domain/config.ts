@@ -43,11 +43,26 @@ export const configKeys = {
     default: '',
     about: 'The directory that holds the trees, on one mount; empty means HOME/storage; relative to the home',
   },
+  'storage.driver': {
+    kind: ['auto', 'btrfs', 'overlay', 'dir'],
+    default: 'auto',
+    about: 'How trees are kept; auto takes the best that works when the storage root is made, and keeps to it',
+  },
   'space.min_free_mb': { kind: 'count', default: 64, about: 'No workspace is made when less space than this is free' },
   'space.reserve_mb': {
     kind: 'count',
     default: 4,
     about: 'Space that is kept in the home to destroy and erase with when the disk is full; 0 keeps none',
+  },
+  'snapshots.max': {
+    kind: 'count',
+    default: 20,
+    about: 'Snapshots a workspace may have besides safety copies; automatic ones make room; 0 is no limit',
+  },
+  'snapshots.safety_mb': {
+    kind: 'count',
+    default: 10240,
+    about: 'Space that the safety copies of a workspace may take before gc erases the oldest; 0 is no limit',
   },
   'trash.retention_days': {
     kind: 'count',

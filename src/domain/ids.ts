@@ -3,9 +3,10 @@
 export type WorkspaceId = `ws_${string}`
 export type EventId = `ev_${string}`
 export type OperationId = `op_${string}`
+export type SnapshotId = `snap_${string}`
 export type LeaseId = `ls_${string}`
 
-type Prefix = 'ws' | 'ev' | 'op' | 'ls' | 'cor'
+type Prefix = 'ws' | 'ev' | 'op' | 'ls' | 'cor' | 'snap'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 
@@ -17,6 +18,10 @@ export function makeId<P extends Prefix>(prefix: P, timeMs: number, random: Uint
 const workspaceId = /^ws_[0-9a-hjkmnp-tv-z]{26}$/
 
 export const isWorkspaceId = (text: string): text is WorkspaceId => workspaceId.test(text)
+
+const snapshotId = /^snap_[0-9a-hjkmnp-tv-z]{26}$/
+
+export const isSnapshotId = (text: string): text is SnapshotId => snapshotId.test(text)
 
 function encodeTime(timeMs: number): string {
   let rest = timeMs

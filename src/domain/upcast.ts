@@ -7,6 +7,9 @@ export type Upcast = (data: Record<string, unknown>) => Record<string, unknown>
 
 export type UpcastTable = Readonly<Record<string, readonly Upcast[]>>
 
+/** Before there were snapshots. */
+const withoutSnapshots: Upcast = (data) => ({ ...data, snapshots: [] })
+
 /**
  * How each type of event has changed: its n-th function makes schema n into n + 1, so a type with none is at schema 1.
  * What is stored never changes; old events are made new each time they are read. Every schema that was ever written
@@ -19,12 +22,20 @@ export const upcasts = {
   workspace_cleanup: [],
   workspace_undelete_started: [],
   workspace_undeleted: [],
-  workspace_purge_started: [],
-  workspace_purged: [],
+  workspace_purge_started: [withoutSnapshots],
+  workspace_purged: [withoutSnapshots],
   workspace_reset_started: [],
   workspace_reset: [],
   workspace_rename_started: [],
   workspace_renamed: [],
+  snapshot_started: [],
+  snapshot_created: [],
+  snapshot_labelled: [],
+  snapshot_remove_started: [],
+  snapshot_removed: [],
+  workspace_restore_started: [],
+  workspace_restored: [],
+  workspace_branched: [],
   workspace_labelled: [],
   operation_taken: [],
   operation_abandoned: [],

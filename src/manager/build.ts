@@ -1,7 +1,7 @@
 import { agentFileNames, compose, inject } from '../domain/agent-files.ts'
 import type { Documents } from '../domain/creation.ts'
 import { AwError, toAwError, type ErrorCode } from '../domain/errors.ts'
-import type { WorkspaceId } from '../domain/ids.ts'
+import type { SnapshotId, WorkspaceId } from '../domain/ids.ts'
 import { profileOf, type Profile } from '../domain/profiles.ts'
 import { nameOf, type Imported, type Workspace } from '../domain/workspace/state.ts'
 import type { FileHandle } from '../ports/files.ts'
@@ -9,7 +9,7 @@ import type { ImportOptions, ImportReport, Place } from '../ports/storage-driver
 import type { Core, OperationRef, Request } from './core.ts'
 import { readDocuments, writeMetadata } from './metadata.ts'
 import { checkpointSignal, withWorkspace } from './operations.ts'
-import { stageOf, trashOf } from './places.ts'
+import { snapshotPlace, stageOf, trashOf } from './places.ts'
 import { openTree } from './trees.ts'
 import type { UndoLog } from './undo.ts'
 
@@ -27,10 +27,15 @@ export async function buildTree(
   const documents = await readDocuments(core, workspace)
 
   undo.add(() => core.storage.erase(place))
+  if (workspace.source.kind === 'workspace') {
+    await forkTree(core, request, workspace, place, workspace.source.snapshot)
+    await core.storage.sync(place, { small: true })
+    return null
+  }
   await core.storage.create(place, { mode: settings['workspaces.dir_mode'] })
   checkpointSignal(request)
 
-  using tree = openTree(core, place)
+  using tree = await openTree(core, place)
   // A tree from the trash comes back as its agent left it, which may have put something else in their place.
   const fresh = workspace.source.kind !== 'trash'
   if (fresh) for (const directory of profile.directories) tree.mkdir(directory, { parents: true })
@@ -47,6 +52,24 @@ export async function buildTree(
   return { ...imported, skipped: imported.skipped.length, skipped_paths: imported.skipped.slice(0, 20) }
 }
 
+/** A tree that begins as a snapshot. What aw writes into it can be written again, so it is not waited for. */
+export async function forkTree(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  place: Place,
+  snapshot: SnapshotId,
+): Promise<void> {
+  await core.storage.create(place, {
+    from: snapshotPlace(snapshot),
+    signal: request.signal,
+    onProgress: (done) => request.onProgress?.({ phase: 'copying', ...done }),
+  })
+  const documents = await readDocuments(core, workspace)
+  using tree = await openTree(core, place)
+  writeMetadata(tree, workspace, documents, { durable: false })
+}
+
 /** As the storage tells it, and what aw itself left alone. */
 type Copied = Omit<Imported, 'skipped' | 'skipped_paths'> & { readonly skipped: Imported['skipped_paths'] }
 
@@ -57,7 +80,7 @@ async function importSource(
   place: Place,
   profile: Profile,
 ): Promise<Copied | null> {
-  if (source.kind === 'empty') return null
+  if (source.kind !== 'folder' && source.kind !== 'trash') return null
   const onProgress = (done: { files: number; bytes: number }): void =>
     request.onProgress?.({ phase: 'copying', files: done.files, bytes: done.bytes })
   const options = { signal: request.signal, onProgress }

@@ -51,7 +51,7 @@ export interface Request extends CallContext {
   readonly correlationId: string
 }
 
-export const newId = <P extends 'ws' | 'ev' | 'op' | 'ls' | 'cor'>(core: Core, prefix: P): `${P}_${string}` =>
+export const newId = <P extends 'ws' | 'ev' | 'op' | 'ls' | 'cor' | 'snap'>(core: Core, prefix: P): `${P}_${string}` =>
   makeId(prefix, core.clock.now().getTime(), core.clock.random(10))
 
 export interface OperationRef {

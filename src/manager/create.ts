@@ -7,7 +7,7 @@ import { profileOf } from '../domain/profiles.ts'
 import { textRef } from '../domain/text-ref.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import type { Source, Workspace } from '../domain/workspace/state.ts'
-import { buildTree } from './build.ts'
+import { buildTree, forkTree } from './build.ts'
 import { newEvent, newId, type Core, type OperationRef, type Request } from './core.ts'
 import { lookUp } from './find.ts'
 import { checkedLabels } from './label.ts'
@@ -57,6 +57,7 @@ export async function createFrom(
   input: Inputs['create'],
   source: Source,
   request: Request,
+  pinned: <T>(begin: () => Promise<T>) => Promise<T> = (begin) => begin(),
 ): Promise<Workspace> {
   const name = nameFor(core, input)
   const { settings } = core.config
@@ -71,7 +72,7 @@ export async function createFrom(
   try {
     const hasTexts = Object.values(documents).some((value) => value !== undefined)
     const text = hasTexts ? JSON.stringify(documents) : undefined
-    begun = await begin(core, request, { id, version: 0 }, 'workspace_create_started', 'create', {
+    const intent = {
       ...whose(name),
       workspace_path: pathOf(core, name),
       profile: profile.name,
@@ -79,7 +80,8 @@ export async function createFrom(
       config: { ...config, ...(text !== undefined && { documents: textRef(text) }) },
       labels: checkedLabels(input.labels ?? {}),
       driver: core.storage.name,
-    })
+    }
+    begun = await pinned(() => begin(core, request, { id, version: 0 }, 'workspace_create_started', 'create', intent))
     if (text !== undefined) {
       undo.add(() => core.texts.remove(id))
       await core.texts.put(id, text)
@@ -105,15 +107,34 @@ async function provision(
   undo: UndoLog,
 ): Promise<Workspace> {
   const volume = volumeOf(workspace)
-  const imported = await buildTree(core, request, workspace, operation, undo)
-  undo.add(() => core.storage.erase(volume))
-  await core.storage.move(stageOf(operation), volume)
+  const imported = await makeVolume(core, request, workspace, operation, undo)
   const target = core.storage.attachment(volume).path
   undo.add(() => core.host.unpublish(workspace.path, target, core.basePath))
   await core.host.publish(workspace.path, target)
   const created = await append(core, request, workspace, [createdEvent(core, request, workspace, operation, imported)])
   undo.keep()
   return created
+}
+
+async function makeVolume(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  operation: OperationRef,
+  undo: UndoLog,
+): Promise<Workspace['imported']> {
+  const { source } = workspace
+  const volume = volumeOf(workspace)
+  // A tree from a snapshot comes whole or not at all, and nobody sees it before it is published.
+  if (source.kind === 'workspace') {
+    undo.add(() => core.storage.erase(volume))
+    await forkTree(core, request, workspace, volume, source.snapshot)
+    return null
+  }
+  const imported = await buildTree(core, request, workspace, operation, undo)
+  undo.add(() => core.storage.erase(volume))
+  await core.storage.move(stageOf(operation), volume)
+  return imported
 }
 
 export function createdEvent(

@@ -29,6 +29,7 @@ async function within<T>(
     })
   }
   const { settings } = core.config
+  await core.storage.ready(volumeOf(workspace))
   using tree = core.files.open(core.storage.attachment(volumeOf(workspace)).path, {
     protect: [profileOf(workspace.profile).metadata],
     publicRoot: [workspace.path, publicRoot(workspace)],

@@ -8,6 +8,7 @@ import { isLive, nameOf, workspaceStates, type Workspace, type WorkspaceStateNam
 import type { WorkspaceId } from '../domain/ids.ts'
 import type { Core } from './core.ts'
 import { findWorkspace, lookUp } from './find.ts'
+import { shown } from './look-snapshots.ts'
 import { trashOf, volumeOf } from './places.ts'
 import { view, type WorkspaceView } from './view.ts'
 
@@ -15,7 +16,8 @@ import { view, type WorkspaceView } from './view.ts'
 
 export async function show(core: Core, input: Inputs['show']): Promise<WorkspaceView> {
   const workspace = await findWorkspace(core, input.id)
-  return input.sizes === true ? measured(core, workspace) : view(workspace)
+  const known = await shown(core, workspace)
+  return input.sizes === true ? { ...known, ...(await measured(core, workspace)) } : known
 }
 
 export async function list(core: Core, input: Inputs['list']): Promise<Outputs['list']> {
@@ -58,6 +60,7 @@ async function measured(core: Core, workspace: Workspace): Promise<WorkspaceView
 export async function path(core: Core, input: Inputs['path']): Promise<Outputs['path']> {
   const workspace = await findWorkspace(core, input.id)
   assertAllowed(workspace, 'path')
+  await core.storage.ready(volumeOf(workspace))
   const target = core.storage.attachment(volumeOf(workspace)).path
   if ((await core.host.published(workspace.path)) === target) return { path: workspace.path }
   throw new AwError('path_not_visible', `${workspace.path} does not lead to ${nameOf(workspace)} any more`, {

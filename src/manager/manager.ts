@@ -6,18 +6,25 @@ import { create, ensure } from './create.ts'
 import { destroy } from './destroy.ts'
 import { doctor, showConfig } from './doctor.ts'
 import * as files from './files.ts'
+import { branch } from './branch.ts'
+import { diff } from './diff.ts'
+import { fork } from './fork.ts'
 import { gc } from './gc.ts'
 import { label } from './label.ts'
 import { acquireLease, releaseLease, renewLease } from './lease.ts'
 import { events, sealAudit, verifyAudit } from './log.ts'
+import { describe, snapshots, verify } from './look-snapshots.ts'
 import * as look from './look.ts'
 import { checkpointSignal } from './operations.ts'
 import { purge } from './purge.ts'
 import { recoverOperation } from './recover-operation.ts'
 import { recover } from './recover.ts'
+import { labelSnapshot, removeSnapshot } from './remove-snapshots.ts'
 import { rename } from './rename.ts'
 import { reset } from './reset.ts'
+import { redo, restore, undo } from './restore.ts'
 import { shutdown } from './shutdown.ts'
+import { snapshot } from './snapshot.ts'
 import { undelete } from './undelete.ts'
 
 type CallName = Exclude<OperationName, StreamName>
@@ -39,6 +46,17 @@ const useCases: UseCases = {
   destroy,
   undelete,
   purge,
+  snapshot,
+  snapshots,
+  describe,
+  branch,
+  restore,
+  undo,
+  redo,
+  'snapshot label': labelSnapshot,
+  'snapshot remove': removeSnapshot,
+  fork,
+  verify,
   'lease acquire': acquireLease,
   'lease renew': renewLease,
   'lease release': releaseLease,
@@ -61,6 +79,10 @@ const useCases: UseCases = {
   doctor,
   'config show': showConfig,
 }
+
+type Streams = { [N in StreamName]: (core: Core, input: Inputs[N], request: Request) => AsyncIterable<Outputs[N]> }
+
+const streams: Streams = { events, diff }
 
 export function makeManager(parts: Omit<Core, 'recover'>, close: () => Promise<void>): Manager {
   const core: Core = { ...parts, recover: recoverOperation }
@@ -92,9 +114,9 @@ export function makeManager(parts: Omit<Core, 'recover'>, close: () => Promise<v
         throw toAwError(error)
       }
     },
-    stream(_name, input, context = {}) {
+    stream(name, input, context = {}) {
       assertOpen()
-      return events(core, input, requestOf(context))
+      return streams[name](core, input, requestOf(context))
     },
     async [Symbol.asyncDispose]() {
       if (closed) return

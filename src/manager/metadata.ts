@@ -55,7 +55,7 @@ function kindAt(tree: FileHandle, path: string): FileKind | undefined {
 export async function refreshMetadata(core: Core, workspace: Workspace): Promise<Problem | undefined> {
   try {
     const documents = await readDocuments(core, workspace)
-    using tree = openTree(core, volumeOf(workspace))
+    using tree = await openTree(core, volumeOf(workspace))
     writeMetadata(tree, workspace, documents)
     return undefined
   } catch (error) {

@@ -15,3 +15,5 @@ export const treeName = (workspace: Workspace): string => `${workspace.id}.${wor
 /** Where users find a workspace. */
 export const pathOf = (core: Core, name: { task: string; agent: string }): string =>
   `${core.basePath}/${name.task}/${name.agent}`
+
+export const snapshotPlace = (id: string): Place => ({ area: 'snapshots', name: id })

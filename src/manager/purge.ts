@@ -1,12 +1,14 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { toAwError } from '../domain/errors.ts'
+import type { SnapshotId } from '../domain/ids.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
 import { assertTreesUnused } from './activity.ts'
 import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { findTrashed } from './find.ts'
 import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
-import { erasingOf, trashOf } from './places.ts'
+import { erasingOf, snapshotPlace, trashOf } from './places.ts'
+import { forksOf, snapshotsOf } from './snapshots.ts'
 
 export async function purge(core: Core, input: Inputs['purge'], request: Request): Promise<Outputs['purge']> {
   try {
@@ -32,7 +34,7 @@ export async function purgeTrees(
   workspace: Workspace,
   trees: string[],
 ): Promise<Workspace> {
-  const data = { ...whose(workspace), trees }
+  const data = { ...whose(workspace), trees, snapshots: await unneeded(core, workspace, trees) }
   const begun = await begin(core, request, workspace, 'workspace_purge_started', 'purge', data)
   try {
     return await finishPurge(core, request, begun.workspace, begun.operation)
@@ -50,16 +52,31 @@ export async function finishPurge(
   workspace: Workspace,
   operation: OperationRef,
 ): Promise<Workspace> {
-  const { trees } = intentOf(workspace, 'purge')
+  const { trees, snapshots } = intentOf(workspace, 'purge')
   for (const tree of trees) {
     if (await core.storage.exists(trashOf(tree))) await core.storage.move(trashOf(tree), erasingOf(tree))
     await core.storage.erase(erasingOf(tree))
   }
+  for (const id of snapshots) await core.storage.erase(snapshotPlace(id))
   const last = workspace.state === 'trashed' && workspace.trash.every(({ tree }) => trees.includes(tree))
   if (last) await core.texts.remove(workspace.id)
   return append(core, request, workspace, [
-    newEvent(core, request, 'workspace_purged', { ...whose(workspace), trees }, operation),
+    newEvent(core, request, 'workspace_purged', { ...whose(workspace), trees, snapshots }, operation),
   ])
+}
+
+/** With its last tree go the snapshots of a workspace, but for those that forks began as. */
+async function unneeded(core: Core, workspace: Workspace, trees: readonly string[]): Promise<SnapshotId[]> {
+  const last = workspace.state === 'trashed' && workspace.trash.every(({ tree }) => trees.includes(tree))
+  return last ? unforked(core, workspace) : []
+}
+
+/** Snapshots of a workspace that no other one needs. */
+export async function unforked(core: Core, workspace: Workspace): Promise<SnapshotId[]> {
+  const ids: SnapshotId[] = []
+  for (const id of (await snapshotsOf(core, workspace.id)).keys())
+    if ((await forksOf(core, id)).length === 0) ids.push(id)
+  return ids
 }
 
 export async function bytesOf(core: Core, trees: readonly string[]): Promise<number> {

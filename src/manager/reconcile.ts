@@ -33,6 +33,8 @@ export async function reconcile(core: Core, request: Request, only?: Workspace):
   const lost: string[] = []
   const failed: Reconciled['failed'] = []
   for (const workspace of live) {
+    // What a reboot unmounted is mounted again.
+    await core.storage.ready(volumeOf(workspace))
     const linked = (await core.host.published(workspace.path)) === core.storage.attachment(volumeOf(workspace)).path
     if (volumes.has(workspace.id) && linked) continue
     const fate = await mend(core, request, workspace)

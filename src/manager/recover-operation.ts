@@ -6,7 +6,10 @@ import { abandon, append, intentOf, isFenced } from './operations.ts'
 import { stageOf, trashOf, volumeOf } from './places.ts'
 import { finishPurge } from './purge.ts'
 import { finishRename, rollBackRename } from './rename.ts'
+import { finishRemoval } from './remove-snapshots.ts'
 import { finishReset } from './reset.ts'
+import { recoverRestore } from './restore.ts'
+import { undoSnapshot } from './snapshot.ts'
 import { finishUndelete, rollBackUndelete } from './undelete.ts'
 
 /**
@@ -68,6 +71,21 @@ const recoveries: Readonly<Record<OperationKind, Recovery>> = {
       return { workspace: await abandon(core, request, workspace, operation, 'rename', error), outcome: 'undone' }
     }
   },
+
+  snapshot: async (core, request, workspace, operation) => ({
+    workspace: await undoSnapshot(core, request, workspace, operation, intentOf(workspace, 'snapshot')),
+    outcome: 'undone',
+  }),
+
+  remove_snapshots: async (core, request, workspace, operation) => ({
+    workspace: await finishRemoval(core, request, workspace, operation),
+    outcome: 'removed',
+  }),
+
+  restore: async (core, request, workspace, operation) =>
+    (await core.storage.exists(volumeOf(workspace)))
+      ? recoverRestore(core, request, workspace, operation)
+      : { workspace: await closeLost(core, request, workspace, operation), outcome: 'lost' },
 
   reset: async (core, request, workspace, operation) => {
     const [volume, old] = [volumeOf(workspace), trashOf(intentOf(workspace, 'reset').tree)]

@@ -3,7 +3,8 @@ import type { Place } from '../ports/storage-driver.ts'
 import type { Core } from './core.ts'
 
 /** A handle for aw itself: nothing in the tree is protected from it. */
-export function openTree(core: Core, place: Place): FileHandle {
+export async function openTree(core: Core, place: Place): Promise<FileHandle> {
+  await core.storage.ready(place)
   const { settings } = core.config
   return core.files.open(core.storage.attachment(place).path, {
     fileMode: settings['workspaces.file_mode'],

@@ -1,5 +1,6 @@
 import type { Outputs } from '../api/table.ts'
-import { nameOf, type Workspace } from '../domain/workspace/state.ts'
+import type { Snapshot } from '../domain/workspace/snapshots.ts'
+import { baseOf, nameOf, type Workspace } from '../domain/workspace/state.ts'
 
 export type WorkspaceView = Outputs['show']
 
@@ -28,6 +29,18 @@ export function view(workspace: Workspace): WorkspaceView {
         : { id: operation.id, kind: operation.kind, started_at: operation.started_at, epoch: operation.epoch },
     problem: workspace.problem,
     trash: workspace.trash,
+    head: workspace.head,
+    branch: workspace.branch,
+    branches: workspace.branches,
+    base: baseOf(workspace),
+    snapshots: workspace.snapshots.all,
     imported: workspace.imported as WorkspaceView['imported'],
   }
+}
+
+export type SnapshotView = Outputs['snapshot']
+
+export function snapshotView(snapshot: Snapshot, workspace: Workspace): SnapshotView {
+  const { snapshot: id, workspace: _, at, ...facts } = snapshot
+  return { id, workspace: nameOf(workspace), ...facts, created_at: at, head: workspace.head === id }
 }

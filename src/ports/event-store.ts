@@ -1,5 +1,5 @@
 import type { AnyEvent, EventType, NewEvent, StreamId } from '../domain/event.ts'
-import type { LeaseId, WorkspaceId } from '../domain/ids.ts'
+import type { LeaseId, SnapshotId, WorkspaceId } from '../domain/ids.ts'
 import type { Workspace, WorkspaceStateName } from '../domain/workspace/state.ts'
 
 /**
@@ -42,8 +42,8 @@ export interface EventStore extends AsyncDisposable {
     options?: AppendOptions,
   ): Promise<AppendResult>
 
-  /** The events of a stream after a version, oldest first. An unwritten stream is empty, not an error. */
-  read(stream: StreamId, options?: { after?: number }): AsyncIterable<AnyEvent>
+  /** The events of a stream after a version, of some types or all, oldest first. An unwritten stream is empty. */
+  read(stream: StreamId, options?: { after?: number; types?: readonly EventType[] }): AsyncIterable<AnyEvent>
 
   /**
    * The whole log in order from a position (exclusive; from the beginning without one). Without `live` it ends at what
@@ -118,6 +118,10 @@ export interface WorkspaceFilter {
   readonly createdAfter?: string | undefined
   /** Only those with an operation in progress. */
   readonly inOperation?: boolean | undefined
+  /** Only forks of this workspace. */
+  readonly forkOf?: WorkspaceId | undefined
+  /** Only forks of this snapshot. */
+  readonly base?: SnapshotId | undefined
   /** Only those with trees in the trash. */
   readonly withTrash?: boolean | undefined
   readonly after?: WorkspaceId | undefined

@@ -24,6 +24,19 @@ const config = {
 const path = '/home/user/.aw/workspaces/fix-login/main'
 const tree = 'ws_01hzx5k8w40000000000000001.1'
 
+const plan = {
+  snapshot: 'snap_01hzx5k8w40000000000000004' as const,
+  parent: 'snap_01hzx5k8w40000000000000005' as const,
+  branch: 'main',
+  label: 'tests pass',
+  meta: { turn: 7 },
+  key: 'turn-7',
+  reason: 'user' as const,
+}
+
+const frozen = { mechanism: 'btrfs snapshot', consistency: 'atomic' as const, files_changed: 3 }
+const removed = { snapshot: plan.snapshot, parent: plan.parent, reason: plan.reason }
+
 export const sampleData: { readonly [T in EventType]: EventData[T] } = {
   workspace_create_started: {
     ...whose,
@@ -60,8 +73,8 @@ export const sampleData: { readonly [T in EventType]: EventData[T] } = {
   workspace_cleanup: { ...whose, workspace_path: path, cleanup_reason: 'user', tree },
   workspace_undelete_started: { ...whose, operation: 'undelete', owner, workspace_path: path, tree },
   workspace_undeleted: { ...whose, workspace_path: path, tree },
-  workspace_purge_started: { ...whose, operation: 'purge', owner, trees: [tree] },
-  workspace_purged: { ...whose, trees: [tree] },
+  workspace_purge_started: { ...whose, operation: 'purge', owner, trees: [tree], snapshots: [] },
+  workspace_purged: { ...whose, trees: [tree], snapshots: [] },
   workspace_reset_started: { ...whose, operation: 'reset', owner, workspace_path: path, generation: 2, tree },
   workspace_reset: { ...whose, workspace_path: path, generation: 2, tree },
   workspace_rename_started: {
@@ -79,6 +92,46 @@ export const sampleData: { readonly [T in EventType]: EventData[T] } = {
     workspace_path: '/home/user/.aw/workspaces/fix-logout/main',
     from: 'fix-login/main',
   },
+  snapshot_started: { ...whose, operation: 'snapshot', owner, ...plan },
+  snapshot_created: { ...whose, ...plan, ...frozen },
+  snapshot_labelled: { ...whose, snapshot: plan.snapshot, label: 'before the rewrite' },
+  snapshot_remove_started: { ...whose, operation: 'remove_snapshots', owner, snapshots: [removed], why: 'user' },
+  snapshot_removed: { ...whose, snapshots: [removed], why: 'user' },
+  workspace_restore_started: {
+    ...whose,
+    operation: 'restore',
+    owner,
+    workspace_path: path,
+    snapshot: plan.snapshot,
+    keep: 'snap_01hzx5k8w40000000000000006',
+    resume: 'snap_01hzx5k8w40000000000000007',
+    how: 'restore',
+    branch: 'main',
+    paths: null,
+    since: plan.snapshot,
+    generation: 2,
+  },
+  workspace_restored: {
+    ...whose,
+    workspace_path: path,
+    snapshot: plan.snapshot,
+    how: 'restore',
+    branch: 'main',
+    paths: null,
+    kept: [
+      {
+        ...plan,
+        ...frozen,
+        snapshot: 'snap_01hzx5k8w40000000000000006',
+        parent: plan.snapshot,
+        label: null,
+        key: null,
+        reason: 'safety',
+      },
+    ],
+    generation: 2,
+  },
+  workspace_branched: { ...whose, branch: 'risky-idea', snapshot: plan.snapshot, removed: false },
   workspace_labelled: { ...whose, labels: { team: 'web', stage: 'review' } },
   operation_taken: { ...whose, operation: 'create', owner: { ...owner, pid: 4343 }, epoch: 2, from: owner },
   operation_abandoned: { ...whose, operation: 'create', code: 'disk_full', message: 'No space left on the device' },

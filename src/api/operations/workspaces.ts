@@ -2,10 +2,7 @@ import { workspaceStates } from '../../domain/workspace/state.ts'
 import { operation } from '../operation.ts'
 import { boolean, choice, either, integer, json, list, object, optional, pairs, string } from '../schema.ts'
 import { leaseView, workspaceView } from '../views.ts'
-
-const id = string('The workspace: TASK/AGENT, TASK (means TASK/main) or its id ws_…')
-const absent = ['workspace_not_found', 'invalid_name'] as const
-const host = ['workspace_busy', 'permission_denied', 'disk_full', 'filesystem_error', 'storage_unavailable'] as const
+import { absent, host, id, risks } from './shared.ts'
 
 const creation = {
   id: optional(string('Name of the new workspace: TASK/AGENT, or TASK for TASK/main')),
@@ -23,12 +20,6 @@ const creation = {
     json('Configuration: max_size_mb, allowed_operations, git_config, claude_md, agent_files, task_spec, context'),
   ),
   labels: optional(pairs('Labels to find it by')),
-}
-
-const risks = {
-  include_active: optional(boolean('Even if processes still work in it')),
-  include_leased: optional(boolean('Even if somebody holds a lease on it')),
-  force: optional(boolean('Both of the above')),
 }
 
 const ttl = { minimum: 1000, maximum: 30 * 24 * 60 * 60 * 1000 }

@@ -1,3 +1,4 @@
+import type { SnapshotId } from '../ids.ts'
 import type { CleanupReason, Imported, OperationKind, Owner, Source, WorkspaceConfig } from './state.ts'
 
 /** Every event of a workspace says whose it is, so that a task's history is a filter and not a join. */
@@ -10,6 +11,27 @@ interface Whose {
 interface Problem {
   code: string
   message: string
+}
+
+/** Where a snapshot stands in its workspace's history, and what its maker said about it. */
+interface SnapshotPlan {
+  snapshot: SnapshotId
+  /** The snapshot that the tree was last equal to. A fork's first has the one it was forked from. */
+  parent: SnapshotId | null
+  branch: string
+  label: string | null
+  meta: Record<string, unknown>
+  /** The caller's own name for this very snapshot: asking for it again is answered with it. */
+  key: string | null
+  /** `user` asked for it, `auto` by policy, `safety` before something was replaced, `fork` to fork from. */
+  reason: 'user' | 'auto' | 'safety' | 'fork'
+}
+
+export interface SnapshotFacts extends SnapshotPlan {
+  mechanism: string
+  consistency: 'atomic' | 'frozen' | 'fuzzy'
+  /** Paths that differ from the parent; null if that was not counted. */
+  files_changed: number | null
 }
 
 /** An intent begins an operation; the event's `meta.operation` has its id and epoch 1. */
@@ -46,9 +68,9 @@ export interface WorkspaceEventData {
   workspace_undelete_started: Intent & { workspace_path: string; tree: string }
   workspace_undeleted: Whose & { workspace_path: string; tree: string; problem?: Problem }
 
-  workspace_purge_started: Intent & { trees: string[] }
+  workspace_purge_started: Intent & { trees: string[]; snapshots: SnapshotId[] }
   /** The bytes of these trees are gone for good. */
-  workspace_purged: Whose & { trees: string[] }
+  workspace_purged: Whose & { trees: string[]; snapshots: SnapshotId[] }
 
   workspace_reset_started: Intent & { workspace_path: string; generation: number; tree: string }
   /** A new tree stands at the path; the one before it is in the trash. */
@@ -61,6 +83,41 @@ export interface WorkspaceEventData {
     to_path: string
   }
   workspace_renamed: Whose & { workspace_path: string; from: string; problem?: Problem }
+
+  snapshot_started: Intent & SnapshotPlan
+  snapshot_created: Whose & SnapshotFacts
+  snapshot_labelled: Whose & { snapshot: SnapshotId; label: string | null }
+  snapshot_remove_started: Intent & { snapshots: RemovedSnapshot[]; why: RemovalReason }
+  snapshot_removed: Whose & { snapshots: RemovedSnapshot[]; why: RemovalReason }
+
+  workspace_restore_started: Intent & {
+    workspace_path: string
+    /** What the tree becomes equal to, or what the paths are taken from. */
+    snapshot: SnapshotId
+    /** Where the tree as it was is kept; and, if a crash interrupts that, the tree as it was found then. */
+    keep: SnapshotId
+    resume: SnapshotId
+    how: RestoreKind
+    branch: string
+    /** Only these; the whole tree if null. */
+    paths: string[] | null
+    /** What the tree was last equal to. */
+    since: SnapshotId | null
+    generation: number
+  }
+  /** The tree, or some paths of it, are as in the snapshot. `kept` are the snapshots of what was replaced. */
+  workspace_restored: Whose & {
+    workspace_path: string
+    snapshot: SnapshotId
+    how: RestoreKind
+    branch: string
+    paths: string[] | null
+    kept: SnapshotFacts[]
+    generation: number
+    problem?: Problem
+  }
+  /** A name for a line of snapshots was given to a snapshot, or taken away. */
+  workspace_branched: Whose & { branch: string; snapshot: SnapshotId | null; removed: boolean }
 
   workspace_labelled: Whose & { labels: Record<string, string> }
 
@@ -81,6 +138,18 @@ export interface WorkspaceEventData {
   lease_released: Whose & { lease_id: string; holder: string; reason: 'released' | 'expired' | 'taken' }
 }
 
+interface RemovedSnapshot {
+  snapshot: SnapshotId
+  /** What grew from it grows from this one now. */
+  parent: SnapshotId | null
+  reason: SnapshotPlan['reason']
+}
+
+/** `lost`: something other than aw removed it. */
+type RemovalReason = 'user' | 'limit' | 'budget' | 'unneeded' | 'lost'
+
+export type RestoreKind = 'restore' | 'undo' | 'redo'
+
 export type WorkspaceEventType = keyof WorkspaceEventData
 
 interface Before {
@@ -96,4 +165,7 @@ export interface Intents {
   purge: WorkspaceEventData['workspace_purge_started']
   reset: WorkspaceEventData['workspace_reset_started']
   rename: WorkspaceEventData['workspace_rename_started'] & Before
+  snapshot: WorkspaceEventData['snapshot_started']
+  remove_snapshots: WorkspaceEventData['snapshot_remove_started']
+  restore: WorkspaceEventData['workspace_restore_started']
 }

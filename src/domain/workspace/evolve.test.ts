@@ -172,11 +172,18 @@ describe('the transition table', () => {
         return kind === undefined && state.trash.length > 0
       case 'workspace_purged':
         return kind === 'purge'
+      case 'snapshot_started':
+      case 'snapshot_remove_started':
+      case 'workspace_restore_started':
       case 'workspace_reset_started':
       case 'workspace_rename_started':
         return kind === undefined && state.state === 'ready'
       case 'workspace_reset':
         return kind === 'reset'
+      case 'snapshot_created':
+        return kind === 'snapshot'
+      case 'workspace_restored':
+        return kind === 'restore'
       case 'workspace_renamed':
         return kind === 'rename'
       case 'operation_abandoned':

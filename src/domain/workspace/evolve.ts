@@ -1,7 +1,16 @@
 import type { AnyEvent } from '../event.ts'
 import type { OperationId, WorkspaceId } from '../ids.ts'
 import type { WorkspaceEventData, WorkspaceEventType } from './events.ts'
-import type { Operation, OperationKind, Owner, TrashedTree, Workspace, WorkspaceStateName } from './state.ts'
+import { isCounted } from './snapshots.ts'
+import {
+  baseOf,
+  type Operation,
+  type OperationKind,
+  type Owner,
+  type TrashedTree,
+  type Workspace,
+  type WorkspaceStateName,
+} from './state.ts'
 
 /**
  * The state after an event. Pure and total: an event that says nothing about the workspace leaves it as it is. The read
@@ -35,6 +44,7 @@ function begun(event: Of<'workspace_create_started'>): Workspace {
     updated_at: event.at,
     operation: operationOf(event, null),
     trash: [],
+    ...fresh(data),
     problem: null,
     version: event.version,
   }
@@ -79,7 +89,15 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
     case 'workspace_reset': {
       const { generation, tree } = event.data
       const old: TrashedTree = { tree, generation: before.generation, reason: 'reset', at: event.at }
-      return { ...before, ...done, state: 'ready', generation, trash: [...before.trash, old] }
+      return {
+        ...before,
+        ...done,
+        state: 'ready',
+        generation,
+        trash: [...before.trash, old],
+        ...at(before, baseOf(before)),
+        redo: [],
+      }
     }
     case 'workspace_rename_started': {
       const { to_task_id: task, to_agent_id: agent, to_path: path } = event.data
@@ -87,6 +105,28 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
     }
     case 'workspace_renamed':
       return { ...before, operation: null, problem: event.data.problem ?? null, path: event.data.workspace_path }
+    case 'snapshot_started':
+    case 'snapshot_remove_started':
+    case 'workspace_restore_started':
+      return { ...before, operation: operationOf(event, before.state) }
+    case 'snapshot_created': {
+      const { snapshot, reason } = event.data
+      const counted = { ...before, operation: null, snapshots: count(before, [event.data]) }
+      // What is made beside the work is no step of it.
+      if (reason === 'safety') return counted
+      return { ...counted, ...at(before, snapshot), redo: [] }
+    }
+    case 'snapshot_removed':
+      return forgotten(ended(before, 'remove_snapshots'), event.data.snapshots)
+    case 'workspace_restored':
+      return restored(before, event)
+    case 'workspace_branched': {
+      const { [event.data.branch]: _, ...others } = before.branches
+      return {
+        ...before,
+        branches: event.data.removed ? others : { ...others, [event.data.branch]: event.data.snapshot },
+      }
+    }
     case 'workspace_labelled':
       return { ...before, labels: event.data.labels }
     case 'operation_taken':
@@ -114,6 +154,58 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
   }
 }
 
+const main = 'main'
+
+/** A new tree stands where it began: a fork at the snapshot it was forked from. */
+function fresh({ source }: { source: Workspace['source'] }) {
+  const head = baseOf({ source })
+  return { head, branch: main, branches: { [main]: head }, redo: [], snapshots: { all: 0, counted: 0 } }
+}
+
+/** The tree is equal to a snapshot, and so is the end of its branch. */
+const at = ({ branch, branches }: Workspace, head: Workspace['head'], on = branch) => ({
+  head,
+  branch: on,
+  branches: { ...branches, [on]: head },
+})
+
+function restored(before: Workspace, event: Of<'workspace_restored'>): Workspace {
+  const { snapshot, how, branch, paths, kept, generation, problem } = event.data
+  const after = { ...before, operation: null, problem: problem ?? null, snapshots: count(before, kept) }
+  if (paths !== null) return after
+  const replaced = kept[0]?.snapshot ?? before.head
+  const redo = {
+    restore: [],
+    undo: [...(replaced === null ? [] : [replaced]), ...before.redo],
+    redo: before.redo.slice(1),
+  }
+  return { ...after, generation, ...at(before, snapshot, branch), redo: redo[how] }
+}
+
+type Counted = Parameters<typeof isCounted>[0]
+
+const count = ({ snapshots }: Workspace, added: readonly Counted[], removed: readonly Counted[] = []) => ({
+  all: snapshots.all + added.length - removed.length,
+  counted: snapshots.counted + added.filter(isCounted).length - removed.filter(isCounted).length,
+})
+
+function forgotten(before: Workspace, removed: Of<'snapshot_removed'>['data']['snapshots']): Workspace {
+  const parents = new Map(removed.map(({ snapshot, parent }) => [snapshot, parent]))
+  const kept = (id: Workspace['head']): Workspace['head'] =>
+    id !== null && parents.has(id) ? kept(parents.get(id) ?? null) : id
+  return {
+    ...before,
+    head: kept(before.head),
+    branches: Object.fromEntries(Object.entries(before.branches).map(([name, id]) => [name, kept(id)])),
+    redo: before.redo.filter((id) => !parents.has(id)),
+    snapshots: count(before, [], removed),
+  }
+}
+
+/** Facts that come by themselves end no operation. */
+const ended = (before: Workspace, kind: OperationKind): Workspace =>
+  before.operation?.kind === kind ? { ...before, operation: null } : before
+
 function cleanedUp(before: Workspace, event: Of<'workspace_cleanup'>): Workspace {
   const { tree, cleanup_reason: reason } = event.data
   const entry: TrashedTree[] = tree === null ? [] : [{ tree, generation: before.generation, reason, at: event.at }]
@@ -124,7 +216,9 @@ function cleanedUp(before: Workspace, event: Of<'workspace_cleanup'>): Workspace
 function purged(before: Workspace, data: WorkspaceEventData['workspace_purged']): Workspace {
   const trash = without(before.trash, data.trees)
   const state = before.state === 'trashed' && trash.length === 0 ? 'purged' : before.state
-  return { ...before, operation: null, state, trash }
+  const gone = data.snapshots.length
+  const snapshots = gone === 0 ? before.snapshots : { all: before.snapshots.all - gone, counted: 0 }
+  return { ...before, operation: null, state, trash, snapshots }
 }
 
 /** A destroy that could not finish stays `destroying`, with its reason; everything else goes back where it came from. */

@@ -1,4 +1,4 @@
-import type { OperationId, WorkspaceId } from '../ids.ts'
+import type { OperationId, SnapshotId, WorkspaceId } from '../ids.ts'
 
 export const workspaceStates = [
   'creating',
@@ -40,7 +40,16 @@ export interface Owner {
   readonly start_time: string
 }
 
-export type OperationKind = 'create' | 'destroy' | 'undelete' | 'purge' | 'reset' | 'rename'
+export type OperationKind =
+  | 'create'
+  | 'destroy'
+  | 'undelete'
+  | 'purge'
+  | 'reset'
+  | 'rename'
+  | 'snapshot'
+  | 'remove_snapshots'
+  | 'restore'
 
 /** A use case that has begun and whose outcome is not in the log yet. */
 export interface Operation {
@@ -60,6 +69,14 @@ export type Source =
   | { readonly kind: 'empty' }
   | { readonly kind: 'folder'; readonly path: string }
   | { readonly kind: 'trash'; readonly tree: string }
+  /** A fork: the workspace it was forked from, its name then, and the snapshot the fork began as. */
+  | {
+      readonly kind: 'workspace'
+      readonly workspace: WorkspaceId
+      readonly name: string
+      readonly snapshot: SnapshotId
+      readonly at: string
+    }
 
 /** What a caller configured. Texts are kept as hash and length; the file in the workspace has the text. */
 export interface WorkspaceConfig {
@@ -109,9 +126,22 @@ export interface Workspace {
   readonly updated_at: string
   readonly operation: Operation | null
   readonly trash: readonly TrashedTree[]
+  /** The snapshot that the tree was last equal to: the parent of the next. */
+  readonly head: SnapshotId | null
+  readonly branch: string
+  /** The last snapshot of each branch. */
+  readonly branches: Readonly<Record<string, SnapshotId | null>>
+  /** What `redo` would restore, the next first. */
+  readonly redo: readonly SnapshotId[]
+  /** How many snapshots it has, and how many of them count against the limit. */
+  readonly snapshots: { readonly all: number; readonly counted: number }
   /** Why the workspace is in a state that nobody asked for. */
   readonly problem: { readonly code: string; readonly message: string } | null
   readonly version: number
 }
+
+/** The snapshot that a workspace began as, if it is a fork. */
+export const baseOf = ({ source }: { source: Source }): SnapshotId | null =>
+  source.kind === 'workspace' ? source.snapshot : null
 
 export const nameOf = (workspace: { task: string; agent: string }): string => `${workspace.task}/${workspace.agent}`

@@ -1,5 +1,5 @@
 import type { AnyEvent } from '../../domain/event.ts'
-import type { Workspace } from '../../domain/workspace/state.ts'
+import { baseOf, type Workspace } from '../../domain/workspace/state.ts'
 import type { FollowOptions, WorkspaceFilter } from '../../ports/event-store.ts'
 
 /** What the filters of the port mean. The SQL of a store says the same; the contract suite holds them together. */
@@ -8,7 +8,9 @@ import type { FollowOptions, WorkspaceFilter } from '../../ports/event-store.ts'
 export const instant = (text: string): string => new Date(text).toISOString()
 
 export function matchesWorkspace(workspace: Workspace, filter: WorkspaceFilter): boolean {
-  const { task, agent, states, labels, createdBefore, createdAfter, inOperation, withTrash, after } = filter
+  const { task, agent, states, labels, createdBefore, createdAfter, inOperation, forkOf, base, withTrash, after } =
+    filter
+  const { source } = workspace
   return (
     (task === undefined || workspace.task === task) &&
     (agent === undefined || workspace.agent === agent) &&
@@ -17,6 +19,8 @@ export function matchesWorkspace(workspace: Workspace, filter: WorkspaceFilter):
     (createdBefore === undefined || workspace.created_at < instant(createdBefore)) &&
     (createdAfter === undefined || workspace.created_at > instant(createdAfter)) &&
     (inOperation === undefined || (workspace.operation !== null) === inOperation) &&
+    (forkOf === undefined || (source.kind === 'workspace' && source.workspace === forkOf)) &&
+    (base === undefined || baseOf(workspace) === base) &&
     (withTrash === undefined || workspace.trash.length > 0 === withTrash) &&
     (after === undefined || workspace.id > after)
   )

@@ -90,8 +90,9 @@ export function memoryEvents(): EventStore {
       return { events: plan.events, workspace: plan.workspace, unsealed: unsealed() }
     },
 
-    async *read(stream, { after = 0 } = {}) {
-      yield* history(stream).slice(after)
+    async *read(stream, { after = 0, types } = {}) {
+      const later = history(stream).slice(after)
+      yield* later.filter(({ type }) => types === undefined || types.includes(type))
     },
     follow: (options = {}) => follow(options),
     position: async () => log.length,

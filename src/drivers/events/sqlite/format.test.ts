@@ -6,7 +6,7 @@ import type { AwError } from '../../../domain/errors.ts'
 import { collect } from '../../../testing/collect.ts'
 import { makeLogHome, type LogHome } from '../../../testing/log-home.ts'
 import { creation, newId, sampleEvent } from '../../../testing/sample-events.ts'
-import type { Formats } from './format.ts'
+import { formats as ours, type Formats } from './format.ts'
 import { currentFormat } from './schema.ts'
 import { sqliteEvents } from './sqlite.ts'
 
@@ -30,7 +30,7 @@ const tomorrow: Formats = {
   migrations: [{ from: currentFormat, up: (database) => database.script('ALTER TABLE leases ADD COLUMN note TEXT') }],
 }
 
-/** From the stored format 0 to format 1. */
+/** From the stored format 0 to format 1, and on as the program itself does. */
 const fromZero: Formats = {
   current: currentFormat,
   migrations: [
@@ -43,6 +43,7 @@ const fromZero: Formats = {
           UPDATE events SET task = data ->> 'task_id', agent = data ->> 'agent_id';
           ALTER TABLE workspaces ADD COLUMN has_trash INTEGER NOT NULL DEFAULT 0;`),
     },
+    ...ours.migrations,
   ],
 }
 const formatZero = readFileSync(new URL('../../../../test/samples/formats/0.sql', import.meta.url), 'utf8')

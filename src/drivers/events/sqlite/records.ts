@@ -1,5 +1,5 @@
 import type { LogRecord } from '../../../domain/chain.ts'
-import type { AnyEvent, StreamId } from '../../../domain/event.ts'
+import type { AnyEvent, EventType, StreamId } from '../../../domain/event.ts'
 import { decode } from '../../../domain/upcast.ts'
 import type { Database } from '../../../sys/database.ts'
 
@@ -25,10 +25,24 @@ export function eventById(database: Database, id: string): AnyEvent | undefined 
 const pageSize = 500
 
 /** Page by page, so that a long history neither fills the memory nor holds up other work. */
-export async function* readStream(database: Database, stream: StreamId, after: number): AsyncGenerator<AnyEvent> {
+export async function* readStream(
+  database: Database,
+  stream: StreamId,
+  after: number,
+  types?: readonly EventType[],
+): AsyncGenerator<AnyEvent> {
+  const ofTypes = types === undefined ? '' : 'AND type IN (SELECT value FROM json_each(?))'
+  const cells = types === undefined ? [] : [JSON.stringify(types)]
   for (let last = after; ;) {
     const page = await database.reading(() =>
-      records(database, 'WHERE stream = ? AND version > ? ORDER BY version LIMIT ?', stream, last, pageSize),
+      records(
+        database,
+        `WHERE stream = ? AND version > ? ${ofTypes} ORDER BY version LIMIT ?`,
+        stream,
+        last,
+        ...cells,
+        pageSize,
+      ),
     )
     for (const record of page) yield decode(record)
     last = page.at(-1)?.version ?? last

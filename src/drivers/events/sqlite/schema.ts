@@ -1,6 +1,6 @@
-/** The tables of a home, format 1. `docs/spec/event-log.md` explains each; change one only with a migration. */
+/** The tables of a home, as of format 1. `docs/spec/event-log.md` explains each; change one only with a migration. */
 
-export const currentFormat = 1
+export const currentFormat = 2
 
 export const schema = `
 CREATE TABLE meta (

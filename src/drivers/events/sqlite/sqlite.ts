@@ -58,7 +58,7 @@ export async function sqliteEvents(options: SqliteEventsOptions): Promise<EventS
       feed.wake()
       return result
     },
-    read: (stream, { after = 0 } = {}) => readStream(database, stream, after),
+    read: (stream, { after = 0, types } = {}) => readStream(database, stream, after, types),
     follow: (choice = {}) => feed.follow(choice),
     position: () => database.reading(() => lastPosition(database)),
     get: (id) => database.reading(() => getWorkspace(database, id)),

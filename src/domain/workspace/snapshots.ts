@@ -1,0 +1,96 @@
+import type { AnyEvent } from '../event.ts'
+import type { SnapshotId, WorkspaceId } from '../ids.ts'
+import type { SnapshotFacts } from './events.ts'
+
+/** A frozen tree of a workspace, as the log tells it. */
+export interface Snapshot extends SnapshotFacts {
+  readonly workspace: WorkspaceId
+  readonly author: string
+  readonly at: string
+}
+
+/** The events that say something about snapshots; all others may be left out of `foldSnapshots`. */
+export const snapshotEventTypes = [
+  'snapshot_created',
+  'snapshot_labelled',
+  'snapshot_removed',
+  'workspace_restored',
+  'workspace_purged',
+] as const
+
+/** The snapshots of a workspace by id, oldest first. */
+export function foldSnapshots(events: Iterable<AnyEvent>): Map<SnapshotId, Snapshot> {
+  const snapshots = new Map<SnapshotId, Snapshot>()
+  for (const event of events) {
+    const about = { workspace: event.stream as WorkspaceId, author: event.meta.actor, at: event.at }
+    switch (event.type) {
+      case 'snapshot_created': {
+        const { task_id: _task, agent_id: _agent, ...facts } = event.data
+        snapshots.set(facts.snapshot, { ...facts, ...about })
+        break
+      }
+      case 'workspace_restored':
+        for (const facts of event.data.kept) snapshots.set(facts.snapshot, { ...facts, ...about })
+        break
+      case 'snapshot_labelled': {
+        const found = snapshots.get(event.data.snapshot)
+        if (found) snapshots.set(found.snapshot, { ...found, label: event.data.label })
+        break
+      }
+      case 'snapshot_removed':
+        for (const { snapshot } of event.data.snapshots) remove(snapshots, snapshot)
+        break
+      case 'workspace_purged':
+        for (const snapshot of event.data.snapshots) remove(snapshots, snapshot)
+        break
+      default:
+    }
+  }
+  return snapshots
+}
+
+/** What grew from a removed one grows from its parent. */
+function remove(snapshots: Map<SnapshotId, Snapshot>, id: SnapshotId): void {
+  const parent = snapshots.get(id)?.parent ?? null
+  snapshots.delete(id)
+  for (const [child, snapshot] of snapshots) if (snapshot.parent === id) snapshots.set(child, { ...snapshot, parent })
+}
+
+/** Snapshots that count against the limit. Safety copies and what forks grow from are kept beside it. */
+export const isCounted = ({ reason }: { reason: SnapshotFacts['reason'] }): boolean =>
+  reason === 'user' || reason === 'auto'
+
+/**
+ * Which automatic snapshots may go so that one more fits: the oldest first, and none that anything still needs. Those
+ * that somebody asked for are never dropped; if they alone fill the limit, the answer is undefined.
+ */
+export function makeRoom(
+  snapshots: readonly Snapshot[],
+  limit: number,
+  needed: ReadonlySet<SnapshotId>,
+): SnapshotId[] | undefined {
+  const excess = snapshots.filter(isCounted).length + 1 - limit
+  if (excess <= 0) return []
+  const spare = snapshots.filter(
+    ({ snapshot, reason, label }) => reason === 'auto' && label === null && !needed.has(snapshot),
+  )
+  return spare.length < excess ? undefined : spare.slice(0, excess).map(({ snapshot }) => snapshot)
+}
+
+export interface SnapshotNode {
+  readonly snapshot: Snapshot
+  readonly children: readonly SnapshotNode[]
+}
+
+/** As a tree: those whose parent is not among them are at the top. Siblings are ordered by age. */
+export function snapshotTree(snapshots: readonly Snapshot[]): SnapshotNode[] {
+  const known = new Set(snapshots.map(({ snapshot }) => snapshot))
+  const below = new Map<SnapshotId | null, Snapshot[]>()
+  for (const one of snapshots) {
+    const parent = one.parent !== null && known.has(one.parent) ? one.parent : null
+    below.set(parent, [...(below.get(parent) ?? []), one])
+  }
+  const grow = (parent: SnapshotId | null): SnapshotNode[] =>
+    (below.get(parent) ?? []).map((snapshot) => ({ snapshot, children: grow(snapshot.snapshot) }))
+  return grow(null)
+}

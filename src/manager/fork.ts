@@ -1,0 +1,119 @@
+import type { Inputs, Outputs } from '../api/table.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
+import type { SnapshotId, WorkspaceId } from '../domain/ids.ts'
+import { formatName, parseName } from '../domain/names.ts'
+import { assertAllowed } from '../domain/workspace/allow.ts'
+import { nameOf, type Source, type Workspace } from '../domain/workspace/state.ts'
+import type { Core, Request } from './core.ts'
+import { createFrom } from './create.ts'
+import { differs } from './diff.ts'
+import { findWorkspace } from './find.ts'
+import { checkpointSignal, withWorkspace } from './operations.ts'
+import { takeSnapshot } from './snapshot.ts'
+import { resolveSnapshot, snapshotsOf } from './snapshots.ts'
+import { view } from './view.ts'
+
+type Forks = Outputs['fork']
+
+/** One snapshot of the source, then a workspace for each name. Each succeeds or fails by itself. */
+export async function fork(core: Core, input: Inputs['fork'], request: Request): Promise<Forks> {
+  const { id } = await findWorkspace(core, input.id)
+  const { origin, snapshot } = await withWorkspace(core, request, id, async (workspace) => {
+    assertAllowed(workspace, 'fork')
+    return forkPoint(core, input, workspace, request)
+  })
+  const source: Source = {
+    kind: 'workspace',
+    workspace: origin.id,
+    name: nameOf(origin),
+    snapshot,
+    at: core.clock.now().toISOString(),
+  }
+  const names = await namesFor(core, input, origin)
+  const forks: Forks['forks'][number][] = []
+  for (const name of names) {
+    checkpointSignal(request)
+    const one = forkOne(core, input, origin, source, name, request)
+    // A single one fails as a create does; of several each has its own result.
+    forks.push(names.length === 1 ? await one : await one.catch((error: unknown) => failed(request, name, error)))
+  }
+  return { source: nameOf(origin), snapshot, forks }
+}
+
+/** A snapshot that is asked for, the head if the tree is still that, else a new one. */
+async function forkPoint(
+  core: Core,
+  input: Inputs['fork'],
+  workspace: Workspace,
+  request: Request,
+): Promise<{ origin: Workspace; snapshot: SnapshotId }> {
+  if (input.at !== undefined) return { origin: workspace, snapshot: await resolveSnapshot(core, workspace, input.at) }
+  // Where looking costs as much as freezing, freezing is the way to look.
+  const cheap = core.storage.capabilities.diff !== 'linear'
+  if (cheap && workspace.head !== null && !(await differs(core, workspace, workspace.head)))
+    return { origin: workspace, snapshot: workspace.head }
+  const plan = { label: null, meta: {}, key: null, reason: 'fork' as const }
+  const made = await takeSnapshot(core, request, workspace, plan, { consistent: input.consistent })
+  return { origin: made.workspace, snapshot: made.snapshot.snapshot }
+}
+
+async function forkOne(
+  core: Core,
+  input: Inputs['fork'],
+  origin: Workspace,
+  source: Extract<Source, { kind: 'workspace' }>,
+  name: string,
+  request: Request,
+): Promise<Forks['forks'][number]> {
+  const { max_size_mb, allowed_operations, git_config } = origin.config
+  const settings = {
+    id: name,
+    profile: origin.profile,
+    labels: input.labels ?? origin.labels,
+    config: { max_size_mb, allowed_operations, git_config },
+  }
+  const pinned = <T>(begin: () => Promise<T>): Promise<T> => whilePresent(core, request, source, begin)
+  return { name, ok: true, workspace: view(await createFrom(core, settings, source, request, pinned)), error: null }
+}
+
+function failed(request: Request, name: string, error: unknown): Forks['forks'][number] {
+  if (request.signal?.aborted) throw error
+  const { code, message, hint } = toAwError(error)
+  return { name, ok: false, workspace: null, error: { code, message, hint: hint ?? null } }
+}
+
+/**
+ * The intent of a fork keeps its snapshot from being removed. It is written under the lock of the workspace that has the
+ * snapshot, which whoever removes one holds as well.
+ */
+async function whilePresent<T>(
+  core: Core,
+  request: Request,
+  { workspace: owner, snapshot }: { workspace: WorkspaceId; snapshot: SnapshotId },
+  begin: () => Promise<T>,
+): Promise<T> {
+  return withWorkspace(core, request, owner, async (workspace) => {
+    const found = (await snapshotsOf(core, owner)).has(snapshot) || workspace.head === snapshot
+    if (found) return begin()
+    throw new AwError('snapshot_not_found', `The snapshot ${snapshot} was removed meanwhile`, { data: { snapshot } })
+  })
+}
+
+/** Names that are given; with a count, numbered ones that are free. */
+async function namesFor(core: Core, input: Inputs['fork'], origin: Workspace): Promise<string[]> {
+  const given = (input.to ?? []).map((name) => formatName(parseName(name)))
+  if (input.count === undefined && given.length > 0) return given
+  if (given.length > 1) {
+    throw new AwError('invalid_input', 'With a count there is one name, which is then numbered', {
+      hint: 'Give names, or one name and a count',
+      data: { field: 'count' },
+    })
+  }
+  const names: string[] = []
+  const [stem = nameOf(origin)] = given
+  for (let number = 1; names.length < (input.count ?? 1); number++) {
+    const { task, agent } = parseName(`${stem}-${number}`)
+    if ((await core.store.find(task, agent)) === undefined) names.push(`${task}/${agent}`)
+  }
+  return names
+}

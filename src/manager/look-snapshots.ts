@@ -1,0 +1,100 @@
+import type { Inputs, Outputs } from '../api/table.ts'
+import { toAwError } from '../domain/errors.ts'
+import { assertAllowed } from '../domain/workspace/allow.ts'
+import type { Snapshot } from '../domain/workspace/snapshots.ts'
+import { baseOf, nameOf, type Workspace } from '../domain/workspace/state.ts'
+import type { Core, Request } from './core.ts'
+import { countDifferences } from './diff.ts'
+import { findWorkspace } from './find.ts'
+import { checkpointSignal } from './operations.ts'
+import { snapshotPlace } from './places.ts'
+import { snapshotsOf } from './snapshots.ts'
+import { snapshotView, view, type SnapshotView, type WorkspaceView } from './view.ts'
+
+/** Use cases that only look at snapshots. None of them waits for a lock. */
+
+export async function snapshots(core: Core, input: Inputs['snapshots']): Promise<Outputs['snapshots']> {
+  const workspace = await findWorkspace(core, input.id)
+  const all = [...(await snapshotsOf(core, workspace.id)).values()]
+  const newest = input.limit === undefined ? all : all.slice(-input.limit)
+  const views = newest.map((one) => snapshotView(one, workspace))
+  return input.sizes === true ? Promise.all(views.map((one) => measured(core, one))) : views
+}
+
+async function measured(core: Core, snapshot: SnapshotView): Promise<SnapshotView> {
+  try {
+    const { bytes, own = null } = await core.storage.usage(snapshotPlace(snapshot.id), { own: true })
+    return { ...snapshot, size_bytes: bytes, own_bytes: own }
+  } catch {
+    // It may have gone since the list was read.
+    return { ...snapshot, size_bytes: null, own_bytes: null }
+  }
+}
+
+export async function describe(core: Core, input: Inputs['describe']): Promise<Outputs['describe']> {
+  const workspace = await findWorkspace(core, input.id)
+  assertAllowed(workspace, 'path')
+  const head = await headOf(core, workspace)
+  // Without a snapshot everything is yet to be kept.
+  const changes = head === null ? 0 : await countDifferences(core, workspace, head.snapshot)
+  return {
+    workspace: nameOf(workspace),
+    head: head && snapshotView(head, workspace),
+    branch: workspace.branch,
+    dirty: head === null || changes > 0,
+    changes,
+  }
+}
+
+/** A fork that has no snapshot of its own yet stands at one of the workspace it was forked from. */
+async function headOf(core: Core, workspace: Workspace): Promise<Snapshot | null> {
+  const { head, source } = workspace
+  if (head === null) return null
+  const own = (await snapshotsOf(core, workspace.id)).get(head)
+  if (own !== undefined) return own
+  const origin = source.kind === 'workspace' ? (await snapshotsOf(core, source.workspace)).get(head) : undefined
+  return origin ?? null
+}
+
+/** Where a workspace came from and what came from it. */
+async function lineage(core: Core, workspace: Workspace): Promise<Partial<WorkspaceView>> {
+  const { source } = workspace
+  const forks = await core.store.list({ forkOf: workspace.id })
+  return {
+    forked_from:
+      source.kind === 'workspace'
+        ? { id: source.workspace, name: source.name, snapshot: source.snapshot, at: source.at }
+        : null,
+    forks: forks
+      .filter(({ state }) => state !== 'purged')
+      .map((fork) => ({ id: fork.id, name: nameOf(fork), snapshot: baseOf(fork) ?? '' })),
+  }
+}
+
+export const shown = async (core: Core, workspace: Workspace): Promise<WorkspaceView> => ({
+  ...view(workspace),
+  ...(await lineage(core, workspace)),
+})
+
+/** Reads every snapshot whole. One that cannot be read is a finding, not an error. */
+export async function verify(core: Core, input: Inputs['verify'], request: Request): Promise<Outputs['verify']> {
+  const workspaces = input.id === undefined ? await core.store.list() : [await findWorkspace(core, input.id)]
+  const results: Outputs['verify']['snapshots'][number][] = []
+  for (const workspace of workspaces) {
+    for (const { snapshot } of (await snapshotsOf(core, workspace.id)).values()) {
+      checkpointSignal(request)
+      const checked = await core.storage
+        .verify(snapshotPlace(snapshot), { signal: request.signal })
+        .catch((error: unknown) => unreadable(error))
+      results.push({ snapshot, workspace: nameOf(workspace), ...checked, problems: [...checked.problems] })
+      request.onProgress?.({ phase: 'checking', files: results.length })
+    }
+  }
+  return { intact: results.every(({ problems }) => problems.length === 0), snapshots: results }
+}
+
+function unreadable(error: unknown) {
+  const { code, message } = toAwError(error)
+  if (code === 'aborted' || code === 'storage_unavailable') throw error
+  return { method: 'none' as const, files: 0, bytes: 0, problems: [{ path: '', message }] }
+}

@@ -1,0 +1,106 @@
+import type { Inputs, Outputs } from '../api/table.ts'
+import { AwError } from '../domain/errors.ts'
+import type { SnapshotId } from '../domain/ids.ts'
+import type { WorkspaceEventData } from '../domain/workspace/events.ts'
+import { nameOf, type Workspace } from '../domain/workspace/state.ts'
+import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
+import { findWorkspace } from './find.ts'
+import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
+import { snapshotPlace } from './places.ts'
+import { checkedLabel } from './snapshot.ts'
+import { forksOf, resolveSnapshot, snapshotsOf } from './snapshots.ts'
+import { snapshotView, type SnapshotView } from './view.ts'
+
+export async function labelSnapshot(
+  core: Core,
+  input: Inputs['snapshot label'],
+  request: Request,
+): Promise<SnapshotView> {
+  const { id } = await findWorkspace(core, input.id)
+  const label = input.label === undefined || input.label === '' ? null : checkedLabel(input.label)
+  return withWorkspace(core, request, id, async (workspace) => {
+    const found = await ownSnapshot(core, workspace, input.snapshot)
+    const data = { ...whose(workspace), snapshot: found.snapshot, label }
+    const after = await append(core, request, workspace, [newEvent(core, request, 'snapshot_labelled', data)])
+    return snapshotView({ ...found, label }, after)
+  })
+}
+
+export async function removeSnapshot(
+  core: Core,
+  input: Inputs['snapshot remove'],
+  request: Request,
+): Promise<Outputs['snapshot remove']> {
+  const { id } = await findWorkspace(core, input.id)
+  return withWorkspace(core, request, id, async (workspace) => {
+    const ids = new Set<SnapshotId>()
+    for (const ref of input.snapshots) ids.add((await ownSnapshot(core, workspace, ref)).snapshot)
+    for (const one of ids) await assertUnforked(core, one)
+    await removeSnapshots(core, request, workspace, [...ids], 'user')
+    return { removed: [...ids] }
+  })
+}
+
+/** The one a fork began as belongs to the workspace it was forked from. */
+async function ownSnapshot(core: Core, workspace: Workspace, ref: string) {
+  const id = await resolveSnapshot(core, workspace, ref)
+  const found = (await snapshotsOf(core, workspace.id)).get(id)
+  if (found !== undefined) return found
+  throw new AwError(
+    'snapshot_not_found',
+    `${id} is a snapshot of the workspace that ${nameOf(workspace)} was forked from`,
+    {
+      hint: 'Name that workspace',
+      data: { id: workspace.id, snapshot: id },
+    },
+  )
+}
+
+async function assertUnforked(core: Core, id: SnapshotId): Promise<void> {
+  const forks = await forksOf(core, id)
+  const first = forks[0]
+  if (first === undefined) return
+  const others = forks.length > 1 ? ` and ${forks.length - 1} more` : ''
+  throw new AwError('invalid_state', `${nameOf(first)}${others} began as ${id} and is compared with it`, {
+    hint: `Purge the forks first, or keep it`,
+    data: { snapshot: id, forks: forks.map(nameOf) },
+  })
+}
+
+type Why = WorkspaceEventData['snapshot_removed']['why']
+
+/** Erases snapshots for good. Needs the workspace's lock. */
+export async function removeSnapshots(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  ids: readonly SnapshotId[],
+  why: Why,
+): Promise<Workspace> {
+  const all = await snapshotsOf(core, workspace.id)
+  const snapshots = ids.flatMap((id) => {
+    const found = all.get(id)
+    return found === undefined ? [] : [{ snapshot: id, parent: found.parent, reason: found.reason }]
+  })
+  const data = { ...whose(workspace), snapshots, why }
+  const begun = await begin(core, request, workspace, 'snapshot_remove_started', 'remove_snapshots', data)
+  try {
+    return await finishRemoval(core, request, begun.workspace, begun.operation)
+  } catch (error) {
+    if (!isFenced(error)) await giveUp(core, request, begun, 'remove_snapshots', error)
+    throw error
+  }
+}
+
+/** Always forward: half of a snapshot is of no use to anybody. Safe to repeat. */
+export async function finishRemoval(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  operation: OperationRef,
+): Promise<Workspace> {
+  const { snapshots, why } = intentOf(workspace, 'remove_snapshots')
+  for (const { snapshot } of snapshots) await core.storage.erase(snapshotPlace(snapshot))
+  const data = { ...whose(workspace), snapshots, why }
+  return append(core, request, workspace, [newEvent(core, request, 'snapshot_removed', data, operation)])
+}

@@ -1,0 +1,127 @@
+import type { Inputs } from '../api/table.ts'
+import { AwError } from '../domain/errors.ts'
+import type { SnapshotId } from '../domain/ids.ts'
+import { labelFrom } from '../domain/snapshot-names.ts'
+import { assertAllowed } from '../domain/workspace/allow.ts'
+import type { Intents, SnapshotFacts } from '../domain/workspace/events.ts'
+import { makeRoom, type Snapshot } from '../domain/workspace/snapshots.ts'
+import { nameOf, type Workspace } from '../domain/workspace/state.ts'
+import type { Frozen } from '../ports/storage-driver.ts'
+import { newEvent, newId, type Core, type OperationRef, type Request } from './core.ts'
+import { findWorkspace } from './find.ts'
+import { abandon, append, begin, giveUp, isFenced, whose, withWorkspace } from './operations.ts'
+import { snapshotPlace, volumeOf } from './places.ts'
+import { removeSnapshots } from './remove-snapshots.ts'
+import { excluded, forksOf, neededIds, snapshotsOf } from './snapshots.ts'
+import { snapshotView, type SnapshotView } from './view.ts'
+
+export async function snapshot(core: Core, input: Inputs['snapshot'], request: Request): Promise<SnapshotView> {
+  const { id } = await findWorkspace(core, input.id)
+  const plan = {
+    label: labelOf(input),
+    meta: input.meta ?? {},
+    key: input.key ?? null,
+    reason: input.auto === true ? ('auto' as const) : ('user' as const),
+  }
+  return withWorkspace(core, request, id, async (found) => {
+    assertAllowed(found, 'snapshot')
+    const earlier = plan.key === null ? undefined : await withKey(core, found, plan.key)
+    if (earlier !== undefined) return snapshotView(earlier, found)
+    const workspace = await withRoom(core, request, found)
+    const made = await takeSnapshot(core, request, workspace, plan, { consistent: input.consistent })
+    return snapshotView(made.snapshot, made.workspace)
+  })
+}
+
+function labelOf({ label, message }: Inputs['snapshot']): string | null {
+  if (label === undefined) return message === undefined ? null : labelFrom(message)
+  if (message === undefined) return checkedLabel(label)
+  throw new AwError('invalid_input', 'Both a label and a message to take it from were given', {
+    hint: 'Give label or message, not both',
+    data: { field: 'message' },
+  })
+}
+
+/** A label is what it is found by: it is kept as it was given, or refused. */
+export function checkedLabel(label: string): string {
+  if (label === labelFrom(label)) return label
+  throw new AwError('invalid_input', 'A label is one line of 1 to 120 characters that can be shown', {
+    hint: 'Use --message to make a label from any text',
+    data: { field: 'label' },
+  })
+}
+
+const withKey = async (core: Core, workspace: Workspace, key: string): Promise<Snapshot | undefined> =>
+  [...(await snapshotsOf(core, workspace.id)).values()].find((one) => one.key === key)
+
+/** Automatic snapshots make room. Those that somebody asked for do not: then the caller has to choose. */
+async function withRoom(core: Core, request: Request, workspace: Workspace): Promise<Workspace> {
+  const limit = core.config.settings['snapshots.max']
+  if (limit === 0 || workspace.snapshots.counted < limit) return workspace
+  const all = [...(await snapshotsOf(core, workspace.id)).values()]
+  const needed = neededIds(workspace)
+  for (const { snapshot: id } of all) if ((await forksOf(core, id)).length > 0) needed.add(id)
+  const ids = makeRoom(all, limit, needed)
+  if (ids !== undefined) return ids.length === 0 ? workspace : removeSnapshots(core, request, workspace, ids, 'limit')
+  const name = nameOf(workspace)
+  throw new AwError('snapshot_limit', `${name} has ${workspace.snapshots.counted} snapshots and may have ${limit}`, {
+    hint: `Remove one (aw snapshot remove ${name} SNAPSHOT), or raise snapshots.max`,
+    data: { id: workspace.id, limit, count: workspace.snapshots.counted },
+  })
+}
+
+type Plan = Pick<SnapshotFacts, 'label' | 'meta' | 'key' | 'reason'>
+
+/** Freezes the tree and puts the snapshot into the history. Needs the lock. */
+export async function takeSnapshot(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  plan: Plan,
+  options: { consistent?: boolean | undefined } = {},
+): Promise<{ workspace: Workspace; snapshot: Snapshot }> {
+  const facts = {
+    snapshot: newId(core, 'snap'),
+    parent: workspace.head,
+    branch: workspace.branch,
+    ...plan,
+  }
+  const begun = await begin(core, request, workspace, 'snapshot_started', 'snapshot', { ...whose(workspace), ...facts })
+  const place = snapshotPlace(facts.snapshot)
+  try {
+    const frozen = await core.storage.snapshot(volumeOf(workspace), place, {
+      exclude: excluded(workspace),
+      since: workspace.head === null ? undefined : snapshotPlace(workspace.head),
+      consistent: options.consistent,
+      signal: request.signal,
+      onProgress: (done) => request.onProgress?.({ phase: 'keeping', ...done }),
+    })
+    const data = { ...whose(workspace), ...factsOf(facts, frozen) }
+    const event = newEvent(core, request, 'snapshot_created', data, begun.operation)
+    const after = await append(core, request, begun.workspace, [event])
+    const about = { workspace: workspace.id, author: request.actor, at: event.at }
+    return { workspace: after, snapshot: { ...factsOf(facts, frozen), ...about } }
+  } catch (error) {
+    if (isFenced(error)) throw error
+    await giveUp(core, request, begun, 'snapshot', error, () => core.storage.erase(place))
+    throw error
+  }
+}
+
+export const factsOf = (
+  plan: Plan & { snapshot: SnapshotId; parent: SnapshotId | null; branch: string },
+  { mechanism, consistency, changed }: Frozen,
+): SnapshotFacts => ({ ...plan, mechanism, consistency, files_changed: changed })
+
+/** Nobody was told of it: it goes. */
+export async function undoSnapshot(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  operation: OperationRef,
+  { snapshot: id }: Intents['snapshot'],
+): Promise<Workspace> {
+  await core.storage.erase(snapshotPlace(id))
+  const reason = new Error('the process that made the snapshot died before it was finished')
+  return abandon(core, request, workspace, operation, 'snapshot', reason)
+}

@@ -1,0 +1,60 @@
+import { AwError } from '../domain/errors.ts'
+import type { AnyEvent } from '../domain/event.ts'
+import { isSnapshotId, type SnapshotId } from '../domain/ids.ts'
+import { nearest } from '../domain/nearest.ts'
+import { profileOf } from '../domain/profiles.ts'
+import { foldSnapshots, snapshotEventTypes, type Snapshot } from '../domain/workspace/snapshots.ts'
+import { baseOf, nameOf, type Workspace } from '../domain/workspace/state.ts'
+import type { Core } from './core.ts'
+
+/** The snapshots of a workspace, oldest first. */
+export async function snapshotsOf(core: Core, id: Workspace['id']): Promise<Map<SnapshotId, Snapshot>> {
+  const events: AnyEvent[] = []
+  for await (const event of core.store.read(id, { types: snapshotEventTypes })) events.push(event)
+  return foldSnapshots(events)
+}
+
+/** aw's own directory in a tree is generated from the log: it is no part of what was worked on. */
+export const excluded = (...workspaces: readonly Workspace[]): string[] => [
+  ...new Set(workspaces.map(({ profile }) => profileOf(profile).metadata)),
+]
+
+/**
+ * What a caller means: an id, `head`, `base` (what a fork began as), or a label (the newest one with it).
+ * Only snapshots of the workspace itself and the one it was forked from are found.
+ */
+export async function resolveSnapshot(core: Core, workspace: Workspace, ref: string): Promise<SnapshotId> {
+  const base = baseOf(workspace)
+  if (ref === 'head' && workspace.head !== null) return workspace.head
+  if (ref === 'base' && base !== null) return base
+  const snapshots = await snapshotsOf(core, workspace.id)
+  if (isSnapshotId(ref) && (snapshots.has(ref) || ref === base)) return ref
+  const labelled = [...snapshots.values()].findLast(({ label }) => label === ref)
+  if (labelled !== undefined) return labelled.snapshot
+  throw snapshotNotFound(workspace, ref, [...snapshots.values()])
+}
+
+function snapshotNotFound(workspace: Workspace, ref: string, snapshots: readonly Snapshot[]): AwError {
+  const name = nameOf(workspace)
+  const labels = snapshots.flatMap(({ label }) => (label === null ? [] : [label]))
+  const close = nearest(ref, labels)
+  const said = JSON.stringify(ref.slice(0, 200))
+  const what: Record<string, string> = {
+    head: `${name} has no snapshot yet`,
+    base: `${name} is not a fork, so it has no base`,
+  }
+  return new AwError('snapshot_not_found', what[ref] ?? `${name} has no snapshot ${said}`, {
+    hint: close === undefined ? `See what there is: aw snapshots ${name}` : `Did you mean ${JSON.stringify(close)}?`,
+    data: { id: workspace.id, snapshot: ref },
+  })
+}
+
+/** What must stay as long as the workspace is what it is. */
+export const neededIds = ({ head, branches, redo }: Workspace): Set<SnapshotId> =>
+  new Set([head, ...Object.values(branches), ...redo].filter((id) => id !== null))
+
+/** Workspaces that began as this snapshot and are not gone: they are compared with it. */
+export async function forksOf(core: Core, snapshot: SnapshotId): Promise<Workspace[]> {
+  const forks = await core.store.list({ base: snapshot })
+  return forks.filter(({ state }) => state !== 'purged')
+}
