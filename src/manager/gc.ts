@@ -4,16 +4,18 @@ import { AwError, toAwError } from '../domain/errors.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import { assertTreesUnused } from './activity.ts'
 import type { Core, Request } from './core.ts'
+import { gcSnapshots } from './gc-snapshots.ts'
 import { withWorkspace } from './operations.ts'
 import { bytesOf, purgeTrees } from './purge.ts'
 
 type Item = Outputs['gc']['items'][number]
 
-/** Erases trees whose time in the trash is over. One at a time in a home: the `janitor` lock. */
+/** Erases trees whose time in the trash is over, and snapshots that nobody needs. One at a time in a home: the `janitor` lock. */
 export async function gc(core: Core, input: Inputs['gc'], request: Request): Promise<Outputs['gc']> {
   const cutoff = cutoffOf(core, input)
   if (input.plan === true) {
-    const items = (await Promise.all((await expired(core, cutoff)).map((one) => plan(core, one)))).flat()
+    const trees = (await Promise.all((await expired(core, cutoff)).map((one) => plan(core, one)))).flat()
+    const items = [...trees, ...(await gcSnapshots(core, request, true))]
     return { applied: false, items, bytes: sum(items) }
   }
   using janitor = await core.host.lock('janitor', { timeoutMs: 0, signal: request.signal })
@@ -24,6 +26,8 @@ export async function gc(core: Core, input: Inputs['gc'], request: Request): Pro
   }
   const items: Item[] = []
   for (const one of await expired(core, cutoff)) items.push(...(await apply(core, request, one, cutoff)))
+  // After the trees: with the last of a workspace its snapshots may be spare as well.
+  items.push(...(await gcSnapshots(core, request, false)))
   return { applied: true, items, bytes: sum(items.filter(({ error }) => error === null)) }
 }
 

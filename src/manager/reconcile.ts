@@ -7,6 +7,7 @@ import { newEvent, type Core, type Request } from './core.ts'
 import { closeLost } from './destroy.ts'
 import { append, whose, withWorkspace } from './operations.ts'
 import { erasingOf, pathOf, trashOf, treeName, volumeOf } from './places.ts'
+import { reconcileSnapshots } from './reconcile-snapshots.ts'
 import { relocate } from './rename.ts'
 
 export interface Reconciled {
@@ -46,8 +47,10 @@ export async function reconcile(core: Core, request: Request, only?: Workspace):
     if (await closeLostTrash(core, request, workspace, onDisk)) lost.push(nameOf(workspace))
   }
   const found = await restoreFound(core, request, onDisk, only)
+  const snapshots = await reconcileSnapshots(core, request, onDisk, known)
+  lost.push(...snapshots.lost.filter((name) => !lost.includes(name)))
   if (only !== undefined) return { relinked, lost, failed, found, orphans: [], leftovers: [] }
-  const orphans: string[] = []
+  const orphans = snapshots.unknown.map(({ area, name }) => `${area}/${name}`)
   for (const place of onDisk) if (await isOrphan(core, request, place)) orphans.push(`${place.area}/${place.name}`)
   return { relinked, lost, failed, found, orphans, leftovers: await removeLeftovers(core, request, onDisk) }
 }
@@ -81,7 +84,7 @@ async function closeLostTrash(
 }
 
 /** Busy workspaces are somebody's business already: for them the answer is `otherwise`. */
-async function whenFree<T>(
+export async function whenFree<T>(
   core: Core,
   request: Request,
   id: WorkspaceId,
@@ -158,7 +161,7 @@ async function mend(core: Core, request: Request, stale: Workspace): Promise<'lo
 
 /** Trees move while we look, so whatever the log does not place here is looked at again under its workspace's lock. */
 async function isOrphan(core: Core, request: Request, place: Place): Promise<boolean> {
-  if (place.area === 'tmp') return false
+  if (place.area === 'tmp' || place.area === 'snapshots') return false
   const id = place.name.split('.')[0] ?? ''
   const workspace = isWorkspaceId(id) ? await core.store.get(id) : undefined
   if (workspace === undefined) return core.storage.exists(place)

@@ -67,7 +67,7 @@ export const careOperations = [
     name: 'gc',
     kind: 'destructive',
     group: 'Care',
-    summary: 'Erase what has been in the trash for long enough',
+    summary: 'Erase what has been in the trash for long enough, and snapshots that nobody needs',
     input: object({
       plan: optional(boolean('Only show what would be erased')),
       older_than: optional(
@@ -129,7 +129,7 @@ export const careOperations = [
       ),
       found: list(string('Name'), 'Workspaces that were given up as lost and are in the trash now'),
       relinked: list(string('Name'), 'Workspaces whose path was made anew'),
-      lost: list(string('Name'), 'Workspaces whose tree is gone from disk'),
+      lost: list(string('Name'), 'Workspaces whose tree or snapshots are gone from disk'),
       orphans: list(string('Tree'), 'Trees on disk that the log does not know; kept'),
       leftovers: list(string('Tree'), 'Unfinished trees that were erased'),
     }),

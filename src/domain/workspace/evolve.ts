@@ -186,7 +186,8 @@ type Counted = Parameters<typeof isCounted>[0]
 
 const count = ({ snapshots }: Workspace, added: readonly Counted[], removed: readonly Counted[] = []) => ({
   all: snapshots.all + added.length - removed.length,
-  counted: snapshots.counted + added.filter(isCounted).length - removed.filter(isCounted).length,
+  // Of a workspace that is gone only what forks began as is left, and no limit counts it.
+  counted: Math.max(0, snapshots.counted + added.filter(isCounted).length - removed.filter(isCounted).length),
 })
 
 function forgotten(before: Workspace, removed: Of<'snapshot_removed'>['data']['snapshots']): Workspace {
