@@ -1,19 +1,23 @@
 import { randomBytes } from 'node:crypto'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
+import type { Config } from './domain/config.ts'
 import { AwError } from './domain/errors.ts'
+import { parseSize } from './domain/size.ts'
 import { directoryOf, loadConfig } from './drivers/config/load.ts'
 import { assertPlaces } from './drivers/config/places.ts'
 import { sqliteEvents } from './drivers/events/sqlite/sqlite.ts'
 import { inspectHost } from './sys/inspect.ts'
 import { linuxHost } from './drivers/host/linux.ts'
-import { dirStorage } from './drivers/storage/dir.ts'
+import { openStorage, type StoragePlace, type Wanted } from './drivers/storage/registry.ts'
 import { dirTexts } from './drivers/texts/dir.ts'
 import { makeManager } from './manager/manager.ts'
 import type { Clock } from './ports/clock.ts'
+import type { EventStore } from './ports/event-store.ts'
 import type { Manager } from './ports/manager.ts'
+import { fileFacts } from './sys/durable-file.ts'
 import { prepareHome } from './sys/home.ts'
-import { reserveIn } from './sys/reserve.ts'
+import { reserveIn, type Reserve } from './sys/reserve.ts'
 import { lightFiles, removeTree, safeFiles } from './sys/safe-fs/index.ts'
 
 export interface OpenOptions {
@@ -34,39 +38,58 @@ export interface OpenOptions {
 
 const clock: Clock = { now: () => new Date(), random: (bytes) => randomBytes(bytes) }
 
-/** Chooses the parts and connects them. The only place that sees the manager and the drivers together. */
-export async function openManager(options: OpenOptions = {}): Promise<Manager> {
+interface Settled {
+  readonly home: string
+  readonly config: Config
+  readonly configFile: string | undefined
+  readonly basePath: string
+  readonly storage: StoragePlace
+}
+
+/** What the options, the environment and the configuration say; the home's own directories are made. */
+async function settle(options: OpenOptions): Promise<Settled> {
   const { env = process.env, shortLived } = options
   const cwd = options.cwd ?? workingDirectory()
   const home = homeOf(options, env, cwd)
   const { config, file } = await loadConfig({ home, configFile: options.configFile, set: options.set, env, cwd })
   const basePath = directoryOf(config.settings['workspaces.base_path'], home, 'workspaces')
-  const storageRoot = directoryOf(config.settings['storage.root'], home, 'storage')
+  const root = directoryOf(config.settings['storage.root'], home, 'storage')
   // The defaults are in order, and need not be looked up.
   if (config.settings['workspaces.base_path'] !== '' || config.settings['storage.root'] !== '')
-    assertPlaces({ home, basePath, storageRoot })
+    assertPlaces({ home, basePath, storageRoot: root })
+  const guarded = [home, join(home, 'locks'), join(home, 'texts'), basePath]
+  const storage = { home, root, claim: join(home, 'storage.id'), guarded, shortLived }
+  return { home, config, configFile: file, basePath, storage }
+}
+
+/** Chooses the parts and connects them. The only place that sees the manager and the drivers together. */
+export async function openManager(options: OpenOptions = {}): Promise<Manager> {
+  const { shortLived } = options
+  const { home, config, configFile, basePath, storage: place } = await settle(options)
   const locks = join(home, 'locks')
   const texts = join(home, 'texts')
   prepareHome(home, [locks, texts])
   const reserve = reserveIn(home, config.settings['space.reserve_mb'] * 2 ** 20)
-  const store = await sqliteEvents({ file: join(home, 'log.db'), anchor: join(home, 'log.anchor'), reserve, clock })
-  const guarded = [home, locks, texts, basePath]
-  const storage = dirStorage({ root: storageRoot, claim: join(home, 'storage.id'), guarded, shortLived })
+  const store = await openLog(home, reserve)
+  const storage = await openStorage(place, config.settings['storage.driver']).catch(async (error: unknown) => {
+    await store[Symbol.asyncDispose]()
+    throw error
+  })
   reserve.keep()
   return makeManager(
     {
       store,
       storage,
       files: shortLived === true ? lightFiles : safeFiles,
-      host: linuxHost({ home, locks, avoid: [home, basePath, storageRoot] }),
+      host: linuxHost({ home, locks, avoid: [home, basePath, place.root] }),
       texts: dirTexts({ directory: texts }),
       clock,
       config,
       basePath,
       home,
-      configFile: file,
+      configFile,
       actor: `user:${process.getuid?.() ?? 0}`,
-      inspect: () => inspectHost({ home, storageRoot }),
+      inspect: () => inspect(place),
     },
     async () => {
       // A checkpoint that does not come off is made later; it must not keep the home from being closed.
@@ -75,6 +98,111 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
       await store[Symbol.asyncDispose]()
     },
   )
+}
+
+const openLog = (home: string, reserve: Reserve): Promise<EventStore> =>
+  sqliteEvents({ file: join(home, 'log.db'), anchor: join(home, 'log.anchor'), reserve, clock })
+
+async function inspect(place: StoragePlace): ReturnType<typeof inspectHost> {
+  const { storageFindings } = await import('./drivers/storage/findings.ts')
+  return [...(await inspectHost({ home: place.home, storageRoot: place.root })), ...(await storageFindings(place))]
+}
+
+export interface InitOptions extends OpenOptions {
+  /** Default: what the setting `storage.driver` says. */
+  readonly storage?: Wanted | undefined
+  /** Of a btrfs pool, as `20G`; by default half of what is free. */
+  readonly size?: string | undefined
+  /** Read everything that the btrfs holds and compare it with its checksums. */
+  readonly check?: boolean | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface InitResult {
+  readonly home: string
+  readonly storage_root: string
+  readonly driver: string
+  /** False if everything was as asked for. */
+  readonly changed: boolean
+  readonly pool: { readonly image: string; readonly bytes: number } | null
+  readonly check: {
+    readonly ok: boolean
+    readonly bytes: number
+    readonly errors: number
+    readonly repaired: number
+  } | null
+}
+
+/**
+ * Sets up the storage of a home, or changes it as long as it holds no tree. The same again changes nothing, except that
+ * a larger size enlarges a pool; a pool that is not mounted is mounted. Root may do so for the home of another user.
+ */
+export async function initHome(options: InitOptions = {}): Promise<InitResult> {
+  const { home, config, storage } = await settle(options)
+  const setting = config.settings['storage.driver']
+  const wanted = options.storage ?? setting
+  if (setting !== 'auto' && wanted !== setting)
+    throw new AwError('invalid_config', `storage.driver is ${setting} (${config.origins['storage.driver']})`, {
+      hint: `Set it to ${wanted} or auto; otherwise the home could not be opened afterwards`,
+      data: { key: 'storage.driver', origin: config.origins['storage.driver'] },
+    })
+  const bytes = options.size === undefined ? undefined : parseSize(options.size, '--size')
+  if (!isOfAnother(home)) prepareHome(home, [join(home, 'locks'), join(home, 'texts')])
+  const { initStorage } = await import('./drivers/storage/home-storage.ts')
+  const { root, driver, changed, pool } = await initStorage(storage, { wanted, bytes })
+  const check = options.check === true ? await checkStorage(root, driver, options.signal) : null
+  return { home, storage_root: root, driver, changed, pool, check }
+}
+
+export interface DeinitOptions extends OpenOptions {
+  /** Refuse if there is a pool to delete, with an error that names it. */
+  readonly keepPool?: boolean | undefined
+}
+
+export interface DeinitResult {
+  readonly home: string
+  readonly storage_root: string
+  /** The pool that was removed. */
+  readonly pool: { readonly image: string; readonly bytes: number } | null
+}
+
+/** Removes the storage of a home that holds no tree, the pool too; the next use of the home chooses anew. */
+export async function deinitHome(options: DeinitOptions = {}): Promise<DeinitResult> {
+  const { home, storage } = await settle(options)
+  if (fileFacts(home) === undefined) return { home, storage_root: storage.root, pool: null }
+  if (!isOfAnother(home)) {
+    prepareHome(home, [join(home, 'locks')])
+    await assertNoWorkspaces(home)
+  }
+  const { deinitStorage } = await import('./drivers/storage/home-storage.ts')
+  const { root, pool } = await deinitStorage(storage, options.keepPool)
+  return { home, storage_root: root, pool }
+}
+
+/** Only root gets as far as to work there. */
+const isOfAnother = (home: string): boolean => process.getuid?.() === 0 && (fileFacts(home)?.uid ?? 0) !== 0
+
+async function checkStorage(root: string, driver: string, signal?: AbortSignal): Promise<InitResult['check']> {
+  if (driver !== 'btrfs')
+    throw new AwError('unsupported', `Trees of the driver ${driver} have no checksums of the file system`, {
+      hint: 'Check snapshots with: aw verify',
+      data: { driver },
+    })
+  const { checkBtrfs } = await import('./sys/pool-report.ts')
+  return checkBtrfs(root, signal)
+}
+
+async function assertNoWorkspaces(home: string): Promise<void> {
+  if (fileFacts(join(home, 'log.db')) === undefined) return
+  await using store = await openLog(home, reserveIn(home, 0))
+  const found = (await store.list({})).filter(({ state }) => state !== 'purged')
+  if (found.length === 0) return
+  const names = found.map(({ task, agent, state }) => `${task}/${agent}${state === 'trashed' ? ' (in the trash)' : ''}`)
+  const more = names.length > 5 ? ` and ${names.length - 5} more` : ''
+  throw new AwError('invalid_state', `There are workspaces in this home: ${names.slice(0, 5).join(', ')}${more}`, {
+    hint: 'Erase them first, with aw destroy --purge or, for those in the trash, aw purge',
+    data: { workspaces: found.map(({ id }) => id).slice(0, 100), count: found.length },
+  })
 }
 
 /** Empty if the directory was removed under us: then only absolute paths mean something. */

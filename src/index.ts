@@ -34,7 +34,8 @@ const openOptions = object({
 }) as Schema<OpenOptions>
 
 export { AwError, errorTable, type ErrorCode } from './domain/errors.ts'
-export type { OpenOptions } from './aw.ts'
+export { deinitHome, initHome } from './aw.ts'
+export type { DeinitOptions, DeinitResult, InitOptions, InitResult, OpenOptions } from './aw.ts'
 export type { Aw, ItemResult } from './client/facade.ts'
 export type { Workspace, WorkspaceFiles } from './client/workspace.ts'
 export type { CallContext, Manager, Progress } from './ports/manager.ts'

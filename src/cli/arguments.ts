@@ -1,7 +1,7 @@
 import type { Operation } from '../api/operation.ts'
 import { AwError } from '../domain/errors.ts'
 import { nearest } from '../domain/nearest.ts'
-import { flagsOf, usage, type Flag } from './flags.ts'
+import { flagsOf, usage, type Flag, type Flagged } from './flags.ts'
 import { findGlobal, globalFlags } from './globals.ts'
 
 /** What stands on the command line, sorted but not yet understood. */
@@ -32,7 +32,7 @@ export function leadingGlobals(args: readonly string[]): { globals: Map<string, 
 }
 
 /** Sorts what follows the command's words. `operation` is undefined for a command with global flags only. */
-export function sortArguments(args: readonly string[], operation: Operation | undefined): Arguments {
+export function sortArguments(args: readonly string[], operation: Flagged | undefined): Arguments {
   const flags = operation === undefined ? [] : flagsOf(operation)
   const fields = new Map<string, string[]>()
   const globals = new Map<string, string[]>()

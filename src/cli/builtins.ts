@@ -1,7 +1,9 @@
+import { boolean, choice, object, optional, string, type JsonSchema } from '../api/schema.ts'
+import type { Flagged } from './flags.ts'
 import type { Globals } from './globals.ts'
 import type { Io } from './io.ts'
 
-/** Commands that are about the command line itself and so have no operation behind them. */
+/** Commands that are about the command line or the home itself and so have no operation behind them. */
 export interface Builtin {
   readonly name: string
   readonly summary: string
@@ -10,9 +12,23 @@ export interface Builtin {
   readonly examples: readonly string[]
   /** Words it takes, where they are known. */
   readonly words?: readonly string[]
+  /** Its own flags, as the input of an operation. */
+  readonly input?: JsonSchema
   readonly hidden?: true
-  readonly load: () => Promise<(args: readonly string[], globals: Globals, io: Io) => Promise<number>>
+  readonly load: () => Promise<BuiltinCommand>
 }
+
+/** `fields`: the flags of its own that were given. */
+export type BuiltinCommand = (
+  args: readonly string[],
+  globals: Globals,
+  io: Io,
+  fields: ReadonlyMap<string, readonly string[]>,
+) => Promise<number>
+
+/** Undefined for a command with global flags only. */
+export const flagged = ({ name, input }: Builtin): Flagged | undefined =>
+  input === undefined ? undefined : { name, input }
 
 export const builtins: readonly Builtin[] = [
   {
@@ -30,6 +46,36 @@ export const builtins: readonly Builtin[] = [
     details: 'Runs real commands in a temporary home and removes it at the end. Your own workspaces are not touched.',
     examples: ['aw tour'],
     load: async () => (await import('./tour.ts')).tourCommand,
+  },
+  {
+    name: 'init',
+    summary: 'Choose how this home keeps its trees, or make a btrfs pool for it',
+    usage: 'aw init [--storage auto|btrfs|overlay|dir] [--size SIZE] [--check]',
+    details:
+      'A home sets itself up when it is first used; this is to choose, as long as it holds no tree. Where the home is ' +
+      'not on btrfs, --storage btrfs lets root make a pool: a btrfs in a sparse image file of the home, mounted at its ' +
+      'storage root, for snapshots and forks in constant time. Root may do so for another user with --home. The same ' +
+      'again changes nothing, but mounts a pool that is not mounted, and enlarges it to a larger --size.',
+    examples: ['aw init', 'aw init --storage btrfs --size 20G', 'aw init --check'],
+    input: object({
+      storage: optional(
+        choice(['auto', 'btrfs', 'overlay', 'dir'], 'The storage driver; without it, what storage.driver says'),
+      ),
+      size: optional(string('Size of the pool, as 500M or 20G; by default half of what is free')),
+      check: optional(boolean('Read everything in the pool and compare it with its checksums')),
+    }),
+    load: async () => (await import('./init.ts')).initCommand,
+  },
+  {
+    name: 'deinit',
+    summary: 'Remove the storage of a home that holds no tree',
+    usage: 'aw deinit [--yes]',
+    details:
+      'Unmounts and deletes a pool, and forgets which driver was chosen. Refused while there is a workspace, also in ' +
+      'the trash, or any other tree. The log stays. The next use of the home chooses anew.',
+    examples: ['aw deinit', 'aw deinit --yes'],
+    input: object({ yes: optional(boolean('Delete the image of the pool; without it, it is only named')) }),
+    load: async () => (await import('./init.ts')).deinitCommand,
   },
   {
     name: 'completion',

@@ -15,7 +15,10 @@ export interface Flag {
   readonly kind: 'switch' | 'one' | 'many'
 }
 
-export function flagsOf(operation: Operation): readonly Flag[] {
+/** Whatever takes flags: an operation, or a command of this command line's own. */
+export type Flagged = Pick<Operation, 'name' | 'input' | 'flags'>
+
+export function flagsOf(operation: Pick<Flagged, 'input' | 'flags'>): readonly Flag[] {
   return Object.entries(operation.input.properties ?? {}).map(([field, schema]) => {
     const others = Object.entries(operation.flags ?? {}).filter(([, target]) => target === field)
     const names = [kebab(field), ...others.map(([name]) => name)]
@@ -55,6 +58,16 @@ export function placeholder(flag: Flag): string {
 
 export const choicesOf = (flag: Flag): readonly string[] => flag.schema.enum ?? flag.schema.items?.enum ?? []
 
+/**
+ * Which of the positions takes several words: the first of a batch, or the last if its field is a list. Undefined if
+ * none does.
+ */
+export function repeatedAt({ batch, positional, input }: Operation): number | undefined {
+  if (batch === true) return 0
+  const last = positional.length - 1
+  return input.properties?.[positional[last] ?? '']?.type === 'array' ? last : undefined
+}
+
 /** Fields that come from standard input when nobody gives them otherwise. */
 export const readsStdin = (flag: Flag): boolean => flag.schema['x-cli'] === 'stdin'
 
@@ -63,7 +76,7 @@ export function usage(operation: Operation): string {
   const flags = flagsOf(operation)
   const words = operation.positional.map((field, i) => {
     const flag = flags.find((candidate) => candidate.field === field)
-    const name = kebab(field).toUpperCase() + (operation.batch === true && i === 0 ? '...' : '')
+    const name = kebab(field).toUpperCase() + (i === repeatedAt(operation) ? '...' : '')
     return flag?.required === true && !readsStdin(flag) ? name : `[${name}]`
   })
   const needed = flags.filter(

@@ -1,27 +1,30 @@
 import type { Operation } from '../api/operation.ts'
 import { errorTable } from '../domain/errors.ts'
-import { choicesOf, flagsOf, placeholder, readsStdin, usage, type Flag } from './flags.ts'
+import { choicesOf, flagsOf, placeholder, readsStdin, repeatedAt, usage, type Flag, type Flagged } from './flags.ts'
 import { globalRows, type Page } from './help.ts'
 import { rows, wrap } from './layout.ts'
 import { kebab } from './text.ts'
 
-/** All there is to know about one command. */
-export function operationPage(operation: Operation, page: Page): string {
+/**
+ * All there is to know about one command.
+ * @param longer commands that begin with its words
+ */
+export function operationPage(operation: Operation, page: Page, longer: readonly Operation[] = []): string {
   const { bold, dim } = page.paint
-  const flags = flagsOf(operation)
   const section = (title: string, body: string): string[] => (body === '' ? [] : [`${bold(title)}\n${body}`])
   return [
     operation.summary,
     `${bold('Usage')}  ${usage(operation)}`,
     ...(operation.details === undefined ? [] : [wrap(operation.details, page.width).join('\n')]),
-    ...section('Arguments', rows(argumentRows(operation), page)),
     ...section(
-      'Flags',
+      'More commands',
       rows(
-        flags.map((flag) => [flagText(flag), flagAbout(flag)]),
+        longer.map(({ name, summary }) => [name, summary]),
         page,
       ),
     ),
+    ...section('Arguments', rows(argumentRows(operation), page)),
+    ...section('Flags', rows(flagRows(operation), page)),
     ...section('Flags for every command', globalRows(page)),
     ...section('Examples', operation.examples.map((example) => `  ${dim('$')} ${example}`).join('\n')),
     ...section('Errors', rows(errorRows(operation), page)),
@@ -32,19 +35,22 @@ export function argumentRows(operation: Operation): [string, string][] {
   const flags = flagsOf(operation)
   return operation.positional.map((field, i) => {
     const about = flags.find((flag) => flag.field === field)?.schema.description ?? ''
-    const batch = operation.batch === true && i === 0
-    return [kebab(field).toUpperCase(), batch ? `${about}; several may be given` : about]
+    const several = i === repeatedAt(operation)
+    return [kebab(field).toUpperCase(), several ? `${about}; several may be given` : about]
   })
 }
 
+export const flagRows = (command: Pick<Flagged, 'input' | 'flags'>): [string, string][] =>
+  flagsOf(command).map((flag) => [flagText(flag), flagAbout(flag)])
+
 /** `--task, --task-id TASK` */
-export function flagText(flag: Flag): string {
+function flagText(flag: Flag): string {
   const spelling = (name: string): string => `--${flag.schema.default === true ? 'no-' : ''}${name}`
   const names = flag.names.map(spelling).join(', ')
   return flag.kind === 'switch' ? names : `${names} ${placeholder(flag)}`
 }
 
-export function flagAbout(flag: Flag): string {
+function flagAbout(flag: Flag): string {
   const { description = '', default: fallback } = flag.schema
   const choices = choicesOf(flag)
   const hidden = choices.length > 0 && !placeholder(flag).includes('|')

@@ -4,7 +4,7 @@ import { paint, wantsColor, type Paint } from './color.ts'
 import { commandsOf, findCommand, groupError, unknownCommand, visibleBuiltins } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { globalFlags, type Globals } from './globals.ts'
-import { operationPage } from './help-page.ts'
+import { flagRows, operationPage } from './help-page.ts'
 import type { Io } from './io.ts'
 import { rows, wrap } from './layout.ts'
 
@@ -32,7 +32,8 @@ export function helpFor(words: readonly string[], table: Table, page: Page): str
     if (command.rest.length > 0) throw groupError(command.group, command.rest[0], table)
     return groupPage(command.group, table, page)
   }
-  if (command.rest.length === 0) return operationPage(command.operation, page)
+  const { operation } = command
+  if (command.rest.length === 0) return operationPage(operation, page, commandsOf(operation.name, table))
   throw unknownCommand(words.join(' '), table)
 }
 
@@ -71,11 +72,15 @@ function groupPage(group: string, table: Table, page: Page): string {
   ].join('\n\n')
 }
 
-function builtinPage({ summary, usage, details, examples }: Builtin, page: Page): string {
+function builtinPage(builtin: Builtin, page: Page): string {
+  const { summary, usage, details, examples, input } = builtin
   const { bold } = page.paint
+  const flags = input === undefined ? '' : `${bold('Flags')}\n${rows(flagRows({ input }), page)}`
   const lines = [summary, `${bold('Usage')}  ${usage}`, wrap(details, page.width).join('\n')]
   const shown = examples.map((example) => `  ${example}`).join('\n')
-  return [...lines, ...(shown === '' ? [] : [`${bold('Examples')}\n${shown}`])].join('\n\n')
+  return [...lines, ...(flags === '' ? [] : [flags]), ...(shown === '' ? [] : [`${bold('Examples')}\n${shown}`])].join(
+    '\n\n',
+  )
 }
 
 function exitCodePage(page: Page): string {

@@ -3,9 +3,9 @@ import { generated, table } from '../api/reference.ts'
 import { operations, type Table } from '../api/table.ts'
 import { visibleBuiltins } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
-import { flagsOf, usage } from './flags.ts'
+import { usage } from './flags.ts'
 import { globalFlags } from './globals.ts'
-import { argumentRows, flagAbout, flagText } from './help-page.ts'
+import { argumentRows, flagRows } from './help-page.ts'
 
 /** The reference page of the command line, as Markdown. */
 export function cliPage(entries: Table = operations): string {
@@ -24,25 +24,32 @@ export function cliPage(entries: Table = operations): string {
     table(['Exit', 'Meaning', 'Errors'], exitCodes().map(exitRow)),
     ...groups.flatMap((group) => [`## ${group}`, ...entries.filter((entry) => entry.group === group).map(section)]),
     '## This command line',
-    ...visibleBuiltins().map(({ name, usage, summary, details, examples }) =>
-      [`### ${name}`, code(usage), `${summary}. ${details}`, code(examples.join('\n'))].join('\n\n'),
+    ...visibleBuiltins().map(({ name, usage, summary, details, examples, input = {} }) =>
+      [`### ${name}`, code(usage), `${summary}. ${details}`, flagTable({ input }), code(examples.join('\n'))]
+        .filter((part) => part !== undefined)
+        .join('\n\n'),
     ),
   ].join('\n\n')
 }
 
 function section(operation: Operation): string {
-  const flags = flagsOf(operation).map((flag) => [`\`${flagText(flag)}\``, flagAbout(flag)])
+  const flags = flagTable(operation)
   return [
     `### ${operation.name}`,
     code(usage(operation)),
     `${operation.summary}.`,
     operation.details,
     operation.positional.length === 0 ? undefined : table(['Argument', 'About'], argumentRows(operation)),
-    flags.length === 0 ? undefined : table(['Flag', 'About'], flags),
+    flags,
     code(operation.examples.join('\n')),
   ]
     .filter((part) => part !== undefined)
     .join('\n\n')
+}
+
+function flagTable(command: Parameters<typeof flagRows>[0]): string | undefined {
+  const rows = flagRows(command).map(([flag, about]) => [`\`${flag}\``, about])
+  return rows.length === 0 ? undefined : table(['Flag', 'About'], rows)
 }
 
 const code = (text: string): string => `\`\`\`sh\n${text}\n\`\`\``

@@ -1,5 +1,6 @@
 import { leadingGlobals, sortArguments } from './arguments.ts'
 import { callOperation } from './call.ts'
+import { flagged } from './builtins.ts'
 import { findCommand, groupError, type Command } from './command.ts'
 import { reportError } from './errors.ts'
 import { readGlobals, wantsJson, type Globals } from './globals.ts'
@@ -23,12 +24,12 @@ async function dispatch(args: readonly string[], io: Io): Promise<number> {
   if (asksForHelp(command.rest)) return help(wordsOf(command), withGlobals(leading.globals, command), io)
   if (command.kind === 'group') throw groupError(command.group, command.rest[0], io.table)
 
-  const given = sortArguments(command.rest, command.kind === 'operation' ? command.operation : undefined)
+  const given = sortArguments(command.rest, command.kind === 'operation' ? command.operation : flagged(command.builtin))
   const all = readGlobals(merge(leading.globals, given.globals))
   if (all.version) return printVersion(all, io)
   if (command.kind === 'operation') return callOperation(command.operation, given, all, io)
   const runBuiltin = await command.builtin.load()
-  return runBuiltin(given.positionals, all, io)
+  return runBuiltin(given.positionals, all, io, given.fields)
 }
 
 async function help(words: readonly string[], globals: Globals, io: Io): Promise<number> {

@@ -1,8 +1,9 @@
-import { statSync, statfsSync } from 'node:fs'
+import { statSync } from 'node:fs'
+import { fileSystemOf } from './file-system.ts'
 import { native, nativeProblem } from './native.ts'
 import { findProgram, run } from './run.ts'
 
-interface Finding {
+export interface Finding {
   readonly name: string
   readonly status: 'ok' | 'warning' | 'problem' | 'info'
   readonly message: string
@@ -51,18 +52,8 @@ function homeDirectory(home: string): Finding {
   }
 }
 
-const knownFileSystems: Readonly<Record<number, string>> = {
-  0xef53: 'ext4',
-  0x9123683e: 'btrfs',
-  0x58465342: 'xfs',
-  0x01021994: 'tmpfs',
-  0x794c7630: 'overlay',
-  0x2fc12fc1: 'zfs',
-  0x6969: 'nfs',
-}
-
 function fileSystem(root: string): Finding {
-  const kind = knownFileSystems[statfsSync(root).type] ?? 'unknown'
+  const kind = fileSystemOf(root)
   const volatile = kind === 'tmpfs'
   return {
     name: 'file system',

@@ -26,6 +26,11 @@ export function findProgram(name: string, avoid: readonly string[] = []): string
     .find((path) => [join(path, '..'), path].every((one) => isSafe(realpathIfPresent(one) ?? one)) && isProgram(path))
 }
 
+/** A program of the system's own, for what only root does: where it is installed, whatever PATH says. */
+export const findSystemProgram = (name: string): string | undefined =>
+  ['/usr/sbin', '/usr/bin', '/sbin', '/bin'].map((directory) => join(directory, name)).find(isProgram) ??
+  findProgram(name)
+
 function realpathIfPresent(path: string): string | undefined {
   try {
     return realpathSync.native(path)

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { closeSync, fstatSync, lstatSync, openSync, readdirSync, statfsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { AwError } from '../domain/errors.ts'
@@ -9,6 +8,7 @@ import { assertOurs, ensureDirectory, syncDirectory } from './directories.ts'
 import { hasCode } from './errno.ts'
 import { native } from './native.ts'
 import { at, directoryFlags } from './safe-fs/descriptors.ts'
+import { claimed, claimMade, driverPrefix } from './storage-claim.ts'
 import { syncFiles } from './sync-files.ts'
 
 /** A storage root: one directory on one mount, with an area for each kind of tree and a marker that says whose it is. */
@@ -16,27 +16,61 @@ import { syncFiles } from './sync-files.ts'
 const marker = '.aw-storage'
 
 /**
- * Absent = made, once. `claim` is a file of the home with the key that the marker must hold, and a second line once the
- * root was made: from then on a root without its marker is one that is not mounted, and is not made anew over the mount
- * point; and a root with another key belongs to another home, whose unfinished trees would look like leftovers.
- * Answers with the key.
+ * Absent = made, once, for the driver that the home has claimed it for. `claim` is a file of the home with the key that
+ * the marker must hold (see storage-claim.ts). Once the root was made, a root without its marker is one that is not
+ * mounted, and is not made anew over the mount point; and a root with another key belongs to another home, whose
+ * unfinished trees would look like leftovers. Answers with the key.
  */
 export function initRoot(root: string, areas: readonly string[], claim: string): string {
   assertOurs(root, 'storage root')
-  const { key, made } = claimed(claim)
-  const found = readIfPresent(join(root, marker))?.trim()
-  if (found !== undefined && found !== key) throw foreign(root)
+  const { key, driver = 'dir', made } = claimed(claim)
+  const found = readMarker(root)
   if (found === undefined && made) return key
   if (found === undefined) {
     ensureDirectory(root, 0o700)
     for (const area of areas) ensureDirectory(join(root, area), 0o700)
-    const unfinished = join(root, `${marker}.${process.pid}`)
-    durableFile.append(unfinished, `${key}\n`)
-    durableFile.rename(unfinished, join(root, marker))
+    writeMarker(root, `${key}\n${driverPrefix}${driver}\n${holdsPrefix}${areas.join(' ')}\n`)
   }
-  if (!made) durableFile.append(claim, 'made\n')
+  const now = found ?? readMarker(root)
+  if (now?.key !== key) throw foreign(root)
+  if (now.driver !== driver) throw otherDriver(root, now.driver, driver)
+  if (!made) claimMade(claim)
   return key
 }
+
+function writeMarker(root: string, text: string): void {
+  const unfinished = join(root, `${marker}.${process.pid}`)
+  durableFile.remove(unfinished)
+  durableFile.append(unfinished, text)
+  try {
+    hostFs.renameToFreeSync(unfinished, join(root, marker))
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error
+  }
+  durableFile.remove(unfinished)
+  syncDirectory(root)
+}
+
+interface Marker {
+  readonly key: string
+  readonly driver: string
+  /** The directories that were made with the root. */
+  readonly holds: readonly string[]
+}
+
+const holdsPrefix = 'holds '
+
+/** A root from before drivers were written down was made by `dir`. */
+export function readMarker(root: string): Marker | undefined {
+  const lines = readIfPresent(join(root, marker))?.trim().split('\n')
+  if (lines === undefined) return undefined
+  const after = (prefix: string): string | undefined =>
+    lines.find((line) => line.startsWith(prefix))?.slice(prefix.length)
+  return { key: lines[0] ?? '', driver: after(driverPrefix) ?? 'dir', holds: after(holdsPrefix)?.split(' ') ?? [] }
+}
+
+/** The root is nobody's any more: nothing is done in it, also by those who have it open. */
+export const dropMarker = (root: string): void => durableFile.remove(join(root, marker))
 
 const foreign = (root: string): AwError =>
   new AwError('storage_unavailable', `The storage root ${root} belongs to another home`, {
@@ -44,29 +78,27 @@ const foreign = (root: string): AwError =>
     data: { root },
   })
 
-/** Several processes may write a key at once, and one may look while the file is still empty: the first whole one counts. */
-function claimed(claim: string): { key: string; made: boolean } {
-  const lines = (): string[] => (readIfPresent(claim) ?? '').split('\n')
-  const keyIn = (text: readonly string[]): string | undefined => text.find((line) => /^[0-9a-f]{32}$/.test(line))
-  if (keyIn(lines()) === undefined) {
-    // Behind half a line that a power cut left, on a line of its own.
-    const start = readIfPresent(claim) ? '\n' : ''
-    durableFile.append(claim, `${start}${randomBytes(16).toString('hex')}\n`)
-  }
-  const all = lines()
-  return { key: keyIn(all) ?? '', made: all.includes('made') }
-}
+const otherDriver = (root: string, found: string, wanted: string): AwError =>
+  new AwError('storage_unavailable', `The storage root ${root} was made by the driver ${found}, not by ${wanted}`, {
+    hint: 'Mount the right one there, or give this home a storage.root of its own',
+    data: { root, driver: found },
+  })
 
 /** An unmounted root looks like an empty one, and another may be mounted there: nothing may be concluded from either. */
 export function assertRoot(root: string, key: string): void {
-  const found = readIfPresent(join(root, marker))?.trim()
-  if (found === key) return
+  const found = readMarker(root)
+  if (found?.key === key) return
   if (found !== undefined) throw foreign(root)
   throw new AwError('storage_unavailable', `The storage root ${root} is missing or not mounted`, {
-    hint: 'Mount it again, nothing was changed; if it is gone for good, remove storage.id from the home',
+    hint:
+      readIfPresent(join(root, unmountedNote))?.trim() ??
+      'Mount it again, nothing was changed; if it is gone for good, remove storage.id from the home',
     data: { root },
   })
 }
+
+/** A file below a mount point: seen only when nothing is mounted there, it says what to do. */
+export const unmountedNote = '.aw-unmounted'
 
 export function makeTree(path: string, mode: number): void {
   try {

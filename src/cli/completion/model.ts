@@ -33,9 +33,10 @@ export function completionModel(table: Table): readonly CommandModel[] {
     const model = commandModel(operation)
     return operation.name === 'doctor' ? [model, { ...model, name: 'check' }] : [model]
   })
-  const own = visibleBuiltins().map(({ name, summary, words }): CommandModel => {
+  const own = visibleBuiltins().map(({ name, summary, words, input = {} }): CommandModel => {
     const positions = name === 'help' ? [helpWords(table)] : words === undefined ? [] : [words]
-    return { name, about: summary, flags: globals, positions, repeats: false }
+    const flags = flagsOf({ input }).map((flag) => ownFlag(flag, choicesOf(flag)))
+    return { name, about: summary, flags: [...flags, ...globals], positions, repeats: false }
   })
   return [...ofTable, ...own]
 }
@@ -56,6 +57,9 @@ function commandModel(operation: Operation): CommandModel {
     repeats: operation.batch === true,
   }
 }
+
+const ownFlag = ({ name, kind, schema: { description: about = '' } }: Flag, choices: readonly string[]): FlagModel =>
+  kind === 'switch' ? { name, about } : { name, about, values: choices.length > 0 ? choices : 'none' }
 
 const spelled = (flag: Flag, name: string): string => (flag.schema.default === true ? `no-${name}` : name)
 

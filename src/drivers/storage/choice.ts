@@ -1,0 +1,95 @@
+import { basename, dirname, join } from 'node:path'
+import { AwError, toAwError } from '../../domain/errors.ts'
+import type { Probe, StorageCapabilities } from '../../ports/storage-driver.ts'
+import { ensureDirectory } from '../../sys/directories.ts'
+import { fileSystemOf, nearestExisting } from '../../sys/file-system.ts'
+import { removeTree } from '../../sys/safe-fs/index.ts'
+import { drivers, ladder, type DriverName, type StoragePlace } from './registry.ts'
+
+/** Finds out which drivers work where a home keeps its trees, by trying them there. The caller holds the home's lock. */
+
+export interface Trial {
+  readonly probe: Probe
+  readonly capabilities?: StorageCapabilities
+}
+
+/** What need not even be tried. */
+const hopeless: Partial<Record<DriverName, (place: StoragePlace) => string | undefined>> = {
+  btrfs: ({ root }) => {
+    const kind = fileSystemOf(root)
+    return kind === 'btrfs' ? undefined : `${nearestExisting(root)} is on ${kind}, not on btrfs`
+  },
+}
+
+/** The first of the ladder that works. */
+export async function best(place: StoragePlace): Promise<DriverName> {
+  const last = ladder.at(-1) ?? 'dir'
+  for (const name of ladder) {
+    if (name === last) break
+    if ((await tryDriver(place, name)).probe.usable) return name
+  }
+  return last
+}
+
+/** Never another driver instead. */
+export async function assertWorks(place: StoragePlace, name: DriverName): Promise<DriverName> {
+  const { probe } = await tryDriver(place, name)
+  if (probe.usable) return name
+  throw new AwError('unsupported', `The storage driver ${name} does not work here: ${probe.reasons.join('; ')}`, {
+    hint: probe.hint ?? wayTo(name),
+    data: { driver: name, reasons: probe.reasons },
+  })
+}
+
+const isRoot = (): boolean => process.getuid?.() === 0
+
+/** What would make a driver work. */
+export const wayTo = (name: DriverName): string => {
+  if (name === 'btrfs')
+    return isRoot()
+      ? 'aw init --storage btrfs makes a pool in an image file; or put the home on btrfs'
+      : 'Ask root for aw init --storage btrfs --home HOME, or put the home on btrfs'
+  if (name === 'overlay') return isRoot() ? 'The kernel must be able to mount overlayfs here' : 'It needs root'
+  return 'Choose another storage.root'
+}
+
+const tried = new Map<string, Promise<Trial>>()
+
+/** After the storage was made or removed, other drivers may work. */
+export const forgetTrials = (): void => tried.clear()
+
+/** Tries a driver in a root of its own, on the same file system; remembered as long as the process lives. */
+export function tryDriver(place: StoragePlace, name: DriverName): Promise<Trial> {
+  const key = `${name} ${place.root}`
+  const before = tried.get(key)
+  if (before !== undefined) return before
+  const trial = attempt(place, name)
+  tried.set(key, trial)
+  return trial
+}
+
+async function attempt(place: StoragePlace, name: DriverName): Promise<Trial> {
+  const reason = hopeless[name]?.(place)
+  if (reason !== undefined) return { probe: { usable: false, reasons: [reason], hint: wayTo(name) } }
+  const near = nearestExisting(place.root)
+  // One for each driver, and one trial at a time: so what a crash has left is found again by who can remove it.
+  const scratch = join(near, `.aw-trial-${name}`)
+  try {
+    ensureDirectory(scratch, 0o700)
+    return await inScratch({ ...place, root: join(scratch, 'root'), claim: join(scratch, 'id') }, name)
+  } catch (error) {
+    return { probe: { usable: false, reasons: [toAwError(error).message], hint: wayTo(name) } }
+  }
+}
+
+async function inScratch(place: StoragePlace, name: DriverName): Promise<Trial> {
+  const scratch = dirname(place.root)
+  try {
+    await using driver = await drivers[name](place)
+    // Of a trial that did not come to its end.
+    for (const leftover of await driver.list()) await driver.erase(leftover)
+    return { probe: await driver.probe(), capabilities: driver.capabilities }
+  } finally {
+    await removeTree(dirname(scratch), basename(scratch))
+  }
+}

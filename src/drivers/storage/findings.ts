@@ -1,0 +1,46 @@
+import { toAwError } from '../../domain/errors.ts'
+import type { StorageCapabilities } from '../../ports/storage-driver.ts'
+import type { Finding } from '../../sys/inspect.ts'
+import { openPlace } from '../../sys/pool-place.ts'
+import { inspectPool } from '../../sys/pool-report.ts'
+import { readClaim } from '../../sys/storage-claim.ts'
+import { tryDriver, wayTo, type Trial } from './choice.ts'
+import { drivers, storageLock, type DriverName, type StoragePlace } from './registry.ts'
+
+/** What `aw doctor` says about drivers: each is tried for real where this home keeps its trees. */
+export async function storageFindings(place: StoragePlace): Promise<Finding[]> {
+  const used = readClaim(place.claim)?.driver
+  const names = Object.keys(drivers) as DriverName[]
+  try {
+    using where = openPlace(place.home, place.root)
+    using _ = await storageLock(where.lock)
+    const findings: Finding[] = []
+    for (const name of names) findings.push(finding(name, name === used, await tryDriver(place, name)))
+    return [...findings, ...inspectPool(place.home, place.root)]
+  } catch (error) {
+    return [{ name: 'drivers', status: 'problem', message: toAwError(error).message, hint: null }]
+  }
+}
+
+function finding(name: DriverName, used: boolean, { probe, capabilities }: Trial): Finding {
+  const label = used ? 'in use' : 'not in use'
+  const about = capabilities === undefined ? '' : `; ${costs(capabilities)}`
+  if (!probe.usable) {
+    const message = `${label}, does not work here: ${probe.reasons.join('; ')}`
+    return { name: `driver ${name}`, status: used ? 'warning' : 'info', message, hint: probe.hint ?? wayTo(name) }
+  }
+  const slow = used && capabilities?.fork !== 'constant'
+  return {
+    name: `driver ${name}`,
+    status: used ? 'ok' : 'info',
+    message: `${label}, works${about}`,
+    hint: slow ? `For constant time: ${wayTo('btrfs')}` : null,
+  }
+}
+
+const words = { constant: 'constant time', changes: 'what has changed', linear: 'the whole tree' } as const
+
+const costs = ({ snapshot, fork }: StorageCapabilities): string =>
+  snapshot === fork
+    ? `a snapshot or a fork costs ${words[fork]}`
+    : `a snapshot costs ${words[snapshot]}, a fork ${words[fork]}`

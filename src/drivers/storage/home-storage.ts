@@ -1,0 +1,209 @@
+import { AwError } from '../../domain/errors.ts'
+import { sizeText } from '../../domain/size.ts'
+import { fileSystemOf } from '../../sys/file-system.ts'
+import { assertEmpty, closeAreas, leaveRoot, treesIn } from '../../sys/leave-root.ts'
+import { mountedAt } from '../../sys/pool-mount.ts'
+import { clearPool, growPool, interrupted, makePool, mountHint, mountPool } from '../../sys/pool.ts'
+import { assertPoolSize, defaultPoolBytes, hasImage } from '../../sys/pool-image.ts'
+import { ensureRoot, openPlace, type OpenPlace } from '../../sys/pool-place.ts'
+import { poolImage, readPool, writePool } from '../../sys/pool-record.ts'
+import { dropClaim, readClaim } from '../../sys/storage-claim.ts'
+import { assertWorks, best, forgetTrials } from './choice.ts'
+import { makeStorage, storageLock, type DriverName, type StoragePlace, type Wanted } from './registry.ts'
+import { areas } from './tree-root.ts'
+
+/** Setting up the storage of a home on purpose, and giving it up again. Both can be repeated after a crash anywhere. */
+
+export interface InitReport {
+  readonly root: string
+  readonly driver: DriverName
+  /** False if everything was as asked for. */
+  readonly changed: boolean
+  readonly pool: PoolReport | null
+}
+
+export interface PoolReport {
+  readonly image: string
+  readonly bytes: number
+}
+
+/** Makes the storage, or changes it while it holds no tree; the same again is no change, except for a larger pool. */
+export async function initStorage(
+  storage: StoragePlace,
+  { wanted, bytes }: { wanted: Wanted; bytes?: number | undefined },
+): Promise<InitReport> {
+  using place = openPlace(storage.home, storage.root)
+  using _ = await storageLock(place.lock)
+  forgetTrials()
+  const current = await currentDriver(storage, place)
+  const driver = wanted === 'auto' && current !== undefined ? current : wanted
+  if (driver !== current && current !== undefined) await giveUp(storage, place, current, wanted)
+  const changed =
+    driver === current && current !== undefined ? resize(place, bytes) : await make(storage, place, driver, bytes)
+  const made = readClaim(storage.claim)?.driver ?? 'btrfs'
+  return { root: storage.root, driver: made as DriverName, changed, pool: poolReport(place) }
+}
+
+/** Removes the storage of a home if it holds no tree. The next use of the home chooses anew. */
+export async function deinitStorage(
+  storage: StoragePlace,
+  keepPool = false,
+): Promise<{ root: string; pool: PoolReport | null }> {
+  using place = openPlace(storage.home, storage.root)
+  using _ = await storageLock(place.lock)
+  forgetTrials()
+  const pool = poolReport(place)
+  if (pool === null) await leave(storage)
+  else removePool(storage, place, keepPool)
+  return { root: storage.root, pool }
+}
+
+// -- init ------------------------------------------------------------------------------------------------------------
+
+/** After a crash first what was begun is ended. A pool is mounted. */
+async function currentDriver(storage: StoragePlace, place: OpenPlace): Promise<DriverName | undefined> {
+  const record = readPool(place.inside)
+  if (record?.state === 'removing') throw interrupted(record.state)
+  if (record?.state === 'making') {
+    requireRoot(place)
+    clearPool(place)
+  }
+  if (record?.state === 'ready') {
+    mountOrTell(place)
+    if (place.own) await closed(makeStorage(storage, 'btrfs'))
+    return 'btrfs'
+  }
+  const claim = readClaim(storage.claim)
+  if (claim?.leaving) await leave(storage)
+  else if (claim?.made) return claim.driver as DriverName
+  else if (claim !== undefined) dropClaim(storage.claim)
+  return undefined
+}
+
+function mountOrTell(place: OpenPlace): void {
+  if (isRoot()) return mountPool(place)
+  if (mountedAt(place.root)?.type === 'btrfs') return
+  throw new AwError('storage_unavailable', `The pool of this home is not mounted at ${place.root}`, {
+    hint: mountHint(place.home),
+    data: { root: place.root },
+  })
+}
+
+async function giveUp(storage: StoragePlace, place: OpenPlace, current: DriverName, wanted: Wanted): Promise<void> {
+  assertTreeless(storage, `The storage of this home was made by the driver ${current} and is in use`)
+  if (readPool(place.inside) !== undefined)
+    throw new AwError('invalid_state', `The storage of this home is a btrfs pool, not ${wanted}`, {
+      hint: 'Remove it first with: aw deinit --yes',
+      data: { driver: current, wanted },
+    })
+  await leave(storage)
+}
+
+/** True if it has changed. */
+function resize(place: OpenPlace, bytes: number | undefined): boolean {
+  if (bytes === undefined) return false
+  const record = readPool(place.inside)
+  if (record === undefined) throw noPool()
+  requireRoot(place)
+  if (bytes < record.bytes)
+    throw new AwError('invalid_input', `The pool has ${sizeText(record.bytes)} and cannot become smaller`, {
+      hint: 'Give a larger --size; for a smaller pool remove it while it is empty: aw deinit --yes',
+      data: { bytes, now: record.bytes },
+    })
+  assertPoolSize(place.inside, bytes)
+  growPool(place, bytes)
+  return bytes > record.bytes
+}
+
+async function make(storage: StoragePlace, place: OpenPlace, wanted: Wanted, bytes: number | undefined): Promise<true> {
+  if (wanted === 'btrfs' && fileSystemOf(storage.root) !== 'btrfs') {
+    requireRoot(place)
+    ensureRoot(place)
+    assertEmpty(storage.root)
+    const size = bytes ?? defaultPoolBytes(place.inside)
+    assertPoolSize(place.inside, size)
+    await makePool(place, size)
+    if (place.own) await closed(makeStorage(storage, 'btrfs'))
+    return true
+  }
+  if (bytes !== undefined) throw noPool()
+  if (!place.own)
+    throw new AwError('permission_denied', `The home ${place.home} belongs to uid ${place.owner.uid}`, {
+      hint: 'Only a pool is made by root for others; run this as its owner',
+      data: { owner: place.owner.uid },
+    })
+  const driver =
+    wanted === 'auto' ? await best(storage) : wanted === 'dir' ? wanted : await assertWorks(storage, wanted)
+  await closed(makeStorage(storage, driver))
+  return true
+}
+
+async function closed(opening: Promise<AsyncDisposable>): Promise<void> {
+  await using _ = await opening
+}
+
+// -- deinit ----------------------------------------------------------------------------------------------------------
+
+async function leave(storage: StoragePlace): Promise<void> {
+  const claim = readClaim(storage.claim)
+  if (claim?.made !== true) return dropClaim(storage.claim)
+  assertTreeless(storage, inUse)
+  if (!(await leaveRoot(storage.root, areas, storage.claim))) assertTreeless(storage, inUse)
+}
+
+function removePool(storage: StoragePlace, place: OpenPlace, keep: boolean): void {
+  requireRoot(place)
+  const record = readPool(place.inside)
+  if (record !== undefined && record.state !== 'making' && hasImage(place.inside)) {
+    mountPool(place)
+    assertTreeless(storage, inUse)
+    if (keep) throw wouldDelete(place)
+    writePool(place.inside, { ...record, state: 'removing' })
+    if (!closeAreas(storage.root, areas)) {
+      writePool(place.inside, { ...record, state: 'ready' })
+      assertTreeless(storage, inUse)
+    }
+  }
+  dropClaim(storage.claim)
+  clearPool(place)
+}
+
+const wouldDelete = ({ home }: OpenPlace): AwError =>
+  new AwError('invalid_input', `This deletes the pool ${poolImage(home)}, which holds no tree`, {
+    hint: 'Say so with: aw deinit --yes',
+    data: { image: poolImage(home) },
+  })
+
+const inUse = 'The storage of this home is in use'
+
+// -- both ------------------------------------------------------------------------------------------------------------
+
+function poolReport(place: OpenPlace): PoolReport | null {
+  const record = readPool(place.inside)
+  return record === undefined ? null : { image: poolImage(place.home), bytes: record.bytes }
+}
+
+function assertTreeless({ root }: StoragePlace, what: string): void {
+  const trees = treesIn(root, areas)
+  if (trees.length === 0) return
+  const more = trees.length > 5 ? ` and ${trees.length - 5} more` : ''
+  throw new AwError('invalid_state', `${what}: it holds ${trees.slice(0, 5).join(', ')}${more}`, {
+    hint: 'Erase what is not needed with aw destroy --purge, aw purge and aw gc; or take a new home',
+    data: { trees: trees.slice(0, 100), count: trees.length },
+  })
+}
+
+const isRoot = (): boolean => process.getuid?.() === 0
+
+function requireRoot({ home }: OpenPlace): void {
+  if (isRoot()) return
+  throw new AwError('permission_denied', 'Only root can make, mount and remove a pool', {
+    hint: `Ask root for: aw init --storage btrfs --home ${home}; or put the home on btrfs, then nobody is needed`,
+    data: { home },
+  })
+}
+
+const noPool = (): AwError =>
+  new AwError('invalid_input', '--size is the size of a pool, and this home has none', {
+    hint: 'A pool is made by root with: aw init --storage btrfs --size 20G, unless the home is on btrfs itself',
+  })
