@@ -20,7 +20,9 @@ export interface Operation<I = unknown, O = unknown> {
   readonly output: Schema<O>
   /** `stream`: the output describes each of many items. `bytes`: the output is a file's content. */
   readonly form?: 'value' | 'stream' | 'bytes'
-  /** Fields that may be given by position, in order. */
+  /** A stream that comes to an end by itself, so that a caller may also wait for all of it. */
+  readonly ends?: true
+  /** Fields that may be given by position, in order. A last one that is a list takes all that follow. */
   readonly positional: readonly string[]
   /** The first positional field may be repeated; each gets a result of its own. */
   readonly batch?: true

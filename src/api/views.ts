@@ -156,6 +156,7 @@ export const snapshotView = object(
     ),
     files_changed: nullable(integer('Paths that differ from its parent; null if that was not counted')),
     head: boolean('Whether the workspace stands here'),
+    tips: list(string('A branch'), 'Branches that end here'),
     size_bytes: optional(nullable(integer('Bytes of its tree'))),
     own_bytes: optional(nullable(integer('Bytes that erasing it would give back; null if that cannot be told'))),
   },

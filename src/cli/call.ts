@@ -1,5 +1,5 @@
 import type { Operation } from '../api/operation.ts'
-import { toAwError, type AwError } from '../domain/errors.ts'
+import { AwError, toAwError, type ErrorCode } from '../domain/errors.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import type { Arguments } from './arguments.ts'
 import { paint, wantsColor } from './color.ts'
@@ -8,8 +8,8 @@ import type { Globals } from './globals.ts'
 import { inputsOf } from './input.ts'
 import type { Io } from './io.ts'
 import type { ProgressLine } from './progress.ts'
-import { rendererFor } from './render/renderers.ts'
-import type { Renderer, View } from './render/view.ts'
+import { rendererFor, streamRendererFor } from './render/renderers.ts'
+import type { Renderer, Shown, View } from './render/view.ts'
 import { exitCodeOf, textDefaults } from './verdict.ts'
 
 type Input = Record<string, unknown>
@@ -78,7 +78,7 @@ async function callMany(session: Session, inputs: readonly Input[]): Promise<num
 
 async function showStream(session: Session, input: Input): Promise<number> {
   const { operation, globals, io, manager, context } = session
-  const renderer = globals.json ? undefined : await rendererFor(operation)
+  const renderer = globals.json ? undefined : await streamRendererFor(operation)
   try {
     for await (const item of manager.stream(
       operation.name as never,
@@ -86,8 +86,9 @@ async function showStream(session: Session, input: Input): Promise<number> {
       context,
     ) as AsyncIterable<unknown>) {
       if (renderer === undefined) await io.stdout.write(`${JSON.stringify(item)}\n`)
-      else await show(session, renderer, item, input)
+      else await show(session, renderer.item, item, input)
     }
+    if (renderer?.end !== undefined) await tell(session, renderer.end(viewOf(session, input)))
   } catch (error) {
     if (!io.signal.aborted) throw error
   }
@@ -103,21 +104,27 @@ async function call({ manager, operation, context, progress }: Session, input: I
   }
 }
 
-async function show(session: Session, renderer: Renderer, output: unknown, input: Input, name?: string): Promise<void> {
+const viewOf = ({ globals, io }: Session, input: Input): View => ({
+  paint: paint(wantsColor(io.stdout.isTerminal, io.env, globals.noColor)),
+  terminal: io.stdout.isTerminal,
+  columns: io.stdout.isTerminal ? io.stdout.columns : Infinity,
+  quiet: globals.quiet,
+  now: io.now(),
+  input,
+})
+
+const show = (session: Session, renderer: Renderer, output: unknown, input: Input, name?: string): Promise<void> =>
+  tell(session, renderer(output as never, viewOf(session, input)), name)
+
+async function tell(session: Session, { out, note, warning, failures = [] }: Shown, name?: string): Promise<void> {
   const { globals, io } = session
-  const view: View = {
-    paint: paint(wantsColor(io.stdout.isTerminal, io.env, globals.noColor)),
-    terminal: io.stdout.isTerminal,
-    columns: io.stdout.isTerminal ? io.stdout.columns : Infinity,
-    quiet: globals.quiet,
-    now: io.now(),
-    input,
-  }
-  const { out, note, warning } = renderer(output as never, view)
-  const label = name === undefined || out === '' ? '' : `${name}${view.terminal ? '  ' : '\t'}`
+  const label = name === undefined || out === '' ? '' : `${name}${io.stdout.isTerminal ? '  ' : '\t'}`
   if (typeof out !== 'string') await io.stdout.write(out)
   else if (out !== '') await io.stdout.write(`${label}${out}\n`)
   if (warning !== undefined) await io.stderr.write(`aw: ${warning}\n`)
+  for (const { code, message, hint } of failures) {
+    await complain(session, new AwError(code as ErrorCode, message, hint === null ? {} : { hint }))
+  }
   if (note !== undefined && io.stderr.isTerminal && !globals.quiet) {
     await io.stderr.write(`${paint(wantsColor(true, io.env, globals.noColor)).dim(note)}\n`)
   }

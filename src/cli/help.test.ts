@@ -12,7 +12,7 @@ const help = async (...args: string[]): Promise<string> => {
 
 test('aw alone shows every command', async () => {
   const text = await help()
-  for (const { name, summary } of operations) expect(text).toContain(`${name.padEnd(13)}  ${summary.slice(0, 40)}`)
+  for (const { name, summary } of operations) expect(text).toContain(`${name.padEnd(15)}  ${summary.slice(0, 40)}`)
   expect(text).toContain('aw tour')
   expect(await help('help')).toBe(text)
   expect(await help('--help')).toBe(text)

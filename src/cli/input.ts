@@ -3,10 +3,13 @@ import { resolve } from 'node:path'
 import type { Operation } from '../api/operation.ts'
 import { parse } from '../api/parse.ts'
 import type { JsonSchema } from '../api/schema.ts'
+import type { Table } from '../api/table.ts'
 import { parseDuration } from '../domain/duration.ts'
 import { AwError } from '../domain/errors.ts'
+import { nearest } from '../domain/nearest.ts'
 import { missing, type Arguments } from './arguments.ts'
-import { flagsOf, readsStdin, usage, type Flag } from './flags.ts'
+import { commandsOf } from './command.ts'
+import { flagsOf, readsStdin, repeatedAt, usage, type Flag } from './flags.ts'
 import { splitPair } from './globals.ts'
 import type { Io } from './io.ts'
 
@@ -15,7 +18,7 @@ type Input = Record<string, unknown>
 /** Turns the arguments into the operation's input, checked. A batch gives one input for each of its items. */
 export async function inputsOf(operation: Operation, given: Arguments, io: Io): Promise<Input[]> {
   const flags = flagsOf(operation)
-  const texts = placePositionals(operation, given, flags)
+  const texts = placePositionals(operation, given, flags, io.table)
   const first = operation.batch === true ? operation.positional[0] : undefined
   const items = first === undefined ? [] : (texts.get(first) ?? [])
   const shared: Input = {}
@@ -31,26 +34,28 @@ export async function inputsOf(operation: Operation, given: Arguments, io: Io): 
   return inputs
 }
 
-/** Positions fill the fields that no flag has filled, in order; a batch takes what is left over. */
+/** Positions fill the fields that no flag has filled, in order; one that may be repeated takes what is left over. */
 function placePositionals(
   operation: Operation,
   given: Arguments,
   flags: readonly Flag[],
+  table: Table,
 ): Map<string, readonly string[]> {
   const texts = new Map(given.fields)
-  const batch = operation.batch === true ? operation.positional[0] : undefined
-  const open = operation.positional.filter((field) => field === batch || !texts.has(field))
+  const at = repeatedAt(operation)
+  const many = at === undefined ? undefined : operation.positional[at]
+  const open = operation.positional.filter((field) => field === many || !texts.has(field))
   const words = [...given.positionals]
   for (const [i, field] of open.entries()) {
     const after = open.length - i - 1
-    const count = field === batch ? Math.max(0, words.length - after) : Math.min(1, words.length)
+    const count = field === many ? Math.max(0, words.length - after) : Math.min(1, words.length)
     const taken = words.splice(0, count)
     if (taken.length > 0) texts.set(field, [...(texts.get(field) ?? []), ...taken])
   }
-  if (words.length > 0) throw unexpected(operation, words[0] ?? '')
+  if (words.length > 0) throw unexpected(operation, words[0] ?? '', given.positionals[0] ?? '', table)
   for (const flag of flags) {
     const values = texts.get(flag.field) ?? []
-    if (flag.kind === 'one' && flag.field !== batch && values.length > 1) throw twice(flag)
+    if (flag.kind === 'one' && flag.field !== many && values.length > 1) throw twice(flag)
   }
   return texts
 }
@@ -118,11 +123,15 @@ async function fromStdin(flag: Flag, io: Io): Promise<unknown> {
   return flag.schema.contentEncoding === 'base64' ? bytes : new TextDecoder().decode(bytes)
 }
 
-const unexpected = (operation: Operation, word: string): AwError =>
-  new AwError('invalid_input', `${operation.name} does not know what to do with ${JSON.stringify(word)}`, {
-    hint: `Usage: ${usage(operation)}`,
+/** `aw snapshot lable x head`: perhaps the first word was meant as part of the command. */
+function unexpected(operation: Operation, word: string, first: string, table: Table): AwError {
+  const longer = commandsOf(operation.name, table).map(({ name }) => name.slice(operation.name.length + 1))
+  const close = nearest(first, longer)
+  return new AwError('invalid_input', `${operation.name} does not know what to do with ${JSON.stringify(word)}`, {
+    hint: close === undefined ? `Usage: ${usage(operation)}` : `Did you mean aw ${operation.name} ${close}?`,
     data: { argument: word },
   })
+}
 
 const twice = (flag: Flag): AwError =>
   new AwError('invalid_input', `--${flag.name} is given twice`, { data: { flag: `--${flag.name}` } })

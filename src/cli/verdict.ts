@@ -1,3 +1,5 @@
+import { errorTable, type ErrorCode } from '../domain/errors.ts'
+
 /** The exit code of an operation that worked: some answers are themselves a verdict. */
 export function exitCodeOf(name: string, output: unknown): number {
   const verdict = verdicts[name]
@@ -8,6 +10,11 @@ const verdicts: Readonly<Record<string, (output: never) => number>> = {
   exists: (output: { exists: boolean }) => (output.exists ? 0 : 3),
   doctor: (output: { ok: boolean }) => (output.ok ? 0 : 1),
   'audit verify': (output: { intact: boolean }) => (output.intact ? 0 : 1),
+  verify: (output: { intact: boolean }) => (output.intact ? 0 : 1),
+  fork: (output: { forks: readonly { error: { code: string } | null }[] }) => {
+    const first = output.forks.find(({ error }) => error !== null)
+    return first?.error ? errorTable[first.error.code as ErrorCode].exit : 0
+  },
   gc: (output: { items: readonly { error: string | null }[] }) => (output.items.some((item) => item.error) ? 1 : 0),
   recover: (output: { failed: readonly unknown[] }) => (output.failed.length > 0 ? 1 : 0),
   shutdown: (output: { timed_out: boolean; results: readonly { ok: boolean }[] }) => {

@@ -42,5 +42,13 @@ export type SnapshotView = Outputs['snapshot']
 
 export function snapshotView(snapshot: Snapshot, workspace: Workspace): SnapshotView {
   const { snapshot: id, workspace: _, at, ...facts } = snapshot
-  return { id, workspace: nameOf(workspace), ...facts, created_at: at, head: workspace.head === id }
+  const tips = Object.entries(workspace.branches).filter(([, tip]) => tip === id)
+  return {
+    id,
+    workspace: nameOf(workspace),
+    ...facts,
+    created_at: at,
+    head: workspace.head === id,
+    tips: tips.map(([name]) => name),
+  }
 }

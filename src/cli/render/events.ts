@@ -26,6 +26,9 @@ export function event(item: Outputs['events'], view: View): Shown {
 const painters: Readonly<Record<string, (view: View) => (text: string) => string>> = {
   workspace_created: ({ paint }) => paint.green,
   workspace_undeleted: ({ paint }) => paint.green,
+  workspace_restored: ({ paint }) => paint.yellow,
+  snapshot_created: ({ paint }) => paint.cyan,
+  snapshot_removed: ({ paint }) => paint.red,
   workspace_cleanup: ({ paint }) => paint.yellow,
   workspace_purged: ({ paint }) => paint.red,
   workspace_lost: ({ paint }) => paint.red,
@@ -37,13 +40,18 @@ function nameOf({ data, stream }: Outputs['events']): string {
   return typeof task === 'string' && typeof agent === 'string' ? `${task}/${agent}` : stream
 }
 
-/** Who it was about is in the name already, and nested values are for --json. */
+/** Who it was about is in the name already; of a list its length is told, and other nested values are for --json. */
 function detailsOf(data: Readonly<Record<string, unknown>>): string {
   const known = new Set(['task_id', 'agent_id', 'workspace_path', 'operation', 'created_at'])
-  return Object.entries(data)
-    .filter(([key, value]) => !known.has(key) && ['string', 'number', 'boolean'].includes(typeof value))
-    .map(([key, value]) => `${key}=${String(value)}`)
-    .join(' ')
+  return (
+    Object.entries(data)
+      .map(([key, value]): [string, unknown] => [key, Array.isArray(value) ? value.length : value])
+      .filter(([key, value]) => !known.has(key) && ['string', 'number', 'boolean'].includes(typeof value))
+      .map(([key, value]) => `${key}=${String(value)}`)
+      // Ids are long and say little: what else there is must not be cut off for them.
+      .toSorted((a, b) => Number(a.includes('=snap_')) - Number(b.includes('=snap_')))
+      .join(' ')
+  )
 }
 
 const cut = (text: string, room: number): string =>

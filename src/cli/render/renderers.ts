@@ -1,6 +1,6 @@
 import type { Operation } from '../../api/operation.ts'
 import { destroyed, existence, made, pathOnly, raw } from './quick.ts'
-import type { Renderer } from './view.ts'
+import type { Renderer, StreamRenderer } from './view.ts'
 
 /** The commands that scripts call most are shown without loading anything more. */
 const quick: Readonly<Record<string, Renderer>> = {
@@ -25,6 +25,17 @@ const lazy: Readonly<Record<string, () => Promise<Renderer>>> = {
   'lease acquire': async () => (await import('./changes.ts')).lease,
   'lease renew': async () => (await import('./changes.ts')).lease,
   'lease release': async () => (await import('./changes.ts')).released,
+  snapshot: async () => (await import('./snapshot.ts')).snapshotMade,
+  'snapshot label': async () => (await import('./snapshot.ts')).snapshotLabelled,
+  'snapshot remove': async () => (await import('./snapshot.ts')).snapshotsRemoved,
+  snapshots: async () => (await import('./snapshots.ts')).snapshots,
+  describe: async () => (await import('./snapshot.ts')).described,
+  branch: async () => (await import('./snapshot.ts')).branches,
+  restore: async () => (await import('./restored.ts')).restored,
+  undo: async () => (await import('./restored.ts')).undone,
+  redo: async () => (await import('./restored.ts')).redone,
+  fork: async () => (await import('./fork.ts')).forked,
+  verify: async () => (await import('./verify.ts')).verified,
   events: async () => (await import('./events.ts')).event,
   'audit verify': async () => (await import('./audit.ts')).verified,
   'audit seal': async () => (await import('./audit.ts')).sealed,
@@ -49,6 +60,12 @@ const lazy: Readonly<Record<string, () => Promise<Renderer>>> = {
 export async function rendererFor({ name, form }: Operation): Promise<Renderer> {
   const ready = quick[name] ?? (form === 'bytes' ? raw : undefined)
   return ready ?? (await (lazy[name] ?? generic)())
+}
+
+/** For one run of a stream: it may count what it has shown. */
+export async function streamRendererFor(operation: Operation): Promise<StreamRenderer> {
+  if (operation.name === 'diff') return (await import('./diff.ts')).differences()
+  return { item: await rendererFor(operation) }
 }
 
 const generic = async (): Promise<Renderer> => (await import('./generic.ts')).generic

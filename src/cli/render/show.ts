@@ -5,7 +5,7 @@ import { sizeOf, sourceOf, stateCell } from './workspace.ts'
 import type { Shown, View } from './view.ts'
 
 export function show(workspace: Outputs['show'], view: View): Shown {
-  const { operation, problem, trash, labels, config } = workspace
+  const { operation, problem, trash, labels, config, base, forked_from: origin, forks = [] } = workspace
   const entries: [string, string][] = [
     ['name', workspace.workspace_id],
     ['id', workspace.id],
@@ -16,9 +16,15 @@ export function show(workspace: Outputs['show'], view: View): Shown {
     ['profile', workspace.profile],
     ['storage', workspace.driver],
     ['generation', String(workspace.generation)],
+    ['snapshots', String(workspace.snapshots)],
+    ['branch', workspace.branch],
+    ['head', workspace.head ?? '-'],
     ['created', moment(workspace.created_at, view)],
     ['updated', moment(workspace.updated_at, view)],
   ]
+  if (base !== null) entries.push(['base', base])
+  if (origin) entries.push(['forked from', `${origin.name}, ${moment(origin.at, view)}`])
+  for (const fork of forks) entries.push(['fork', `${fork.name} at ${fork.snapshot}`])
   for (const [key, value] of Object.entries(labels)) entries.push(['label', `${key}=${value}`])
   for (const [key, value] of Object.entries(config)) entries.push([`config.${key}`, plain(value)])
   if (operation !== null) entries.push(['in progress', `${operation.kind} since ${moment(operation.started_at, view)}`])

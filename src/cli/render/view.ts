@@ -18,6 +18,21 @@ export interface Shown {
   readonly note?: string
   /** What must not go unnoticed, wherever standard error goes. */
   readonly warning?: string
+  /** What did not come off though the rest did; told as errors are, on standard error. */
+  readonly failures?: readonly Failure[]
+}
+
+export interface Failure {
+  readonly code: string
+  readonly message: string
+  readonly hint: string | null
 }
 
 export type Renderer = (output: never, view: View) => Shown
+
+/** Shows the items of one stream as they come. */
+export interface StreamRenderer {
+  readonly item: Renderer
+  /** Asked once, after the last item. */
+  readonly end?: (view: View) => Shown
+}

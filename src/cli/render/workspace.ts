@@ -20,6 +20,7 @@ export function sizeOf({ size_bytes, size_complete }: Workspace): string {
 
 export function sourceOf(source: Readonly<Record<string, unknown>>): string {
   const { kind, ...rest } = source
+  if (kind === 'workspace') return `fork of ${String(rest['name'])}`
   const detail = Object.values(rest).find((value): value is string => typeof value === 'string')
   return detail === undefined ? String(kind) : `${String(kind)} ${detail}`
 }

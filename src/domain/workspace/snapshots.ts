@@ -77,20 +77,21 @@ export function makeRoom(
   return spare.length < excess ? undefined : spare.slice(0, excess).map(({ snapshot }) => snapshot)
 }
 
-export interface SnapshotNode {
-  readonly snapshot: Snapshot
-  readonly children: readonly SnapshotNode[]
+export interface SnapshotNode<T> {
+  readonly snapshot: T
+  readonly children: readonly SnapshotNode<T>[]
 }
 
-/** As a tree: those whose parent is not among them are at the top. Siblings are ordered by age. */
-export function snapshotTree(snapshots: readonly Snapshot[]): SnapshotNode[] {
-  const known = new Set(snapshots.map(({ snapshot }) => snapshot))
-  const below = new Map<SnapshotId | null, Snapshot[]>()
-  for (const one of snapshots) {
-    const parent = one.parent !== null && known.has(one.parent) ? one.parent : null
-    below.set(parent, [...(below.get(parent) ?? []), one])
+/** As a tree: those whose parent is not among them are at the top. Siblings stay in their order. */
+export function snapshotTree<T extends { readonly id: string; readonly parent: string | null }>(
+  snapshots: readonly T[],
+): SnapshotNode<T>[] {
+  const nodes = new Map(snapshots.map((snapshot) => [snapshot.id, { snapshot, children: [] as SnapshotNode<T>[] }]))
+  const top: SnapshotNode<T>[] = []
+  for (const node of nodes.values()) {
+    const above = node.snapshot.parent === null ? undefined : nodes.get(node.snapshot.parent)
+    const siblings = above?.children ?? top
+    siblings.push(node)
   }
-  const grow = (parent: SnapshotId | null): SnapshotNode[] =>
-    (below.get(parent) ?? []).map((snapshot) => ({ snapshot, children: grow(snapshot.snapshot) }))
-  return grow(null)
+  return top
 }

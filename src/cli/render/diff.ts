@@ -1,0 +1,84 @@
+import type { Outputs } from '../../api/table.ts'
+import type { Paint } from '../color.ts'
+import { visible } from '../text.ts'
+import { bytes } from './units.ts'
+import type { Shown, StreamRenderer, View } from './view.ts'
+
+type Change = Outputs['diff']
+
+/** One line a path, as `git status --short` has it; after the last, a person is told how many there were. */
+export function differences(): StreamRenderer {
+  const counts = new Map<string, number>()
+  return {
+    item(change: Change, view: View): Shown {
+      counts.set(change.change, (counts.get(change.change) ?? 0) + 1)
+      const text = textOf(change, view)
+      const first = view.terminal ? line(change, view) : plain(change)
+      return { out: text === '' ? first : `${first}\n${text}` }
+    },
+    end: (view) => ({ out: '', note: summary(counts, view) }),
+  }
+}
+
+const letters = { added: 'A', changed: 'M', removed: 'D', renamed: 'R' } as const
+
+/** Letter, path, what differs, and where a renamed one was. */
+function plain({ change, path, what, from }: Change): string {
+  const cells = [letters[change], visible(path), what.join(','), from === null ? '' : visible(from)]
+  return cells.join('\t').trimEnd()
+}
+
+function line(change: Change, view: View): string {
+  const { paint, columns } = view
+  const painters = { added: paint.green, changed: paint.yellow, removed: paint.red, renamed: paint.cyan } as const
+  const slash = (change.after ?? change.before)?.kind === 'directory' ? '/' : ''
+  const from = change.from === null ? '' : `${visible(change.from)} → `
+  const first = `${letters[change.change]}  ${from}${visible(change.path)}${slash}`
+  const about = aboutOf(change)
+  const painted = painters[change.change](first.slice(0, 1)) + first.slice(1)
+  return about === '' || first.length + about.length + 2 > columns ? painted : `${painted}  ${paint.dim(about)}`
+}
+
+/** What the letter does not say: another kind, another mode, sizes. */
+function aboutOf({ what, before, after }: Change): string {
+  if (before === null || after === null) {
+    const one = before ?? after
+    return one === null || one.kind === 'directory' ? '' : one.kind === 'file' ? bytes(one.size) : one.kind
+  }
+  return what
+    .map((kind) => {
+      if (kind === 'kind') return `${before.kind} → ${after.kind}`
+      if (kind === 'mode') return `mode ${octal(before.mode)} → ${octal(after.mode)}`
+      if (kind !== 'content') return kind
+      return before.size === after.size ? bytes(after.size) : `${bytes(before.size)} → ${bytes(after.size)}`
+    })
+    .join(', ')
+}
+
+const octal = (mode: number): string => mode.toString(8).padStart(4, '0')
+
+/** A pipe gets the text as it is, so that `patch` can read it; a terminal gets it coloured and harmless. */
+function textOf({ text, binary, omitted }: Change, { terminal, paint }: View): string {
+  if (binary === true) return terminal ? paint.dim('   not text') : 'not text'
+  if (omitted !== undefined) return terminal ? paint.dim(`   ${visible(omitted)}`) : visible(omitted)
+  if (text === undefined || text === '') return ''
+  const lines = text.trimEnd().split('\n')
+  return lines.map((row) => (terminal ? colored(row.split('\t').map(visible).join('\t'), paint) : row)).join('\n')
+}
+
+function colored(row: string, paint: Paint): string {
+  if (row.startsWith('+++ ') || row.startsWith('--- ')) return paint.bold(row)
+  if (row.startsWith('+')) return paint.green(row)
+  if (row.startsWith('-')) return paint.red(row)
+  return row.startsWith('@@') ? paint.cyan(row) : row
+}
+
+function summary(counts: ReadonlyMap<string, number>, { input }: View): string {
+  const total = [...counts.values()].reduce((sum, one) => sum + one, 0)
+  if (total === 0) return 'No difference'
+  const parts = Object.keys(letters).flatMap((change) => {
+    const found = counts.get(change)
+    return found === undefined ? [] : [`${found} ${change}`]
+  })
+  return `${parts.join(', ')}${total === input['limit'] ? '; there may be more: raise --limit' : ''}`
+}

@@ -1,0 +1,56 @@
+import type { Outputs } from '../../api/table.ts'
+import { visible } from '../text.ts'
+import { columns, type Cell, type Row } from './columns.ts'
+import { bytes, count } from './units.ts'
+import type { Shown, View } from './view.ts'
+
+type Checked = Outputs['verify']['snapshots'][number]
+
+export function verified({ intact, snapshots }: Outputs['verify'], view: View): Shown {
+  if (snapshots.length === 0) return { out: '', note: 'There are no snapshots to check' }
+  const shown = view.quiet ? snapshots.filter(({ problems }) => problems.length > 0) : snapshots
+  // On a narrow terminal the verdict matters more than the amounts.
+  const wide = view.columns >= 90
+  const rows = shown.map((one): Row => [
+    one.snapshot,
+    verdict(one, view),
+    ...(wide
+      ? [right(String(one.files)), right(view.terminal ? bytes(one.bytes) : String(one.bytes)), one.method]
+      : []),
+    { text: one.workspace, paint: view.paint.dim },
+  ])
+  const amounts = wide ? [right('FILES'), right('SIZE'), 'BY'] : []
+  const table = columns(['SNAPSHOT', 'RESULT', ...amounts, 'WORKSPACE'], rows, view)
+  if (!view.terminal) return { out: table }
+  const problems = shown.flatMap((one) =>
+    one.problems.map((problem) => `  ${view.paint.red('✗')} ${text(one, problem)}`),
+  )
+  return { out: [table, ...problems, ...(view.quiet ? [] : [sum(intact, snapshots, view)])].join('\n') }
+}
+
+const right = (text: string): Cell => ({ text, right: true })
+
+/** A pipe has no room for more than the line: it gets the problems in it. */
+function verdict(one: Checked, { terminal, paint }: View): Cell {
+  if (one.problems.length > 0) {
+    const about = terminal ? count(one.problems.length, 'problem') : one.problems.map(problemText).join('; ')
+    return { text: about, paint: paint.red }
+  }
+  if (one.method === 'none') return { text: 'not checked', paint: paint.yellow }
+  return { text: 'intact', paint: paint.green }
+}
+
+const problemText = ({ path, message }: Checked['problems'][number]): string =>
+  path === '' ? message : `${path}: ${message}`
+
+const text = ({ snapshot }: Checked, problem: Checked['problems'][number]): string =>
+  visible(`${snapshot}: ${problemText(problem)}`)
+
+function sum(intact: boolean, snapshots: readonly Checked[], { paint }: View): string {
+  const broken = snapshots.filter(({ problems }) => problems.length > 0).length
+  if (!intact) return paint.red(`${broken} of ${count(snapshots.length, 'snapshot')} damaged`)
+  const unchecked = snapshots.filter(({ method }) => method === 'none').length
+  if (unchecked === snapshots.length) return paint.yellow('Nothing to compare them with: none was checked')
+  const rest = unchecked === 0 ? '' : `; ${unchecked} could not be checked`
+  return paint.green(`${count(snapshots.length - unchecked, 'snapshot')} intact${rest}`)
+}
