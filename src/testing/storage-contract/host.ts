@@ -13,7 +13,7 @@ const python = (...args: string[]): string =>
   execFileSync('python3', ['-B', ...args], { encoding: 'utf8', maxBuffer: 2 ** 28 })
 
 /** Everything there is to know, by path; `.` is the tree itself. */
-export type Told = Readonly<Record<string, unknown>>
+export type Told = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 export const tellTree = (path: string): Told => JSON.parse(python(script('host_tree.py'), 'tell', path)) as Told
 
@@ -38,14 +38,10 @@ export function setAttribute(path: string, name: string, value: string | undefin
  * nothing that is done to the mounts here stops it. It writes when this resolves, and is gone when it is disposed of.
  */
 export async function startWriter(path: string): Promise<AsyncDisposable> {
-  const [file = '', ...args] = [
-    ...(isRoot ? ['unshare', '--mount'] : []),
-    'python3',
-    '-B',
-    script('record_writer.py'),
-    path,
-  ]
-  const writer = spawn(file, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const program = ['python3', '-B', script('record_writer.py'), path]
+  const writer = spawn('env', isRoot ? ['unshare', '--mount', ...program] : program, {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const ended = once(writer, 'exit')
   const stop = async (): Promise<void> => {
     writer.kill('SIGKILL')

@@ -9,7 +9,8 @@ const size = 4096
 
 /**
  * Trees that are being written to. A driver never says more than it can prove: what it calls atomic must be a state that
- * the tree really was in, of all files at one instant.
+ * the tree really was in, of all files at one instant. (That a file system makes snapshots in one step does not suffice:
+ * btrfs flushes file by file before it, and a file that grows meanwhile may end in zeros.)
  */
 export function liveContract(open: OpenStorage): void {
   const rounds = [1, 2, 3, 4, 5, 6]
@@ -18,13 +19,14 @@ export function liveContract(open: OpenStorage): void {
     const subject = await withNumbers(open)
     const { storage } = subject
     await using _ = await startWriter(await pathOf(subject, volume))
-    const said = []
+    const said: string[] = []
     for (const round of rounds) {
       const { consistency } = await storage.snapshot(volume, snap(round))
-      said.push(consistency)
-      if (consistency === 'atomic') expect(await numbersIn(storage, snap(round))).toEqual(oneInstant)
+      const seen = await numbersIn(storage, snap(round))
+      said.push(consistency === 'atomic' && !isOneInstant(seen) ? `atomic, but ${JSON.stringify(seen)}` : consistency)
     }
-    if (storage.capabilities.live === 'atomic') expect(said).toEqual(rounds.map(() => 'atomic'))
+    const may = storage.capabilities.live === 'atomic' ? ['atomic'] : ['atomic', 'fuzzy']
+    expect(said.filter((word) => !may.includes(word))).toEqual([])
   })
 
   it('a snapshot stays as it is while the writer goes on', async () => {
@@ -88,22 +90,30 @@ async function withNumbers(open: OpenStorage): Promise<StorageSubject> {
   return subject
 }
 
-/** `a` has as many records as `b`, or one more; each is whole, and none is missing. */
-const oneInstant = { broken: [], lead: expect.toSatisfy((lead: number) => lead === 0 || lead === 1) as unknown }
+/** What is in the two files, and how many records `a` is ahead. */
+interface Numbers {
+  readonly lead: number
+  /** Records that are not what they should be, the first of each file. */
+  readonly broken: readonly string[]
+}
 
-async function numbersIn(storage: StorageDriver, place: Place): Promise<{ broken: string[]; lead: number }> {
-  const counts: number[] = []
-  const broken: string[] = []
-  for (const [i, name] of ['a', 'b'].entries()) {
-    const text = (await storage.read(place, name, { maxBytes: 2 ** 30 })).toString('latin1')
-    counts.push(Math.floor(text.length / size))
-    if (text.length % size !== 0) broken.push(`${name}: ${text.length % size} bytes of a record`)
-    for (let number = 0; number < text.length / size; number++) {
-      const expected = `${String(1 + i + 2 * number).padStart(size - 1, '0')}\n`
-      if (text.slice(number * size, (number + 1) * size) !== expected) broken.push(`${name}: record ${number}`)
-    }
-  }
-  return { broken, lead: (counts[0] ?? 0) - (counts[1] ?? 0) }
+/** `a` has as many records as `b`, or one more; each is whole, and none is missing. */
+const isOneInstant = ({ lead, broken }: Numbers): boolean => broken.length === 0 && (lead === 0 || lead === 1)
+const oneInstant: unknown = expect.toSatisfy(isOneInstant)
+
+async function numbersIn(storage: StorageDriver, place: Place): Promise<Numbers> {
+  const [a, b] = [await recordsIn(storage, place, 'a', 1), await recordsIn(storage, place, 'b', 2)]
+  return { lead: a.count - b.count, broken: [...a.broken, ...b.broken] }
+}
+
+async function recordsIn(storage: StorageDriver, place: Place, name: string, first: number) {
+  const text = (await storage.read(place, name, { maxBytes: 2 ** 30 })).toString('latin1')
+  const count = text.length / size
+  const numbers = Array.from({ length: Math.ceil(count) }, (_, i) => i)
+  const wrong = numbers.find((i) => !text.startsWith(`${String(first + 2 * i).padStart(size - 1, '0')}\n`, i * size))
+  if (wrong === undefined) return { count, broken: [] }
+  const end = JSON.stringify(text.slice(wrong * size, (wrong + 1) * size).slice(-8))
+  return { count, broken: [`${name}: record ${wrong} of ${count} ends with ${end}`] }
 }
 
 const countIn = async (storage: StorageDriver, place: Place): Promise<number> =>
