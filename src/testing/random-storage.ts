@@ -142,7 +142,7 @@ async function outcome(subject: StorageSubject, step: Step): Promise<string> {
   }
 }
 
-const refusals = ['file_exists', 'workspace_not_found', 'snapshot_not_found', 'source_failed']
+const refusals = ['file_exists', 'file_not_found', 'workspace_not_found', 'snapshot_not_found', 'source_failed']
 
 async function perform(subject: StorageSubject, step: Step): Promise<unknown> {
   const { storage } = subject
