@@ -4,20 +4,30 @@ const longest = 120
 
 /** The first line that says something, in one piece, without what would move a terminal's cursor. */
 export function labelFrom(message: string): string | null {
-  const lines = message.split(/[\r\n\u2028\u2029]+/).map((line) => line.replaceAll(/[\p{C}\p{Z}]+/gu, ' ').trim())
-  const first = lines.find((line) => line !== '')
-  return first === undefined ? null : cut(first)
+  const first = message.split(/[\r\n\u2028\u2029]+/).find((line) => visible.test(line))
+  return first === undefined
+    ? null
+    : cut(first.replaceAll(unshown, ' ').replaceAll(/^[\p{C}\p{Z}]+|[\p{C}\p{Z}]+$/gu, ''))
 }
 
-/** By characters, so that none is torn in two. */
+const visible = /[^\p{C}\p{Z}]/u
+/** What joins the parts of an emoji, or keeps letters of a word apart, is shown in a way. */
+const unshown = /[[\p{C}\p{Z}]--[\u200c\u200d]]+/gv
+
+/** By characters, so that none is torn in two, unless one alone is too long. */
 function cut(text: string): string {
-  const letters = Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment)
   let out = ''
-  for (const letter of letters) {
-    if ([...out, ...letter].length > longest) break
-    out += letter
+  let room = longest
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    room -= Array.from(segment).length
+    if (room < 0) break
+    out += segment
   }
-  return out.trimEnd()
+  return out === ''
+    ? Array.from(text.slice(0, 2 * longest))
+        .slice(0, longest)
+        .join('')
+    : out.trimEnd()
 }
 
 const branchName = /^[\p{L}\p{N}][\p{L}\p{N}._/-]{0,119}$/u

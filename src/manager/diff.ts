@@ -41,15 +41,19 @@ export async function countChanges(
   const changes: string[] = []
   const differences = core.storage.diff(snapshotPlace(was), snapshotPlace(is), { exclude: excluded(workspace) })
   for await (const change of differences) {
-    const path = shownPath(change.path)
-    if (!isBelow(path, paths)) continue
-    if (change.change === 'renamed') {
-      counts.added += 1
-      counts.removed += 1
-    } else counts[change.change] += 1
-    if (changes.length < most) changes.push(path)
+    for (const [path, kind] of stepsOf(change)) {
+      if (!isBelow(path, paths)) continue
+      counts[kind] += 1
+      if (changes.length < most) changes.push(path)
+    }
   }
   return { ...counts, changes }
+}
+
+/** A rename is a path that came and one that went. */
+function stepsOf({ path, change, from }: Change): (readonly [string, 'added' | 'changed' | 'removed'])[] {
+  if (change !== 'renamed') return [[shownPath(path), change]]
+  return [[shownPath(path), 'added'] as const, ...(from === undefined ? [] : [[shownPath(from), 'removed'] as const])]
 }
 
 /** Names are bytes; what is no text in them is shown as a replacement character. */
@@ -67,7 +71,7 @@ export async function* diff(core: Core, input: Inputs['diff'], request: Request)
   let left = input.limit ?? Infinity
   for await (const change of core.storage.diff(from, to, options)) {
     checkpointSignal(request)
-    if (!isBelow(shownPath(change.path), paths)) continue
+    if (!stepsOf(change).some(([path]) => isBelow(path, paths))) continue
     const view = viewOf(change)
     yield input.text === true ? { ...view, ...(await textOf(core, { from, to }, change, input)) } : view
     left -= 1
@@ -92,6 +96,7 @@ interface Side {
 async function sides(core: Core, input: Inputs['diff']): Promise<{ from: Place; to: Place; exclude: string[] }> {
   if (input.to === undefined) {
     const one = await sideOf(core, input.from)
+    assertAllowed(one.workspace, 'files_read')
     const now = { ...one, place: volumeOf(one.workspace) }
     const head = one.place.area === 'snapshots' ? one.place : snapshotPlace(headOf(one.workspace))
     return { from: head, to: now.place, exclude: excluded(one.workspace) }

@@ -3,11 +3,12 @@ import { AwError, toAwError } from '../domain/errors.ts'
 import type { SnapshotId, WorkspaceId } from '../domain/ids.ts'
 import { formatName, parseName } from '../domain/names.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
-import { nameOf, type Source, type Workspace } from '../domain/workspace/state.ts'
+import { baseOf, nameOf, type Source, type Workspace } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
 import { createFrom } from './create.ts'
 import { differs } from './diff.ts'
 import { findWorkspace } from './find.ts'
+import { readDocuments } from './metadata.ts'
 import { checkpointSignal, withWorkspace } from './operations.ts'
 import { takeSnapshot } from './snapshot.ts'
 import { resolveSnapshot, snapshotsOf } from './snapshots.ts'
@@ -18,6 +19,7 @@ type Forks = Outputs['fork']
 /** One snapshot of the source, then a workspace for each name. Each succeeds or fails by itself. */
 export async function fork(core: Core, input: Inputs['fork'], request: Request): Promise<Forks> {
   const { id } = await findWorkspace(core, input.id)
+  const given = givenNames(input)
   const { origin, snapshot } = await withWorkspace(core, request, id, async (workspace) => {
     assertAllowed(workspace, 'fork')
     return forkPoint(core, input, workspace, request)
@@ -29,7 +31,7 @@ export async function fork(core: Core, input: Inputs['fork'], request: Request):
     snapshot,
     at: core.clock.now().toISOString(),
   }
-  const names = await namesFor(core, input, origin)
+  const names = await namesFor(core, given, input.count, origin)
   const forks: Forks['forks'][number][] = []
   for (const name of names) {
     checkpointSignal(request)
@@ -66,11 +68,12 @@ async function forkOne(
   request: Request,
 ): Promise<Forks['forks'][number]> {
   const { max_size_mb, allowed_operations, git_config } = origin.config
+  const documents = await readDocuments(core, origin)
   const settings = {
     id: name,
     profile: origin.profile,
     labels: input.labels ?? origin.labels,
-    config: { max_size_mb, allowed_operations, git_config },
+    config: { max_size_mb, allowed_operations, git_config, ...documents },
   }
   const pinned = <T>(begin: () => Promise<T>): Promise<T> => whilePresent(core, request, source, begin)
   return { name, ok: true, workspace: view(await createFrom(core, settings, source, request, pinned)), error: null }
@@ -93,25 +96,33 @@ async function whilePresent<T>(
   begin: () => Promise<T>,
 ): Promise<T> {
   return withWorkspace(core, request, owner, async (workspace) => {
-    const found = (await snapshotsOf(core, owner)).has(snapshot) || workspace.head === snapshot
-    if (found) return begin()
+    // A fork that is not gone keeps what it began as, though that is another's.
+    const isBase = workspace.state !== 'purged' && baseOf(workspace) === snapshot
+    if (isBase || (await snapshotsOf(core, owner)).has(snapshot)) return begin()
     throw new AwError('snapshot_not_found', `The snapshot ${snapshot} was removed meanwhile`, { data: { snapshot } })
   })
 }
 
-/** Names that are given; with a count, numbered ones that are free. */
-async function namesFor(core: Core, input: Inputs['fork'], origin: Workspace): Promise<string[]> {
-  const given = (input.to ?? []).map((name) => formatName(parseName(name)))
-  if (input.count === undefined && given.length > 0) return given
-  if (given.length > 1) {
-    throw new AwError('invalid_input', 'With a count there is one name, which is then numbered', {
-      hint: 'Give names, or one name and a count',
-      data: { field: 'count' },
-    })
-  }
+function givenNames({ to = [], count }: Inputs['fork']): string[] {
+  const names = to.map((name) => formatName(parseName(name)))
+  if (count === undefined || names.length <= 1) return names
+  throw new AwError('invalid_input', 'With a count there is one name, which is then numbered', {
+    hint: 'Give names, or one name and a count',
+    data: { field: 'count' },
+  })
+}
+
+/** Names that are given; with a count, or without a name, numbered ones that are free. */
+async function namesFor(
+  core: Core,
+  given: readonly string[],
+  count: number | undefined,
+  origin: Workspace,
+): Promise<readonly string[]> {
+  if (count === undefined && given.length > 0) return given
   const names: string[] = []
   const [stem = nameOf(origin)] = given
-  for (let number = 1; names.length < (input.count ?? 1); number++) {
+  for (let number = 1; names.length < (count ?? 1); number++) {
     const { task, agent } = parseName(`${stem}-${number}`)
     if ((await core.store.find(task, agent)) === undefined) names.push(`${task}/${agent}`)
   }

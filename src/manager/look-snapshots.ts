@@ -46,14 +46,15 @@ export async function describe(core: Core, input: Inputs['describe']): Promise<O
   }
 }
 
-/** A fork that has no snapshot of its own yet stands at one of the workspace it was forked from. */
+/** A fork that has no snapshot of its own yet stands at one of a workspace that it goes back to. */
 async function headOf(core: Core, workspace: Workspace): Promise<Snapshot | null> {
-  const { head, source } = workspace
-  if (head === null) return null
-  const own = (await snapshotsOf(core, workspace.id)).get(head)
-  if (own !== undefined) return own
-  const origin = source.kind === 'workspace' ? (await snapshotsOf(core, source.workspace)).get(head) : undefined
-  return origin ?? null
+  let at: Workspace | undefined = workspace
+  while (at !== undefined && workspace.head !== null) {
+    const found = (await snapshotsOf(core, at.id)).get(workspace.head)
+    if (found !== undefined) return found
+    at = at.source.kind === 'workspace' ? await core.store.get(at.source.workspace) : undefined
+  }
+  return null
 }
 
 /** Where a workspace came from and what came from it. */

@@ -8,7 +8,7 @@ import { finishPurge } from './purge.ts'
 import { finishRename, rollBackRename } from './rename.ts'
 import { finishRemoval } from './remove-snapshots.ts'
 import { finishReset } from './reset.ts'
-import { recoverRestore } from './restore.ts'
+import { recoverRestore } from './restore-tree.ts'
 import { undoSnapshot } from './snapshot.ts'
 import { finishUndelete, rollBackUndelete } from './undelete.ts'
 

@@ -42,21 +42,21 @@ export async function stagePaths(
   workspace: Workspace,
   paths: readonly string[],
 ): Promise<Staged[]> {
-  assertOutsideMetadata(workspace, paths)
   const problem = await refreshMetadata(core, workspace)
   if (problem !== undefined) throw new AwError('filesystem_error', problem.message, { data: { id: workspace.id } })
   await unstage(core, workspace)
   const staged: Staged[] = []
   for (const [i, path] of paths.entries()) {
     const copy = await copyOut(core, request, workspace, path, `${stageName(workspace)}/${i}`)
-    if (copy === null && !(await isThere(core, workspace, path))) throw nowhere(path)
+    await assertPlaceable(core, workspace, { path, copy })
     staged.push({ path, copy })
   }
   await core.storage.sync(volumeOf(workspace))
   return staged
 }
 
-function assertOutsideMetadata(workspace: Workspace, paths: readonly string[]): void {
+/** aw's own directory is in no snapshot. */
+export function assertOutsideMetadata(workspace: Workspace, paths: readonly string[]): void {
   const { metadata } = profileOf(workspace.profile)
   const own = paths.find((path) => path === metadata || path.startsWith(`${metadata}/`))
   if (own === undefined) return
@@ -87,9 +87,26 @@ async function copyOut(
   }
 }
 
-async function isThere(core: Core, workspace: Workspace, path: string): Promise<boolean> {
+/** Through a link the path would be another one, in the workspace or out of it: there is nothing to be put or removed. */
+async function assertPlaceable(core: Core, workspace: Workspace, { path, copy }: Staged): Promise<void> {
   using tree = await openTree(core, volumeOf(workspace))
-  return kindAt(tree, path) !== undefined
+  const blocker = parentsOf(path).find((parent) => !['directory', undefined].includes(kindAt(tree, parent)))
+  if (copy === null && (blocker !== undefined || kindAt(tree, path) === undefined)) throw nowhere(path)
+  if (blocker === undefined) return
+  throw new AwError(
+    'not_a_directory',
+    `${quotePath(blocker)} is not a directory now, so ${quotePath(path)} has no place`,
+    {
+      hint: `Restore ${quotePath(blocker)} as a whole`,
+      data: { path: blocker },
+    },
+  )
+}
+
+/** From the top: as long as all before it are directories, a name is that of the thing itself. */
+function parentsOf(path: string): string[] {
+  const names = path.split('/')
+  return names.slice(1).map((_, i) => names.slice(0, i + 1).join('/'))
 }
 
 function kindAt(tree: FileHandle, path: string): string | undefined {

@@ -7,6 +7,8 @@ import { careContract } from './manager-contract/care.ts'
 import { fileContract } from './manager-contract/files.ts'
 import { lifeContract } from './manager-contract/life.ts'
 import { logContract } from './manager-contract/log.ts'
+import { restoreContract } from './manager-contract/restore.ts'
+import { snapshotContract } from './manager-contract/snapshots.ts'
 import { trashContract } from './manager-contract/trash.ts'
 import type { Tree } from './tree.ts'
 
@@ -55,6 +57,12 @@ export function managerContract(name: string, makeSubject: () => Promise<Manager
     })
     describe('files', () => {
       fileContract(open)
+    })
+    describe('snapshots', () => {
+      snapshotContract(open)
+    })
+    describe('restore', () => {
+      restoreContract(open)
     })
     describe('log', () => {
       logContract(open)

@@ -129,6 +129,7 @@ export const sampleData: { readonly [T in EventType]: EventData[T] } = {
         reason: 'safety',
       },
     ],
+    replaced: 'snap_01hzx5k8w40000000000000006',
     generation: 2,
   },
   workspace_branched: { ...whose, branch: 'risky-idea', snapshot: plan.snapshot, removed: false },

@@ -113,6 +113,8 @@ export interface WorkspaceEventData {
     branch: string
     paths: string[] | null
     kept: SnapshotFacts[]
+    /** What equals the tree that was replaced: the first of `kept`, or the head if it was that. */
+    replaced: SnapshotId | null
     generation: number
     problem?: Problem
   }

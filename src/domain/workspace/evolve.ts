@@ -170,10 +170,9 @@ const at = ({ branch, branches }: Workspace, head: Workspace['head'], on = branc
 })
 
 function restored(before: Workspace, event: Of<'workspace_restored'>): Workspace {
-  const { snapshot, how, branch, paths, kept, generation, problem } = event.data
+  const { snapshot, how, branch, paths, kept, replaced, generation, problem } = event.data
   const after = { ...before, operation: null, problem: problem ?? null, snapshots: count(before, kept) }
   if (paths !== null) return after
-  const replaced = kept[0]?.snapshot ?? before.head
   const redo = {
     restore: [],
     undo: [...(replaced === null ? [] : [replaced]), ...before.redo],

@@ -3,6 +3,10 @@ import { compareNames, foldName, parsePath, splitPath, type ParsedPath } from '.
 import type { FileHandle, FileInfo, Files, PathOptions, RootOptions } from '../../ports/files.ts'
 import { walkNodes, type DirectoryNode, type Disk, type FileNode, type Node } from './memory-disk.ts'
 
+/** On the disk a name is its bytes, one character each: names that are no text can be there too. */
+const bytesOf = (text: string): string => Buffer.from(text).toString('latin1')
+const textOf = (bytes: string): string => Buffer.from(bytes, 'latin1').toString()
+
 /** The files port over a disk in memory: the oracle for `sys/safe-fs`, and what a core without a host uses. */
 export const memoryFiles = (disk: Disk): Files => ({ open: (root, options) => openHandle(disk, root, options) })
 
@@ -18,6 +22,8 @@ interface Walk {
   readonly follow?: boolean
   readonly change?: boolean
   readonly make?: boolean
+  /** What is below something that is not there is not there either. */
+  readonly quiet?: boolean
 }
 
 const fail = (code: ErrorCode, path: string): never => {
@@ -28,8 +34,11 @@ function openHandle(disk: Disk, path: string, options: RootOptions = {}): FileHa
   const top = disk.directory(path) ?? fail('file_not_found', path)
   const protect = new Set((options.protect ?? []).map(foldName))
   const roots = [path, ...[options.publicRoot ?? []].flat()]
-  const parse = (text: string, { absolute }: PathOptions = {}, root = true): ParsedPath =>
-    parsePath(text, { absolute, roots, root })
+  const parse = (text: string, { absolute }: PathOptions = {}, root = true): ParsedPath => {
+    const parsed = parsePath(text, { absolute, roots, root })
+    return { ...parsed, names: parsed.names.map(bytesOf) }
+  }
+  const isProtected = (names: readonly string[]): boolean => protect.has(foldName(textOf(names[0] ?? '')))
   const directory = (mode = options.dirMode ?? 0o755): DirectoryNode => ({
     kind: 'directory',
     entries: new Map(),
@@ -44,6 +53,7 @@ function openHandle(disk: Disk, path: string, options: RootOptions = {}): FileHa
     let left1: string | undefined
     let spot: Spot = { parent: top, name: '', node: top, names: [] }
     while ((left1 = left.shift()) !== undefined) {
+      if (spot.node === undefined && how.quiet) break
       const here = spot.node ?? (how.make ? make(spot) : fail('file_not_found', text))
       if (here.kind !== 'directory') return fail('not_a_directory', text)
       if (left1 === '..') {
@@ -62,12 +72,12 @@ function openHandle(disk: Disk, path: string, options: RootOptions = {}): FileHa
       spot = { parent: here, name: left1, node, names: [...spot.names, left1] }
       if (node?.kind === 'directory') passed.push({ name: left1, node })
     }
-    if (how.change && protect.has(foldName(spot.names[0] ?? ''))) fail('path_protected', text)
+    if (how.change && isProtected(spot.names)) fail('path_protected', text)
     return spot
   }
 
   function make(spot: Spot): DirectoryNode {
-    if (protect.has(foldName(spot.names[0] ?? ''))) fail('path_protected', spot.name)
+    if (isProtected(spot.names)) fail('path_protected', textOf(spot.name))
     const made = directory()
     spot.parent.entries.set(spot.name, made)
     return made
@@ -80,15 +90,15 @@ function openHandle(disk: Disk, path: string, options: RootOptions = {}): FileHa
   }
 
   const info = (parsed: ParsedPath, names: readonly string[], node: Node): FileInfo => ({
-    path: names.join('/'),
+    path: textOf(names.join('/')),
     kind: node.kind,
-    size: node.kind === 'file' ? node.bytes.length : node.kind === 'symlink' ? Buffer.byteLength(node.target) : 0,
+    size: node.kind === 'file' ? node.bytes.length : node.kind === 'symlink' ? node.target.length : 0,
     mode: node.kind === 'file' || node.kind === 'directory' ? node.mode : 0o777,
     mtime: node.mtime.toISOString(),
     links: 1,
     uid: 0,
     gid: 0,
-    ...(node.kind === 'symlink' && { target: node.target, escapes: escapes(names) }),
+    ...(node.kind === 'symlink' && { target: textOf(node.target), escapes: escapes(names) }),
     ...(parsed.rebased && { rebased: true }),
   })
 
@@ -139,9 +149,10 @@ function openHandle(disk: Disk, path: string, options: RootOptions = {}): FileHa
       if (node.kind !== 'directory') return fail('not_a_directory', text)
       const { after, limit = 1000 } = options
       const sorted = [...node.entries].toSorted(([a], [b]) => compareNames(a, b))
-      const rest = sorted.filter(([name]) => after === undefined || compareNames(name, after) > 0)
+      const rest = sorted.filter(([name]) => after === undefined || compareNames(name, bytesOf(after)) > 0)
       const page = rest.slice(0, limit)
-      const next = rest.length > page.length ? (page.at(-1)?.[0] ?? null) : null
+      const last = page.at(-1)?.[0]
+      const next = rest.length > page.length && last !== undefined ? textOf(last) : null
       return { entries: page.map(([name, child]) => info(parsed, [...names, name], child)), next }
     },
     tree(text, options = {}) {
@@ -153,7 +164,7 @@ function openHandle(disk: Disk, path: string, options: RootOptions = {}): FileHa
       const near = all
         .filter(({ names }) => names.length <= maxDepth)
         .toSorted((a, b) => compareByNames(a.names, b.names))
-      const entries = near.slice(0, maxEntries).map(({ path, kind }) => ({ path, kind }))
+      const entries = near.slice(0, maxEntries).map(({ path, kind }) => ({ path: textOf(path), kind }))
       return { entries, truncated: entries.length < all.length, unreadable: [] }
     },
     stat(text, options = {}) {
@@ -185,7 +196,7 @@ function openHandle(disk: Disk, path: string, options: RootOptions = {}): FileHa
     },
     remove(text, options = {}) {
       const quiet = options.missing === 'ignore'
-      const { parent, name, node } = walk(parse(text, options, false), text, { change: true, make: false })
+      const { parent, name, node } = walk(parse(text, options, false), text, { change: true, quiet })
       if (node === undefined) return quiet ? { removed: false } : fail('file_not_found', text)
       if (node.kind === 'directory' && node.entries.size > 0 && !options.recursive) fail('directory_not_empty', text)
       return { removed: parent.entries.delete(name) }
@@ -193,7 +204,7 @@ function openHandle(disk: Disk, path: string, options: RootOptions = {}): FileHa
     resolve(text, options = {}) {
       const parsed = parse(text, options)
       const { node, names } = walk(parsed, text, { follow: true })
-      return { path: names.join('/'), exists: node !== undefined, rebased: parsed.rebased }
+      return { path: textOf(names.join('/')), exists: node !== undefined, rebased: parsed.rebased }
     },
     [Symbol.dispose]: () => {},
   }

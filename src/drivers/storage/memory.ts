@@ -82,8 +82,8 @@ export function memoryStorage({ disk, root = '/storage' }: { disk: Disk; root?: 
       return frozen(changedSince(since, into, exclude))
     },
     async restore(volume, to, keep, { exclude = [], resume, since } = {}) {
-      // Nothing is ever interrupted here.
-      if (resume !== undefined) return undefined
+      // Nothing is ever interrupted here: what was kept was also replaced.
+      if (resume !== undefined) return found(keep) && frozen(changedSince(since, keep, exclude))
       assertFree(keep)
       const [now, wanted] = [tree(volume), tree(to)]
       put(keep, now, exclude)
@@ -158,7 +158,7 @@ function nodeAt(tree: DirectoryNode, path: string): Node | undefined {
 function sourceNode(tree: DirectoryNode, path: string): Node {
   const node = nodeAt(tree, path)
   if (node !== undefined) return node
-  throw new AwError('source_failed', `There is no ${path} in the tree`, { data: { path } })
+  throw new AwError('file_not_found', `There is no ${path} in the tree`, { data: { path } })
 }
 
 function entriesOf(tree: DirectoryNode, exclude: readonly string[]): Map<string, DiffEntry> {
