@@ -12,5 +12,7 @@ export type OperationName = Entry['name']
 export type Inputs = { [N in OperationName]: InputOf<Extract<Entry, { name: N }>> }
 export type Outputs = { [N in OperationName]: OutputOf<Extract<Entry, { name: N }>> }
 export type StreamName = Extract<Entry, { form: 'stream' }>['name']
+/** Streams that come to an end by themselves. */
+export type EndingName = Extract<Entry, { form: 'stream'; ends: true }>['name']
 
 export type Table = readonly Operation[]

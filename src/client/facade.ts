@@ -1,8 +1,12 @@
 import { parse } from '../api/parse.ts'
-import { operations, type Inputs, type OperationName, type Outputs, type StreamName, type Table } from '../api/table.ts'
-import { AwError, toAwError } from '../domain/errors.ts'
+import { operations, type Inputs, type Outputs, type Table } from '../api/table.ts'
+import { AwError } from '../domain/errors.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import { checkedContext } from './context.ts'
+import type { Derived } from './derived.ts'
+import { forkWith, settled, type Fork, type ItemResult } from './forks.ts'
+import { restoreWith, type Restore } from './restore.ts'
+import { streamed, type Streamed } from './streamed.ts'
 import { workspaceHandle, type Workspace } from './workspace.ts'
 
 /**
@@ -10,7 +14,7 @@ import { workspaceHandle, type Workspace } from './workspace.ts'
  * become a path of methods (`fs read` is `aw.fs.read`); its first positional field is the first argument; everything
  * else is one object. Answers that are workspaces come as handles.
  */
-export type Aw = Derived & AwExtras & AsyncDisposable
+export type Aw = Omit<Derived, keyof AwExtras> & AwExtras & AsyncDisposable
 
 interface AwExtras {
   /** Makes a workspace. */
@@ -22,6 +26,19 @@ interface AwExtras {
   rename(id: string, input: Omit<Inputs['rename'], 'id'>, context?: CallContext): Promise<Workspace>
   reset(id: string, input?: Omit<Inputs['reset'], 'id'>, context?: CallContext): Promise<Workspace>
   undelete(id: string, input?: Omit<Inputs['undelete'], 'id'>, context?: CallContext): Promise<Workspace>
+  readonly restore: Restore
+  /** Workspaces that begin as another one: a handle, or of several a result for each. */
+  readonly fork: Fork
+  /**
+   * What differs between two trees, each a workspace, `workspace@snapshot` or the id of a snapshot; with one workspace,
+   * what changed in it since its head. To be awaited, or iterated as it comes.
+   */
+  diff(
+    from: string,
+    to?: string,
+    options?: Omit<Inputs['diff'], 'from' | 'to'>,
+    context?: CallContext,
+  ): Streamed<Outputs['diff']>
   /** Destroy that does not mind if there is nothing; `false` the second time. */
   cleanup(id: string, context?: CallContext): Promise<boolean>
   /** What happened so far, oldest first. */
@@ -44,31 +61,7 @@ interface AwExtras {
   readonly manager: Manager
 }
 
-export type ItemResult<T> = { id: string; ok: true; result: T } | { id: string; ok: false; error: AwError }
-
 type BatchName = Extract<(typeof operations)[number], { batch: true }>['name']
-
-type CallName = Exclude<OperationName, StreamName>
-type Entry<N> = Extract<(typeof operations)[number], { name: N }>
-type First<N> = Entry<N> extends { positional: readonly [infer P extends string, ...unknown[]] } ? P : never
-type Rest<N extends CallName> = Omit<Inputs[N], First<N>>
-type AllOptional<T> = Record<string, never> extends T ? true : Partial<T> extends T ? true : false
-type Method<N extends CallName> =
-  'id' extends First<N>
-    ? AllOptional<Inputs[N]> extends true
-      ? (id?: string, input?: Rest<N>, context?: CallContext) => Promise<Outputs[N]>
-      : AllOptional<Rest<N>> extends true
-        ? (id: string, input?: Rest<N>, context?: CallContext) => Promise<Outputs[N]>
-        : (id: string, input: Rest<N>, context?: CallContext) => Promise<Outputs[N]>
-    : (input?: Inputs[N], context?: CallContext) => Promise<Outputs[N]>
-
-type One<N extends CallName> = N extends `${string} ${string}` ? never : N
-type Group<N extends CallName> = N extends `${infer G} ${string}` ? G : never
-type Derived = Omit<{ [N in CallName as One<N>]: Method<N> }, keyof AwExtras> & {
-  readonly [G in Group<CallName>]: {
-    readonly [N in CallName as N extends `${G} ${infer Word}` ? Word : never]: Method<N>
-  }
-}
 
 /** @param table the operations to offer; the whole table unless a test adds to it */
 export function makeAw(manager: Manager, table: Table = operations): Aw {
@@ -79,14 +72,15 @@ export function makeAw(manager: Manager, table: Table = operations): Aw {
     const words = entry.name.split(' ')
     const last = words.pop() ?? ''
     const group = words.reduce((at, word) => (at[word] ??= {}) as Record<string, unknown>, aw)
-    group[last] = methodOf(checked, entry)
+    // `snapshot` is a method, and so is `snapshot.label`.
+    group[last] = Object.assign(methodOf(checked, entry), group[last])
   }
   return Object.assign(aw, extras(checked)) as unknown as Aw
 }
 
 function methodOf(manager: Manager, entry: Table[number]): (...args: unknown[]) => Promise<unknown> {
   const call = (input: object, context: unknown): Promise<unknown> =>
-    manager.call(entry.name as CallName, input, context as CallContext)
+    manager.call(entry.name as never, input as never, context as CallContext)
   if (entry.positional[0] !== 'id') return async (input, context) => call(input ?? {}, context)
   return async (id, input, context) => call({ ...(input as object | undefined), id }, context)
 }
@@ -104,6 +98,9 @@ function extras(manager: Manager): AwExtras & AsyncDisposable {
     rename: (id, input, context) => handle(manager.call('rename', { ...input, id }, context)),
     reset: (id, input, context) => handle(manager.call('reset', { ...input, id }, context)),
     undelete: (id, input, context) => handle(manager.call('undelete', { ...input, id }, context)),
+    restore: restoreWith(manager),
+    fork: forkWith(manager, (view) => workspaceHandle(manager, view)),
+    diff: (from, to, options, context) => streamed(manager, 'diff', { ...options, from, to }, context),
     async cleanup(id, context) {
       const { removed } = await manager.call('destroy', { id, if_exists: true }, context)
       return removed
@@ -113,22 +110,11 @@ function extras(manager: Manager): AwExtras & AsyncDisposable {
       manager.stream('events', { from_now: filter.after === undefined, ...filter, follow: true }, context),
     async each(name, ids, input, context) {
       const results = []
-      for (const id of ids) {
-        const one = await settled(manager.call(name, { ...input, id }, context))
-        results.push({ id, ...one })
-      }
+      for (const id of ids) results.push(await settled(id, manager.call(name, { ...input, id }, context)))
       return results
     },
     manager,
     [Symbol.asyncDispose]: () => manager[Symbol.asyncDispose](),
-  }
-}
-
-async function settled<T>(work: Promise<T>): Promise<{ ok: true; result: T } | { ok: false; error: AwError }> {
-  try {
-    return { ok: true, result: await work }
-  } catch (error) {
-    return { ok: false, error: toAwError(error) }
   }
 }
 

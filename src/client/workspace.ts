@@ -1,10 +1,12 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
+import { filesOf, type WorkspaceFiles } from './workspace-files.ts'
+import { historyOf, type WorkspaceHistory } from './workspace-history.ts'
 
 export type WorkspaceView = Outputs['show']
 
 /** A workspace in the caller's hand: what it was when it was read, and what can be done with it. */
-export interface Workspace extends WorkspaceView {
+export interface Workspace extends WorkspaceView, WorkspaceHistory {
   /** TASK/AGENT */
   readonly name: string
   readonly files: WorkspaceFiles
@@ -21,36 +23,6 @@ export interface Workspace extends WorkspaceView {
   ): AsyncIterable<Outputs['events']>
 }
 
-type Options<N extends `fs ${string}`> = N extends keyof Inputs
-  ? Omit<Inputs[N], 'id' | 'path' | 'from' | 'to' | 'content'>
-  : never
-
-/** Files below the workspace's root; see `aw help fs`. Paths are relative to the root. */
-export interface WorkspaceFiles {
-  read(path: string, options?: Options<'fs read'>, context?: CallContext): Promise<Uint8Array>
-  readText(path: string, options?: Options<'fs read'>, context?: CallContext): Promise<string>
-  write(
-    path: string,
-    content: Uint8Array | string,
-    options?: Options<'fs write'>,
-    context?: CallContext,
-  ): Promise<Outputs['fs write']>
-  append(
-    path: string,
-    content: Uint8Array | string,
-    options?: Options<'fs append'>,
-    context?: CallContext,
-  ): Promise<Outputs['fs append']>
-  list(path?: string, options?: Options<'fs list'>, context?: CallContext): Promise<Outputs['fs list']>
-  tree(path?: string, options?: Options<'fs tree'>, context?: CallContext): Promise<Outputs['fs tree']>
-  stat(path: string, options?: Options<'fs stat'>, context?: CallContext): Promise<Outputs['fs stat']>
-  resolve(path: string, options?: Options<'fs resolve'>, context?: CallContext): Promise<Outputs['fs resolve']>
-  mkdir(path: string, options?: Options<'fs mkdir'>, context?: CallContext): Promise<Outputs['fs mkdir']>
-  rename(from: string, to: string, options?: Options<'fs move'>, context?: CallContext): Promise<Outputs['fs move']>
-  copy(from: string, to: string, options?: Options<'fs copy'>, context?: CallContext): Promise<Outputs['fs copy']>
-  remove(path: string, options?: Options<'fs remove'>, context?: CallContext): Promise<Outputs['fs remove']>
-}
-
 /** Handles go by the id, which stays when the name changes. */
 export function workspaceHandle(manager: Manager, view: WorkspaceView): Workspace {
   const { id } = view
@@ -59,6 +31,7 @@ export function workspaceHandle(manager: Manager, view: WorkspaceView): Workspac
     ...view,
     name: view.workspace_id,
     files: filesOf(manager, id),
+    ...historyOf(manager, id, (next) => workspaceHandle(manager, next)),
     refresh: (context) => again(manager.call('show', { id }, context)),
     rename: (to, input, context) => again(manager.call('rename', { ...input, id, to }, context)),
     label: (input, context) => again(manager.call('label', { ...input, id }, context)),
@@ -66,26 +39,5 @@ export function workspaceHandle(manager: Manager, view: WorkspaceView): Workspac
     destroy: (input, context) => manager.call('destroy', { ...input, id }, context),
     undelete: (input, context) => again(manager.call('undelete', { ...input, id }, context)),
     events: (filter, context) => manager.stream('events', { ...filter, workspace: id }, context),
-  }
-}
-
-function filesOf(manager: Manager, id: string): WorkspaceFiles {
-  const read: WorkspaceFiles['read'] = async (path, options, context) => {
-    const content = await manager.call('fs read', { ...options, id, path }, context)
-    return typeof content === 'string' ? Buffer.from(content, 'base64') : content
-  }
-  return {
-    read,
-    readText: async (path, options, context) => Buffer.from(await read(path, options, context)).toString('utf8'),
-    write: (path, content, options, context) => manager.call('fs write', { ...options, id, path, content }, context),
-    append: (path, content, options, context) => manager.call('fs append', { ...options, id, path, content }, context),
-    list: (path = '', options, context) => manager.call('fs list', { ...options, id, path }, context),
-    tree: (path = '', options, context) => manager.call('fs tree', { ...options, id, path }, context),
-    stat: (path, options, context) => manager.call('fs stat', { ...options, id, path }, context),
-    resolve: (path, options, context) => manager.call('fs resolve', { ...options, id, path }, context),
-    mkdir: (path, options, context) => manager.call('fs mkdir', { ...options, id, path }, context),
-    rename: (from, to, options, context) => manager.call('fs move', { ...options, id, from, to }, context),
-    copy: (from, to, options, context) => manager.call('fs copy', { ...options, id, from, to }, context),
-    remove: (path, options, context) => manager.call('fs remove', { ...options, id, path }, context),
   }
 }
