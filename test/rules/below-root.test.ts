@@ -7,6 +7,9 @@ import { importsOf } from './imports.ts'
 import { isTest, readFiles, type SourceFile } from './source-tree.ts'
 
 const allowed: Readonly<Record<string, string>> = {
+  'src/sys/btrfs-files.ts': 'files of a tree by descriptors, each found by a walk that follows nothing',
+  'src/sys/btrfs-quota.ts': 'what the kernel tells in /sys',
+  'src/sys/btrfs-subvolume.ts': 'the directories that hold trees, and the roots of the trees themselves',
   'src/sys/canonical.ts': 'nothing: asks where a path leads',
   'src/sys/connection.ts': 'nothing: asks how large a file beside the log is',
   'src/sys/compare-trees.ts': 'two trees by descriptors, files that are known to be files',
@@ -29,8 +32,17 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/inspect.ts': 'nothing: asks about the machine',
   'src/sys/directories.ts': 'the directories of the home and the storage root',
   'src/sys/links.ts': 'the links to workspaces, in directories of the home',
+  'src/sys/mounts.ts': '/proc, and what it has mounted itself',
   'src/sys/native.ts': 'nothing by itself: the calls that others make',
+  'src/sys/overlay-changes.ts': 'the top of a layer or of a tree; what is below it by descriptors',
+  'src/sys/overlay-layers.ts': 'layers of a storage root, and their tops, which have no names of others on the way',
+  'src/sys/overlay-links.ts': 'the index that the kernel keeps beside a layer; files of a tree by descriptors',
+  'src/sys/overlay-mountpoint.ts': 'the areas of a storage root, where trees are mounted',
+  'src/sys/overlay-probe.ts': 'nothing: asks what file system a directory is on',
+  'src/sys/overlay-records.ts': 'the records of a storage root, which say what trees are made of',
+  'src/sys/overlay-remake.ts': 'a tree by descriptors, into one that nobody else can reach yet',
   'src/sys/process.ts': '/proc',
+  'src/sys/read-in-tree.ts': 'one file of a tree by descriptors, without following a link',
   'src/sys/reserve.ts': 'a file of the home that only takes up room',
   'src/sys/run.ts': 'nothing: asks where a program is',
   'src/sys/source-folder.ts': 'nothing: asks what a source folder is',

@@ -1,0 +1,165 @@
+import type { Frozen, Place, StorageCapabilities, StorageDriver } from '../../ports/storage-driver.ts'
+import { ownBytes, readAllFiles } from '../../sys/btrfs-files.ts'
+import { commit, removeSubvolume, snapshotSubvolume } from '../../sys/btrfs-subvolume.ts'
+import { hasCode } from '../../sys/errno.ts'
+import { readInTree } from '../../sys/read-in-tree.ts'
+import { measureTree } from '../../sys/safe-fs/index.ts'
+import { moveTree } from '../../sys/storage-root.ts'
+import { countChanges, diffTrees } from './btrfs/diff.ts'
+import { freeze, written } from './btrfs/freeze.ts'
+import { assertLimits, buildTree, canLimit, makeEmpty, makeLimited } from './btrfs/make.ts'
+import { probeBtrfs } from './btrfs/probe.ts'
+import { readable } from './btrfs/readable.ts'
+import { finishRestore, restoreTree } from './btrfs/restore.ts'
+import { openWork, workDirectory } from './btrfs/work.ts'
+import { importTree } from './import-tree.ts'
+import { missing, taken, treeRoot, type TreeRootOptions } from './tree-root.ts'
+
+const capabilities: StorageCapabilities = {
+  visibility: 'host',
+  reflink: 'always',
+  needsRoot: false,
+  snapshot: 'constant',
+  fork: 'constant',
+  diff: process.getuid?.() === 0 ? 'changes' : 'linear',
+  live: 'fuzzy',
+  restore: 'exchange',
+  quota: 'none',
+  unfaithful: [
+    {
+      what: 'btrfs subvolumes that are made inside a tree',
+      why: 'a snapshot ends where another subvolume begins, and has an empty directory in its place',
+    },
+  ],
+}
+
+const frozen = (consistency: Frozen['consistency'], changed: number | null): Frozen => ({
+  mechanism: 'btrfs snapshot',
+  consistency,
+  changed,
+})
+
+/** How often a snapshot of a tree that is being written to is tried. */
+const attempts = 3
+
+/** Trees as btrfs subvolumes: snapshots, forks and restores in one step, whatever their size, while others write. */
+export function btrfsStorage(options: TreeRootOptions): StorageDriver {
+  const trees = treeRoot(options, [workDirectory])
+  const work = openWork(options.root)
+  const { path, found, assert } = trees
+  const free = <T>(place: Place, make: () => T): T => {
+    try {
+      return make()
+    } catch (error) {
+      throw hasCode(error, 'EEXIST') ? taken(place) : error
+    }
+  }
+  return {
+    name: 'btrfs',
+
+    get capabilities() {
+      return { ...capabilities, quota: canLimit(options.root) ? ('kernel' as const) : ('none' as const) }
+    },
+
+    probe: () => probeBtrfs(trees, work),
+
+    async create(place, { mode = 0o755, from, maxBytes } = {}) {
+      assert()
+      trees.assertFree(place)
+      if (maxBytes !== undefined) {
+        assertLimits(options.root)
+        const source = from === undefined ? mode : found(from)
+        buildTree(work, path(place), (unfinished) => makeLimited(unfinished, source, maxBytes))
+      } else if (from === undefined) buildTree(work, path(place), (unfinished) => makeEmpty(unfinished, mode))
+      else {
+        const source = found(from)
+        free(place, () => snapshotSubvolume(source, path(place), { readOnly: false }))
+      }
+    },
+
+    async import(place, source, options) {
+      assert()
+      if ('folder' in source) return importTree(trees, place, source, options)
+      const tree = trees.exists(source.place) ? path(source.place) : undefined
+      if (tree === undefined) return importTree(trees, place, source, options)
+      return readable(work, [tree], ([from = tree]) => importTree(trees, place, { ...source, tree: from }, options))
+    },
+
+    async snapshot(volume, into, { consistent = false, since, exclude, signal } = {}) {
+      assert()
+      const source = found(volume)
+      const consistency = free(into, () => freeze(source, path(into), attempts))
+      if (consistency === 'fuzzy' && consistent) {
+        await removeSubvolume(path(into))
+        throw written(volume)
+      }
+      return frozen(consistency, await countChanges(trees, since, into, { exclude, signal }))
+    },
+
+    async restore(volume, to, keep, { resume, since, exclude, signal } = {}) {
+      assert()
+      if (resume === undefined) restoreTree({ trees, work, volume, keep }, to)
+      else if (!finishRestore({ trees, work, volume, keep })) return undefined
+      return frozen('atomic', await countChanges(trees, since, keep, { exclude, signal }))
+    },
+
+    async *diff(from, to, options = {}) {
+      assert()
+      yield* await diffTrees({ trees, work }, [from, to], options)
+    },
+
+    async read(place, file, options) {
+      assert()
+      return readable(work, [found(place)], ([tree = '']) => readInTree(tree, file, options))
+    },
+
+    async verify(snapshot, { signal } = {}) {
+      assert()
+      return readable(work, [found(snapshot)], ([tree = '']) => readAllFiles(tree, signal))
+    },
+
+    async move(from, to) {
+      assert()
+      if (!moveTree(path(from), path(to), options.shortLived)) throw missing(from)
+    },
+
+    async sync(place) {
+      assert()
+      commit(path(place))
+    },
+
+    async erase(place, { signal } = {}) {
+      assert()
+      await removeSubvolume(path(place), { signal })
+      await work.sweep(signal)
+    },
+
+    attachment: (place) => ({ kind: 'dir', path: path(place) }),
+
+    async ready() {},
+
+    async exists(place) {
+      assert()
+      return trees.exists(place)
+    },
+
+    async usage(place, { own = false, ...limits } = {}) {
+      assert()
+      const tree = found(place)
+      const size = await measureTree(tree, limits)
+      return own ? { ...size, own: await ownBytes(tree) } : size
+    },
+
+    async list() {
+      assert()
+      return trees.list()
+    },
+
+    async free() {
+      assert()
+      return trees.free()
+    },
+
+    [Symbol.asyncDispose]: () => work[Symbol.asyncDispose](),
+  }
+}

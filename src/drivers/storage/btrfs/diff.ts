@@ -1,0 +1,41 @@
+import type { Change, DiffOptions, Place } from '../../../ports/storage-driver.ts'
+import { diffSubvolumes } from '../../../sys/btrfs-diff.ts'
+import { compareTrees } from '../../../sys/compare-trees.ts'
+import { isFrozen, type TreeRoot } from '../tree-root.ts'
+import { readable } from './readable.ts'
+import type { Work } from './work.ts'
+
+/**
+ * Root reads what btrfs has written since the two parted, of a live tree in a snapshot of the moment: what is not yet
+ * committed could not be found, and what changes meanwhile would be told half. Trees of different origins, and those of
+ * an ordinary user, are walked.
+ */
+export async function diffTrees(
+  { trees, work }: { trees: TreeRoot; work: Work },
+  [from, to]: readonly [Place, Place],
+  options: DiffOptions,
+): Promise<Change[]> {
+  const [before, after] = [trees.found(from), trees.found(to)]
+  if (process.getuid?.() !== 0)
+    return readable(work, [before, after], ([one = before, other = after]) => compareTrees(one, other, options))
+  const frozen = <T>(place: Place, path: string, use: (path: string) => Promise<T>): Promise<T> =>
+    isFrozen(place) ? use(path) : work.withSnapshot(path, true, use)
+  return frozen(from, before, (one) =>
+    frozen(
+      to,
+      after,
+      async (other) => (await diffSubvolumes(one, other, options)) ?? compareTrees(one, other, options),
+    ),
+  )
+}
+
+/** How many paths differ, where that costs no walk. */
+export async function countChanges(
+  trees: TreeRoot,
+  since: Place | undefined,
+  frozen: Place,
+  options: DiffOptions,
+): Promise<number | null> {
+  if (since === undefined || !isFrozen(since) || !trees.exists(since) || process.getuid?.() !== 0) return null
+  return (await diffSubvolumes(trees.path(since), trees.path(frozen), options))?.length ?? null
+}

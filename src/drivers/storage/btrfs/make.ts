@@ -1,0 +1,51 @@
+import { AwError } from '../../../domain/errors.ts'
+import { hasQuota, limitGrowth } from '../../../sys/btrfs-quota.ts'
+import { makeSubvolume, snapshotSubvolume, withSubvolume } from '../../../sys/btrfs-subvolume.ts'
+import { hasCode } from '../../../sys/errno.ts'
+import { hostFs } from '../../../sys/host-fs.ts'
+import { moveTree } from '../../../sys/storage-root.ts'
+import type { Work } from './work.ts'
+
+/** Takes several steps, so it appears at its place when it is whole. Durable when it returns. */
+export function buildTree(work: Work, path: string, build: (unfinished: string) => void): void {
+  const unfinished = work.fresh()
+  try {
+    build(unfinished)
+    moveTree(unfinished, path)
+  } catch (error) {
+    work.discard(unfinished)
+    throw error
+  }
+}
+
+export function makeEmpty(path: string, mode: number): void {
+  makeSubvolume(path)
+  // The process's umask may have taken bits away.
+  hostFs.chmodSync(path, mode)
+}
+
+/** @param from what it is a copy of; else it is empty and has this mode */
+export function makeLimited(path: string, from: string | number, maxBytes: number): void {
+  if (typeof from === 'number') makeEmpty(path, from)
+  else snapshotSubvolume(from, path, { readOnly: false })
+  withSubvolume(path, (fd) => limitGrowth(fd, maxBytes))
+}
+
+/** Only root can set limits, and only where the file system counts. False also if the root is not mounted. */
+export function canLimit(root: string): boolean {
+  try {
+    return process.getuid?.() === 0 && withSubvolume(root, hasQuota)
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTTY')) return false
+    throw error
+  }
+}
+
+export function assertLimits(root: string): void {
+  if (canLimit(root)) return
+  const isRoot = process.getuid?.() === 0
+  throw new AwError('unsupported', 'The size of a workspace cannot be limited by the kernel here', {
+    hint: isRoot ? 'Switch quotas on, as root: btrfs quota enable --simple <mount>' : 'Only root can set such limits',
+    data: { root },
+  })
+}

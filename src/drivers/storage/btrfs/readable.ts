@@ -1,0 +1,30 @@
+import { withSubvolume } from '../../../sys/btrfs-subvolume.ts'
+import { isReadOnly } from '../../../sys/btrfs-ioctls.ts'
+import { hasCode } from '../../../sys/errno.ts'
+import type { Work } from './work.ts'
+
+/**
+ * Reads trees that may hold what their owner may not read: in a writable tree it can be allowed for the moment, in a
+ * frozen one it cannot. There a writable copy is read instead, if it comes to that; root never needs one.
+ */
+export async function readable<T>(
+  work: Work,
+  paths: readonly string[],
+  read: (paths: readonly string[]) => T | Promise<T>,
+): Promise<T> {
+  try {
+    return await read(paths)
+  } catch (error) {
+    if (!isForbidden(error)) throw error
+  }
+  const thaw = async (left: readonly string[], ready: readonly string[]): Promise<T> => {
+    const [next, ...rest] = left
+    if (next === undefined) return read(ready)
+    if (!withSubvolume(next, isReadOnly)) return thaw(rest, [...ready, next])
+    return work.withSnapshot(next, false, (copy) => thaw(rest, [...ready, copy]))
+  }
+  return thaw(paths, [])
+}
+
+const isForbidden = (error: unknown): boolean =>
+  hasCode(error, 'EROFS', 'EACCES') || (error instanceof Error && hasCode(error.cause, 'EROFS', 'EACCES'))

@@ -1,0 +1,110 @@
+import { AwError } from '../../../domain/errors.ts'
+import type { Place } from '../../../ports/storage-driver.ts'
+import { nestedSubvolumes } from '../../../sys/btrfs-ioctls.ts'
+import { hasQuota, passLimit } from '../../../sys/btrfs-quota.ts'
+import {
+  exchangeSubvolumes,
+  infoAt,
+  lastChange,
+  snapshotSubvolume,
+  withSubvolume,
+} from '../../../sys/btrfs-subvolume.ts'
+import { treeExists } from '../../../sys/storage-root.ts'
+import type { TreeRoot } from '../tree-root.ts'
+import { freeze, written } from './freeze.ts'
+import type { Work } from './work.ts'
+
+interface Restore {
+  readonly trees: TreeRoot
+  readonly work: Work
+  readonly volume: Place
+  readonly keep: Place
+}
+
+/**
+ * A writable snapshot of the wanted tree changes places with the volume; then the old tree, now out of reach, is frozen
+ * as `keep` and discarded. It is not itself made `keep`: btrfs lets whoever has a file of it open go on writing to it,
+ * also when the tree is set read-only (found by experiment on 6.18), while a snapshot that is born read-only has been
+ * opened by nobody. The commit of that snapshot makes the exchange durable too, so it costs two commits either way.
+ */
+export function restoreTree(restore: Restore, to: Place): void {
+  const { trees, work, keep } = restore
+  const [volume, wanted] = [trees.found(restore.volume), trees.found(to)]
+  trees.assertFree(keep)
+  finishRestore({ ...restore, keep: undefined })
+  assertWhole(volume)
+  const other = work.restoring(restore.volume.name)
+  const before = lastChange(volume)
+  snapshotSubvolume(wanted, other, { readOnly: false })
+  try {
+    keepLimit(volume, other)
+    // A writer is told before anything has changed.
+    if (lastChange(volume) !== before) throw written(restore.volume)
+    exchangeSubvolumes(volume, other)
+    try {
+      if (freeze(other, trees.path(keep), attempts) === 'fuzzy') {
+        work.discard(trees.path(keep))
+        throw written(restore.volume)
+      }
+    } catch (error) {
+      exchangeSubvolumes(volume, other)
+      throw error
+    }
+  } catch (error) {
+    work.discard(other)
+    throw error
+  }
+  work.discard(other)
+}
+
+/** Whoever still has files of it open may be at the end of what it does. */
+const attempts = 3
+
+/**
+ * After a crash: true if the restore is done now, false if it had not come to the exchange and nothing is left of it.
+ * Which it was, the two trees tell themselves: the wanted one was made later, and the ids of subvolumes only grow.
+ */
+export function finishRestore({
+  trees,
+  work,
+  ...restore
+}: Omit<Restore, 'keep'> & { keep: Place | undefined }): boolean {
+  const other = work.restoring(restore.volume.name)
+  const isKept = restore.keep !== undefined && trees.exists(restore.keep)
+  if (!treeExists(other)) return isKept
+  const isExchanged = infoAt(other).id < infoAt(trees.found(restore.volume)).id
+  if (isExchanged && !isKept) {
+    if (restore.keep === undefined) throw unfinished(restore.volume)
+    snapshotSubvolume(other, trees.path(restore.keep), { readOnly: true })
+  }
+  work.discard(other)
+  return isExchanged
+}
+
+const unfinished = (volume: Place): AwError =>
+  new AwError('invalid_state', 'An earlier restore of this workspace was interrupted and not finished', {
+    hint: 'Run: aw recover',
+    data: { volume },
+  })
+
+/** They are in no snapshot: what is in them would be lost with the old tree. */
+function assertWhole(volume: string): void {
+  const [way] = withSubvolume(volume, nestedSubvolumes)
+  if (way === undefined) return
+  const path = Buffer.concat(way.flatMap((name, i) => (i === 0 ? [name] : [Buffer.from('/'), name]))).toString()
+  throw new AwError(
+    'unsupported',
+    `The workspace cannot be restored: ${path} is a btrfs subvolume, which no snapshot holds`,
+    {
+      hint: `Copy what is in it to a plain directory and remove it: btrfs subvolume delete ${path}`,
+      data: { path },
+    },
+  )
+}
+
+function keepLimit(from: string, to: string): void {
+  if (process.getuid?.() !== 0) return
+  withSubvolume(from, (old) => {
+    if (hasQuota(old)) withSubvolume(to, (now) => passLimit(old, now))
+  })
+}

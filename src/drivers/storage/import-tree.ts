@@ -1,0 +1,31 @@
+import { join } from 'node:path'
+import { AwError } from '../../domain/errors.ts'
+import type { ImportOptions, ImportReport, ImportSource, Place } from '../../ports/storage-driver.ts'
+import { copyTree } from '../../sys/copy-tree.ts'
+import { assertSource, identitiesIn, realpathOf } from '../../sys/source-folder.ts'
+import { treeExists } from '../../sys/storage-root.ts'
+import type { TreeRoot } from './tree-root.ts'
+
+type Source = ImportSource & {
+  /** Where the place's tree is read, if not there. */
+  readonly tree?: string | undefined
+}
+
+/** `import` of a driver whose writable trees are directories of the host. */
+export async function importTree(
+  trees: TreeRoot,
+  place: Place,
+  source: Source,
+  { into, signal, onProgress }: ImportOptions,
+): Promise<ImportReport> {
+  if ('folder' in source) assertSource(source.folder, trees.guarded)
+  const folder = 'folder' in source ? realpathOf(source.folder) : (source.tree ?? trees.path(source.place))
+  const target = trees.found(place)
+  if (!treeExists(folder)) throw new AwError('source_failed', `There is no tree ${folder}`, { data: { folder } })
+  return copyTree(folder, into === '.' ? target : join(target, into), {
+    signal,
+    onProgress,
+    own: 'place' in source,
+    guarded: identitiesIn(trees.guarded),
+  })
+}

@@ -1,0 +1,73 @@
+import { join } from 'node:path'
+import { AwError } from '../../domain/errors.ts'
+import type { Area, Place } from '../../ports/storage-driver.ts'
+import { assertRoot, freeBytes, initRoot, listAreas, treeExists } from '../../sys/storage-root.ts'
+
+/** What drivers share whose trees are directories of one storage root. */
+
+export interface TreeRootOptions {
+  readonly root: string
+  /** A file of the home that ties the root to it; see `initRoot`. */
+  readonly claim: string
+  /** Directories of aw that are no source, besides the root itself: a file right in one is never opened. */
+  readonly guarded?: readonly string[] | undefined
+  /** The program does one thing and ends: it does without what takes long to load. */
+  readonly shortLived?: boolean | undefined
+}
+
+export interface TreeRoot {
+  readonly root: string
+  /** What is no source: all directories of aw's own. */
+  readonly guarded: readonly string[]
+  readonly path: (place: Place) => string
+  /** Throws if the root is not there, or not ours: before everything that is done. */
+  readonly assert: () => void
+  readonly exists: (place: Place) => boolean
+  /** The path of a tree that is there. */
+  readonly found: (place: Place) => string
+  readonly assertFree: (place: Place) => void
+  readonly list: () => Place[]
+  readonly free: () => { bytes: number }
+}
+
+export const areas: readonly Area[] = ['volumes', 'snapshots', 'bases', 'trash', 'tmp']
+
+/** @param own directories beside the areas, for the driver alone */
+export function treeRoot({ root, claim, guarded = [] }: TreeRootOptions, own: readonly string[] = []): TreeRoot {
+  const directories = [...areas, ...own]
+  const key = initRoot(root, directories, claim)
+  const path = (place: Place): string => join(root, place.area, place.name)
+  const assert = (): void => assertRoot(root, key)
+  const exists = (place: Place): boolean => treeExists(path(place))
+  return {
+    root,
+    guarded: [...guarded, root, ...directories.map((name) => join(root, name))],
+    path,
+    assert,
+    exists,
+    found(place) {
+      if (exists(place)) return path(place)
+      throw missing(place)
+    },
+    assertFree(place) {
+      if (exists(place)) throw taken(place)
+    },
+    list: () => listAreas(root, areas) as Place[],
+    free: () => ({ bytes: freeBytes(root) }),
+  }
+}
+
+export const isFrozen = ({ area }: Place): boolean => area === 'snapshots' || area === 'bases'
+
+export const missing = (place: Place): AwError =>
+  new AwError(
+    isFrozen(place) ? 'snapshot_not_found' : 'workspace_not_found',
+    `There is no tree at ${place.area}/${place.name}`,
+    { data: { place } },
+  )
+
+export const taken = (place: Place): AwError =>
+  new AwError('file_exists', `There is already a tree at ${place.area}/${place.name}`, {
+    hint: 'Run: aw recover',
+    data: { place },
+  })

@@ -1,0 +1,43 @@
+import { byPath, type Change } from '../domain/tree-diff.ts'
+import { type ChangedPaths, changedPaths } from './btrfs-changed-paths.ts'
+import { lastCommonTransaction } from './btrfs-lineage.ts'
+import { withSubvolume } from './btrfs-subvolume.ts'
+import { compareTrees } from './compare-trees.ts'
+
+interface DiffOptions {
+  readonly exclude?: readonly string[] | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * What differs between two frozen subvolumes of one origin, at the cost of what was written in either since they parted.
+ * Undefined if they have no common origin, or none that can still be told. Only for root.
+ */
+export async function diffSubvolumes(
+  before: string,
+  after: string,
+  { exclude, signal }: DiffOptions,
+): Promise<Change[] | undefined> {
+  const changed = withSubvolume(before, (old) =>
+    withSubvolume(after, (now) => {
+      const since = lastCommonTransaction(old, now)
+      return since === undefined ? undefined : changedPaths(old, now, since, exclude)
+    }),
+  )
+  if (changed === undefined) return undefined
+  const changes = await compareTrees(before, after, { only: changed.paths, identity: 'inode', signal })
+  return changes.flatMap((change) => withoutReuse(change, changed)).sort(byPath)
+}
+
+/**
+ * Within one subvolume a number is not given twice while it is mounted, but after the next mount the highest may be, and
+ * two that have parted give the same numbers to different files.
+ */
+function withoutReuse(change: Change, { newBefore, newAfter }: ChangedPaths): readonly Change[] {
+  const { path, from, before, after } = change
+  if (from === undefined || !(newAfter.has(path) || newBefore.has(from))) return [change]
+  return [
+    { path: from, change: 'removed', what: [], before, after: null },
+    { path, change: 'added', what: [], before: null, after },
+  ]
+}

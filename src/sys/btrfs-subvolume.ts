@@ -1,0 +1,142 @@
+import * as fs from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { btrfs, nestedSubvolumes, subvolumeInfo, type SubvolumeInfo } from './btrfs-ioctls.ts'
+import { hasCode } from './errno.ts'
+import { hostFs } from './host-fs.ts'
+import { at, directoryFlags, type Name, namingFlags, readFlags } from './safe-fs/descriptors.ts'
+import { removeTree } from './safe-fs/index.ts'
+import { openFrom } from './safe-fs/levels.ts'
+import { unlock } from './trees/unlock.ts'
+
+/**
+ * Trees that are subvolumes, by path. The directory that holds one is ours; what is in it is not, and is reached by
+ * descriptors.
+ */
+
+/** The kernel asks for a directory that is open for reading, which the owner may have forbidden: allowed for an instant. */
+function openSubvolume(path: string): number {
+  const named = fs.openSync(path, directoryFlags)
+  try {
+    return openToAsk(named)
+  } finally {
+    fs.closeSync(named)
+  }
+}
+
+function openToAsk(named: number): number {
+  using _ = unlock(named, 0o400)
+  return fs.openSync(at(named), readFlags | fs.constants.O_DIRECTORY)
+}
+
+export function withSubvolume<T>(path: string, use: (fd: number) => T): T {
+  const fd = openSubvolume(path)
+  try {
+    return use(fd)
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
+export const infoAt = (path: string): SubvolumeInfo => withSubvolume(path, subvolumeInfo)
+
+export const makeSubvolume = (path: string): void =>
+  withSubvolume(dirname(path), (parent) => btrfs.create(parent, basename(path)))
+
+/** Durable when it returns. EEXIST if the name is taken. */
+export function snapshotSubvolume(source: string, path: string, options: { readOnly: boolean }): void {
+  withSubvolume(source, (fd) =>
+    withSubvolume(dirname(path), (parent) => btrfs.snapshot(parent, basename(path), fd, options)),
+  )
+}
+
+/** Two trees change places in one step; durable with the next commit. A tree that is not writable is for an instant. */
+export function exchangeSubvolumes(one: string, other: string): void {
+  const fds = [one, other].map((path) => fs.openSync(path, directoryFlags))
+  const unlocked = fds.map((fd) => unlock(fd, 0o200))
+  try {
+    hostFs.exchangeSync(one, other)
+  } finally {
+    for (const again of unlocked) again?.[Symbol.dispose]()
+    for (const fd of fds) fs.closeSync(fd)
+  }
+}
+
+/** The whole transaction, with all that was written in the file system. */
+export const commit = (path: string): void => withSubvolume(dirname(path), (fd) => btrfs.sync(fd))
+
+/** The last transaction that has changed a tree, with all that was written to it so far. */
+export function lastChange(path: string): bigint {
+  commit(path)
+  return infoAt(path).changed
+}
+
+/**
+ * Removes a subvolume at once, with the subvolumes that were made in it. False if that cannot be: the kernel refuses it
+ * to an ordinary user, or it is a plain directory. Absent = done.
+ */
+export const destroySubvolume = (path: string): boolean =>
+  withSubvolume(dirname(path), (parent) => destroy(parent, basename(path)) === 'gone')
+
+/** The same, and where it cannot be, file by file. */
+export async function removeSubvolume(path: string, options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+  if (!destroySubvolume(path)) await removeTree(dirname(path), basename(path), options)
+}
+
+type Outcome = 'gone' | 'refused'
+
+/** `refused`: it stays, but nothing in it is read-only any more. */
+function destroy(parent: number, name: Name): Outcome {
+  const first = attempt(parent, name)
+  if (first !== 'refused') return first
+  const fd = openIfSubvolume(parent, name)
+  if (fd === undefined) return 'refused'
+  try {
+    if (subvolumeInfo(fd).readOnly) btrfs.setReadOnly(fd, false)
+    for (const way of nestedSubvolumes(fd)) destroyBelow(fd, way)
+  } finally {
+    fs.closeSync(fd)
+  }
+  return attempt(parent, name)
+}
+
+function attempt(parent: number, name: Name): Outcome {
+  try {
+    btrfs.destroy(parent, name)
+    return 'gone'
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return 'gone'
+    if (hasCode(error, 'EPERM', 'EACCES', 'EROFS', 'EINVAL', 'ENOTDIR', 'ENOTEMPTY')) return 'refused'
+    throw error
+  }
+}
+
+/** One that was moved or removed meanwhile is met again, or is not there: the walk that follows sees what is. */
+function destroyBelow(top: number, way: readonly Buffer[]): void {
+  let directory = top
+  try {
+    directory = openFrom(top, way.slice(0, -1))
+    const asked = openToAsk(directory)
+    try {
+      destroy(asked, way.at(-1) ?? '')
+    } finally {
+      fs.closeSync(asked)
+    }
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) throw error
+  } finally {
+    if (directory !== top) fs.closeSync(directory)
+  }
+}
+
+/** Undefined for a plain directory, and for what is none. */
+function openIfSubvolume(parent: number, name: Name): number | undefined {
+  const named = fs.openSync(at(parent, name), namingFlags)
+  try {
+    const stat = fs.fstatSync(named, { bigint: true })
+    return stat.isDirectory() && stat.ino === rootInode ? openToAsk(named) : undefined
+  } finally {
+    fs.closeSync(named)
+  }
+}
+
+const rootInode = 256n
