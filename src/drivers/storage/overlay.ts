@@ -1,0 +1,176 @@
+import { join } from 'node:path'
+import type { Attachment, Place, StorageCapabilities, StorageDriver } from '../../ports/storage-driver.ts'
+import { filesOf, initLayers, workOf } from '../../sys/overlay-layers.ts'
+import { probeOverlay } from '../../sys/overlay-probe.ts'
+import { listRecords, readRecord } from '../../sys/overlay-records.ts'
+import { readInTree } from '../../sys/read-in-tree.ts'
+import { measureTree } from '../../sys/safe-fs/index.ts'
+import { syncTree } from '../../sys/storage-root.ts'
+import { syncFiles } from '../../sys/sync-files.ts'
+import { importTree } from './import-tree.ts'
+import { assertMounts, ensureMounted, type Overlay, stackOf, withView } from './overlay/context.ts'
+import { diffTrees } from './overlay/diff.ts'
+import { eraseTree, ownBytes } from './overlay/erase.ts'
+import { createTree, moveTree } from './overlay/place.ts'
+import { restoreTree } from './overlay/restore.ts'
+import { snapshotTree } from './overlay/snapshot.ts'
+import { areas, missing, treeRoot, type TreeRootOptions } from './tree-root.ts'
+
+const isRoot = process.getuid?.() === 0
+
+const capabilities: StorageCapabilities = {
+  visibility: isRoot ? 'host' : 'sandbox',
+  reflink: 'probed',
+  needsRoot: false,
+  snapshot: 'constant',
+  fork: 'constant',
+  diff: 'changes',
+  live: 'fuzzy',
+  restore: 'exchange',
+  quota: 'none',
+  unfaithful: [
+    { what: 'inode numbers', why: 'a file of a snapshot that is written to becomes another file' },
+    { what: 'attributes named trusted.overlay.*', why: 'the kernel keeps its own notes under these names' },
+    { what: 'device number 0', why: 'the kernel marks with it what was removed, and lets nobody make one' },
+    { what: 'mounts made inside a tree', why: 'a snapshot ends where another mount begins' },
+    ...(isRoot ? [] : [{ what: 'hard links', why: 'in a sandbox, one that is written to becomes a file of its own' }]),
+  ],
+}
+
+/**
+ * Trees as overlay mounts: each has a layer of its own over layers that it shares with others and that nobody writes to
+ * any more. A fork is a new layer, a snapshot of a tree that nobody uses is the old one. As root they are mounted on the
+ * host; an ordinary user's are mounted by the sandboxes they are used in, and cannot be looked into from outside.
+ */
+export function overlayStorage(options: TreeRootOptions): StorageDriver {
+  const { root } = options
+  const trees = treeRoot(options, ['records', 'layers', 'dead'])
+  const overlay: Overlay = {
+    root,
+    mounts: isRoot,
+    trees: {
+      ...trees,
+      exists: (place) => readRecord(root, place) !== undefined,
+      found(place) {
+        if (readRecord(root, place) === undefined) throw missing(place)
+        return trees.path(place)
+      },
+    },
+  }
+  const assert = (): void => {
+    trees.assert()
+    initLayers(root)
+  }
+  return {
+    name: 'overlay',
+    capabilities,
+
+    async probe() {
+      try {
+        trees.assert()
+      } catch (error) {
+        return { usable: false, reasons: [error instanceof Error ? error.message : String(error)] }
+      }
+      return probeOverlay(join(root, 'dead'))
+    },
+
+    async create(place, options = {}) {
+      assert()
+      await createTree(overlay, place, options)
+    },
+
+    async import(place, source, options) {
+      assert()
+      assertMounts(overlay)
+      await ensureMounted(overlay, place)
+      if ('folder' in source || readRecord(root, source.place) === undefined)
+        return importTree(overlay.trees, place, source, options)
+      return withView(overlay, source.place, (tree) => importTree(overlay.trees, place, { ...source, tree }, options))
+    },
+
+    async snapshot(volume, into, options) {
+      assert()
+      return snapshotTree(overlay, volume, into, options)
+    },
+
+    async restore(volume, to, keep, options) {
+      assert()
+      return restoreTree(overlay, [volume, to, keep], options)
+    },
+
+    async *diff(from, to, options) {
+      assert()
+      yield* await diffTrees(overlay, from, to, options)
+    },
+
+    async read(place, file, options) {
+      assert()
+      return withView(overlay, place, (view) => readInTree(view, file, options))
+    },
+
+    async verify(snapshot, { signal } = {}) {
+      assert()
+      const { files, bytes } = await withView(overlay, snapshot, (view) => measureTree(view, { signal }))
+      return { method: 'none', files, bytes, problems: [] }
+    },
+
+    async move(from, to) {
+      assert()
+      await moveTree(overlay, from, to)
+    },
+
+    async sync(place, { small = false } = {}) {
+      assert()
+      if (small && isRoot) await syncFiles(trees.path(place), { fresh: true })
+      else await syncTree(trees.path(place))
+    },
+
+    async erase(place, options = {}) {
+      assert()
+      await eraseTree(overlay, place, options)
+    },
+
+    attachment: (place) => (isRoot ? { kind: 'dir', path: trees.path(place) } : layersOf(overlay, place)),
+
+    async ready(place) {
+      assert()
+      await ensureMounted(overlay, place)
+    },
+
+    async exists(place) {
+      trees.assert()
+      return overlay.trees.exists(place)
+    },
+
+    async usage(place, { own = false, ...limits } = {}) {
+      assert()
+      stackOf(overlay, place)
+      const size = await withView(overlay, place, (view) => measureTree(view, limits))
+      return own ? { ...size, own: await ownBytes(overlay, place) } : size
+    },
+
+    async list() {
+      trees.assert()
+      const order = (place: Place): number => areas.indexOf(place.area)
+      return listRecords(root).toSorted((a, b) => order(a) - order(b))
+    },
+
+    async free() {
+      trees.assert()
+      return trees.free()
+    },
+
+    async [Symbol.asyncDispose]() {},
+  }
+}
+
+function layersOf({ root, trees }: Overlay, place: Place): Attachment {
+  const [upper = '', ...lower] = readRecord(root, place) ?? []
+  return {
+    kind: 'overlay',
+    path: trees.path(place),
+    lower: lower.map((id) => filesOf(root, id)),
+    upper: filesOf(root, upper),
+    work: workOf(root, upper),
+  }
+}

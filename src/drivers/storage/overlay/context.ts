@@ -1,0 +1,62 @@
+import { AwError } from '../../../domain/errors.ts'
+import type { Place } from '../../../ports/storage-driver.ts'
+import { viewOf } from '../../../sys/mounts.ts'
+import { filesOf, retireWork } from '../../../sys/overlay-layers.ts'
+import { closeMount, mountTree, openFrozen, openUnmounted } from '../../../sys/overlay-mountpoint.ts'
+import { lockRecords, readRecord, type Stack } from '../../../sys/overlay-records.ts'
+import { missing, type TreeRoot } from '../tree-root.ts'
+
+/** What all parts of the driver share. */
+export interface Overlay {
+  readonly root: string
+  readonly trees: TreeRoot
+  /** Whether trees are mounted on the host. An ordinary user's are in sandboxes alone. */
+  readonly mounts: boolean
+}
+
+export const isSeen = ({ area }: Place): boolean => area === 'volumes' || area === 'tmp'
+
+export function stackOf({ root }: Overlay, place: Place): Stack {
+  const stack = readRecord(root, place)
+  if (stack !== undefined) return stack
+  throw missing(place)
+}
+
+export const upperOf = (stack: Stack): string => stack[0] ?? ''
+
+/** The directory of a tree's upper layer: what was written to it. */
+export const upperFiles = ({ root }: Overlay, stack: Stack): string => filesOf(root, upperOf(stack))
+
+/** Mounts a tree if it is not: after a reboot, or after a process was killed. */
+export async function ensureMounted(overlay: Overlay, place: Place): Promise<void> {
+  const { root, trees } = overlay
+  const stack = readRecord(root, place)
+  if (stack === undefined || !overlay.mounts || !isSeen(place)) return
+  if (stack[1] !== undefined) await retireWork(root, stack[1])
+  using records = await lockRecords(root, 'together')
+  const now = records.read(place)
+  if (now !== undefined) mountTree(root, trees.path(place), now)
+}
+
+/** Lets something look at a tree, mounted or not, frozen or not. */
+export async function withView<T>(overlay: Overlay, place: Place, use: (view: string) => Promise<T> | T): Promise<T> {
+  const stack = stackOf(overlay, place)
+  assertMounts(overlay)
+  if (isSeen(place)) {
+    await ensureMounted(overlay, place)
+    return use(overlay.trees.path(place))
+  }
+  const fd = place.area === 'trash' ? openUnmounted(overlay.root, stack) : openFrozen(overlay.root, stack)
+  try {
+    return await use(viewOf(fd))
+  } finally {
+    closeMount(fd)
+  }
+}
+
+export function assertMounts({ mounts }: Overlay): void {
+  if (mounts) return
+  throw new AwError('path_not_visible', 'Without root the trees of overlay storage are only seen inside a sandbox', {
+    hint: 'Run this in the sandbox of the workspace, or use the storage driver dir',
+  })
+}

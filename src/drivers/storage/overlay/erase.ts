@@ -1,0 +1,42 @@
+import { join } from 'node:path'
+import type { Place } from '../../../ports/storage-driver.ts'
+import { buryLayers, filesOf, retireLayers } from '../../../sys/overlay-layers.ts'
+import { clearMountPoint, sweepMountPoints } from '../../../sys/overlay-mountpoint.ts'
+import { lockRecords } from '../../../sys/overlay-records.ts'
+import { measureTree } from '../../../sys/safe-fs/index.ts'
+import { isSeen, type Overlay, stackOf } from './context.ts'
+
+/** Removes a tree, and the layers that no other needs; also those that a process has left that was killed. */
+export async function eraseTree(
+  { root, trees, mounts }: Overlay,
+  place: Place,
+  options: { signal?: AbortSignal | undefined },
+): Promise<void> {
+  {
+    using records = await lockRecords(root, 'alone')
+    if (mounts && isSeen(place)) clearMountPoint(trees.path(place))
+    if (records.read(place) !== undefined) records.remove(place)
+    records.tidy()
+    // Before the layers go: a record that comes back must find them.
+    records.sync()
+    retireLayers(root, records)
+    const known = records.all().map(([{ area, name }]) => `${area}/${name}`)
+    for (const area of mounts ? ['volumes', 'tmp'] : []) {
+      const names = known.filter((name) => name.startsWith(`${area}/`)).map((name) => name.slice(area.length + 1))
+      sweepMountPoints(join(root, area), new Set(names))
+    }
+  }
+  await buryLayers(root, options)
+}
+
+/** What the layers hold that no other tree uses. */
+export async function ownBytes(overlay: Overlay, place: Place): Promise<number> {
+  const { root } = overlay
+  const stack = stackOf(overlay, place)
+  using records = await lockRecords(root, 'together')
+  const others = records.all().filter(([{ area, name }]) => area !== place.area || name !== place.name)
+  const shared = new Set(others.flatMap(([, layers]) => layers))
+  let bytes = 0
+  for (const id of stack) if (!shared.has(id)) bytes += (await measureTree(filesOf(root, id))).bytes
+  return bytes
+}

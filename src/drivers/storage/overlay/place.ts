@@ -1,0 +1,52 @@
+import { AwError } from '../../../domain/errors.ts'
+import type { CreateOptions, Place } from '../../../ports/storage-driver.ts'
+import { mounts } from '../../../sys/mounts.ts'
+import { filesOf, ground, makeLayer, retireWork, syncLayers, upperStack } from '../../../sys/overlay-layers.ts'
+import { attachTree, clearMountPoint, closeMount, mountTree, moveMount } from '../../../sys/overlay-mountpoint.ts'
+import { lockRecords, taken } from '../../../sys/overlay-records.ts'
+import { missing } from '../tree-root.ts'
+import { isSeen, type Overlay, stackOf, upperOf } from './context.ts'
+
+/** A new layer over those of a snapshot, or over nothing. */
+export async function createTree(
+  overlay: Overlay,
+  place: Place,
+  { mode, from, maxBytes }: CreateOptions,
+): Promise<void> {
+  const { root, trees } = overlay
+  if (maxBytes !== undefined)
+    throw new AwError('unsupported', 'Overlay storage cannot limit the size of a tree', {
+      hint: 'Use the storage driver btrfs for that',
+    })
+  if (from !== undefined) await retireWork(root, upperOf(stackOf(overlay, from)))
+  using records = await lockRecords(root, 'together')
+  if (records.read(place) !== undefined) throw taken(place)
+  const below = from === undefined ? [ground] : records.read(from)
+  if (below === undefined) throw missing(from ?? place)
+  const like = from === undefined ? undefined : filesOf(root, upperOf(below))
+  using layer = makeLayer(root, { like, mode })
+  const stack = [layer.id, ...below]
+  const fd = overlay.mounts && isSeen(place) ? mounts.overlay(upperStack(root, stack)) : undefined
+  try {
+    if (fd !== undefined) attachTree(fd, trees.path(place))
+    syncLayers(root, [layer.id])
+    records.add(place, stack)
+    // What is in tmp becomes durable when it leaves it: the same directory is flushed then.
+    if (place.area !== 'tmp') records.sync()
+  } finally {
+    if (fd !== undefined) closeMount(fd)
+  }
+}
+
+/** Gives a tree another place. Who has files open in it stays in it, unless it leaves those that are mounted. */
+export async function moveTree({ root, trees, mounts }: Overlay, from: Place, to: Place): Promise<void> {
+  using records = await lockRecords(root, 'together')
+  const stack = records.read(from)
+  if (stack === undefined || !records.move(from, to)) throw missing(from)
+  records.sync()
+  if (!mounts) return
+  const [before, after] = [trees.path(from), trees.path(to)]
+  const moved = isSeen(from) && isSeen(to) && moveMount(before, after)
+  if (isSeen(from) && !moved) clearMountPoint(before)
+  if (isSeen(to) && !moved) mountTree(root, after, stack)
+}

@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto'
+import type { Frozen, Place, RestoreOptions } from '../../../ports/storage-driver.ts'
+import { filesOf, forgetLayer, makeLayer, retireWork, syncLayers } from '../../../sys/overlay-layers.ts'
+import { isQuiet } from '../../../sys/overlay-mountpoint.ts'
+import { lockRecords, type Stack, taken } from '../../../sys/overlay-records.ts'
+import { ensureMounted, type Overlay, stackOf, upperOf } from './context.ts'
+import { countChanges } from './diff.ts'
+import { active } from './live.ts'
+import { quietly } from './quiet.ts'
+
+/**
+ * The volume gets a new upper layer over the layers of the snapshot; what it was made of before becomes `keep`. Both
+ * happen in one step: the record of the new tree is made at `keep`, then the two records change places. The new layer is
+ * named after `keep`, so that it can be told after a crash whether that step was made.
+ */
+export async function restoreTree(
+  overlay: Overlay,
+  [volume, to, keep]: readonly [Place, Place, Place],
+  options: RestoreOptions = {},
+): Promise<Frozen | undefined> {
+  if (options.resume !== undefined && !(await finish(overlay, volume, keep))) return undefined
+  if (options.resume === undefined) await exchange(overlay, [volume, to, keep])
+  const changed = await countChanges(overlay, options.since, keep, options)
+  return { mechanism: 'overlay exchange', consistency: 'atomic', changed }
+}
+
+async function exchange(overlay: Overlay, [volume, to, keep]: readonly [Place, Place, Place]): Promise<void> {
+  const { root } = overlay
+  const [before, wanted] = [stackOf(overlay, volume), stackOf(overlay, to)]
+  await ensureMounted(overlay, volume)
+  const done = await quietly(overlay, volume, before, async (mount) => {
+    {
+      using records = await lockRecords(root, 'together')
+      if (records.read(keep) !== undefined) throw taken(keep)
+      if (overlay.mounts && !isQuiet(root, before)) throw active(volume)
+      forgetLayer(root, layerOf(keep))
+      using layer = makeLayer(root, { id: layerOf(keep), like: filesOf(root, upperOf(wanted)) })
+      const next: Stack = [layer.id, ...wanted]
+      mount(next)
+      syncLayers(root, [layer.id])
+      records.add(keep, next)
+      records.exchange(keep, volume)
+      records.sync()
+    }
+    await retireWork(root, upperOf(before))
+  })
+  if (!done) throw active(volume)
+}
+
+/** A name that fits no other layer: those of others are shorter. */
+const layerOf = ({ area, name }: Place): string =>
+  `r${createHash('sha256').update(`${area}/${name}`).digest('hex').slice(0, 15)}`
+
+/** False if the volume is what it was; then what was prepared is removed. */
+async function finish(overlay: Overlay, volume: Place, keep: Place): Promise<boolean> {
+  const { root } = overlay
+  const done = upperOf(stackOf(overlay, volume)) === layerOf(keep)
+  if (!done) {
+    using records = await lockRecords(root, 'alone')
+    if (upperOf(records.read(keep) ?? []) === layerOf(keep)) records.remove(keep)
+    records.sync()
+    forgetLayer(root, layerOf(keep))
+  }
+  await ensureMounted(overlay, volume)
+  return done
+}

@@ -1,0 +1,82 @@
+import { AwError } from '../../../domain/errors.ts'
+import type { Frozen, Place, SnapshotOptions } from '../../../ports/storage-driver.ts'
+import { isUnchanged, makeLayer, retireWork, syncLayers } from '../../../sys/overlay-layers.ts'
+import { lockRecords, readRecord, type Stack, taken } from '../../../sys/overlay-records.ts'
+import { ensureMounted, type Overlay, stackOf, upperFiles, upperOf } from './context.ts'
+import { countChanges } from './diff.ts'
+import { flatten, maxLayers } from './flatten.ts'
+import { active, copyChanges } from './live.ts'
+import { quietly } from './quiet.ts'
+
+/**
+ * Freezes a tree. If nothing was changed since it got its upper layer, the snapshot is the layers below. If nobody uses
+ * it, its upper layer is frozen and it gets a new one. Else its changes are made once more, in a layer of the snapshot's.
+ */
+export async function snapshotTree(
+  overlay: Overlay,
+  volume: Place,
+  into: Place,
+  options: SnapshotOptions = {},
+): Promise<Frozen> {
+  const stack = stackOf(overlay, volume)
+  if (readRecord(overlay.root, into) !== undefined) throw taken(into)
+  const made = await freeze(overlay, { volume, into, stack }, options)
+  return { ...made, changed: await countChanges(overlay, options.since, into, options) }
+}
+
+interface Task {
+  readonly volume: Place
+  readonly into: Place
+  readonly stack: Stack
+}
+
+type Made = Omit<Frozen, 'changed'>
+
+async function freeze(overlay: Overlay, task: Task, options: SnapshotOptions): Promise<Made> {
+  const { root } = overlay
+  if (isUnchanged(root, task.stack)) {
+    using records = await lockRecords(root, 'together')
+    records.add(task.into, task.stack.slice(1))
+    records.sync()
+    return { mechanism: 'overlay, nothing changed', consistency: 'atomic' }
+  }
+  await ensureMounted(overlay, task.volume)
+  using flat =
+    overlay.mounts && task.stack.length > maxLayers ? await flatten(overlay, task.stack.slice(1), options) : undefined
+  // What is frozen does not care whether the tree below it is made of one layer or of many.
+  const below = flat === undefined ? task.stack : [upperOf(task.stack), flat.id, ...flat.below]
+  const frozen = await quietly(overlay, task.volume, task.stack, (mount) => freezeUpper(overlay, task, below, mount))
+  if (frozen) return { mechanism: flat ? 'overlay freeze, layers flattened' : 'overlay freeze', consistency: 'atomic' }
+  // Nobody but its sandbox sees such a tree whole.
+  if (!overlay.mounts) throw active(task.volume)
+  return await copyChanges(overlay, task, options)
+}
+
+async function freezeUpper(
+  overlay: Overlay,
+  { volume, into, stack }: Task,
+  below: Stack,
+  mount: (stack: Stack) => void,
+): Promise<void> {
+  const { root } = overlay
+  {
+    using records = await lockRecords(root, 'together')
+    using layer = makeLayer(root, { like: upperFiles(overlay, stack) })
+    const next = [layer.id, ...below]
+    // The kernel refuses this if anybody still writes to the layer that is to be frozen.
+    mount(next)
+    syncLayers(root, next.slice(0, 3))
+    if (records.read(volume)?.join() !== stack.join()) throw changedMeanwhile(volume)
+    // First the volume, so that there is no moment at which both have the layer and one may write to it.
+    records.replace(volume, next)
+    records.add(into, below)
+    records.sync()
+  }
+  await retireWork(root, upperOf(stack))
+}
+
+const changedMeanwhile = (place: Place): AwError =>
+  new AwError('workspace_busy', `Another operation on ${place.area}/${place.name} came in between`, {
+    hint: 'Try again',
+    data: { place },
+  })

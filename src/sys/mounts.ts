@@ -1,0 +1,180 @@
+import * as fs from 'node:fs'
+import { AwError } from '../domain/errors.ts'
+import { counted } from './crash-points.ts'
+import { hasCode } from './errno.ts'
+import { FSCONFIG, MOUNT, native, nativeProblem, type Native, UMOUNT } from './native.ts'
+import { readFlags } from './safe-fs/descriptors.ts'
+
+/** Overlay mounts, made by system calls: a list of layers then has no limit but the kernel's own, of 500. */
+
+export interface OverlayLayers {
+  /** The uppermost first; at least two if there is no upper. */
+  readonly lower: readonly string[]
+  /** None: nobody can write. */
+  readonly upper?: { readonly fs: string; readonly work: string } | undefined
+}
+
+/**
+ * A new overlay, mounted nowhere: it is seen below `viewOf` this descriptor, and goes when that is closed unless it was
+ * attached. EBUSY (see `isInUse`) if one of the layers is the upper of another overlay that anybody still has mounted,
+ * in whatever namespace.
+ */
+export const mounts = counted({
+  overlay: openOverlay,
+  attach: (fd: number, path: string): void => calls().moveMount(fd, path),
+  /** Refused with EBUSY while a process has a file open in it or works there. */
+  unmount: (path: string): void => calls().umount2(path, UMOUNT.NOFOLLOW),
+  /** Gone from its place at once; those who are in it stay in it until they leave. */
+  detach: (path: string): void => calls().umount2(path, UMOUNT.NOFOLLOW | UMOUNT.DETACH),
+})
+
+/** What is mounted at a path, once more, and mounted nowhere yet: what is open in it is not disturbed. */
+export const cloneOf = (path: string): number => calls().cloneMount(path)
+
+/** A path to the top of a mount that is mounted nowhere. */
+export const viewOf = (fd: number): string => `/proc/self/fd/${fd}/.`
+
+export const isInUse = (error: unknown): boolean => hasCode(error, 'EBUSY')
+
+function calls(): Native {
+  const found = native()
+  if (found !== undefined) return found
+  throw new AwError('unsupported', `Overlays cannot be mounted: ${nativeProblem() ?? ''}`)
+}
+
+const writable: readonly (readonly [string, string])[] = [
+  // Hard links of a lower layer stay one file when it is written to, and a layer in use is told instead of shared.
+  ['index', 'on'],
+  // A directory of a lower layer can be renamed, as everywhere else.
+  ['redirect_dir', 'on'],
+  // Watching a whole tree needs it.
+  ['nfs_export', 'on'],
+  // A file of an upper layer is whole: it can be read without the layers below.
+  ['metacopy', 'off'],
+]
+
+function openOverlay({ lower, upper }: OverlayLayers): number {
+  const kernel = calls()
+  const context = kernel.fsopen('overlay')
+  try {
+    const set = (key: string, value: string): void => kernel.fsconfig(context, FSCONFIG.STRING, key, value)
+    set('source', 'aw')
+    for (const layer of lower) set('lowerdir+', layer)
+    if (upper === undefined) {
+      set('redirect_dir', 'follow')
+      set('metacopy', 'off')
+    } else {
+      set('upperdir', upper.fs)
+      set('workdir', upper.work)
+      for (const [key, value] of writable) set(key, value)
+    }
+    kernel.fsconfig(context, FSCONFIG.CREATE, null, null)
+    return kernel.fsmount(context, upper === undefined ? MOUNT.RDONLY : 0)
+  } catch (error) {
+    throw explained(error, messagesOf(context))
+  } finally {
+    fs.closeSync(context)
+  }
+}
+
+/** What the kernel says about why it refused. */
+function messagesOf(context: number): string {
+  const buffer = Buffer.alloc(4096)
+  const lines: string[] = []
+  try {
+    // Each read gives one; the end is an error.
+    for (;;) lines.push(buffer.toString('utf8', 2, fs.readSync(context, buffer)).trim())
+  } catch {
+    return lines.join('; ')
+  }
+}
+
+function explained(error: unknown, messages: string): unknown {
+  if (!(error instanceof Error) || messages === '' || isInUse(error)) return error
+  if (hasCode(error, 'ESTALE')) {
+    return new AwError('storage_unavailable', `The layers of a tree do not belong together: ${messages}`, {
+      hint: 'They were copied or restored from a backup as files; bring the storage root back as a whole disk',
+      cause: error,
+    })
+  }
+  return Object.assign(error, { message: `${error.message}: ${messages}` })
+}
+
+/** Whether something is mounted at a path whose parent directory is on another mount. */
+export function isMounted(path: string, parent: string): boolean {
+  const there = fs.lstatSync(path, { throwIfNoEntry: false })
+  return there !== undefined && there.dev !== fs.lstatSync(parent).dev
+}
+
+interface Mounted {
+  readonly device: string
+  readonly path: string
+  /** Of an overlay. */
+  readonly upper: string | undefined
+}
+
+/** All mounts that a process sees; of one that is gone, or that we may not look into, undefined. */
+function mountsOf(process: string): Mounted[] | undefined {
+  let text: string
+  try {
+    text = fs.readFileSync(`/proc/${process}/mountinfo`, 'latin1')
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ESRCH', 'EACCES', 'EPERM', 'EINVAL')) return undefined
+    throw error
+  }
+  return text.split('\n').filter(Boolean).map(mountedFrom)
+}
+
+function mountedFrom(line: string): Mounted {
+  const fields = line.split(' ')
+  const upper = /(?:^|,)upperdir=([^,]*)/.exec(fields.at(-1) ?? '')?.[1]
+  return {
+    device: fields[2] ?? '',
+    path: plain(fields[4] ?? ''),
+    upper: upper === undefined ? undefined : plain(upper),
+  }
+}
+
+/** Blanks and the like are written as octal numbers. */
+const plain = (text: string): string =>
+  Buffer.from(
+    text.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(parseInt(digits, 8))),
+    'latin1',
+  ).toString()
+
+/**
+ * Where something is mounted, as seen by any process of the machine: in our own namespace where, in others how often.
+ * Each namespace is looked at once. One without a process is not seen.
+ */
+export function mountsWhere(matches: (mount: Mounted) => boolean): { readonly own: string[]; readonly others: number } {
+  const found = (process: string): string[] => (mountsOf(process) ?? []).filter(matches).map(({ path }) => path)
+  const seen = new Set([namespaceOf('self')])
+  let others = 0
+  for (const process of fs.readdirSync('/proc')) {
+    if (!/^\d+$/.test(process)) continue
+    const namespace = namespaceOf(process)
+    if (namespace === undefined || seen.has(namespace)) continue
+    seen.add(namespace)
+    others += found(process).length
+  }
+  return { own: found('self'), others }
+}
+
+function namespaceOf(process: string): string | undefined {
+  try {
+    return fs.readlinkSync(`/proc/${process}/ns/mnt`)
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ESRCH', 'EACCES', 'EPERM')) return undefined
+    throw error
+  }
+}
+
+/** Makes everything written to the file system of a directory durable. */
+export function syncFileSystem(directory: string): void {
+  const fd = fs.openSync(directory, readFlags)
+  try {
+    calls().syncfs(fd)
+  } finally {
+    fs.closeSync(fd)
+  }
+}

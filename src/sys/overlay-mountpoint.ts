@@ -1,0 +1,137 @@
+import * as fs from 'node:fs'
+import { dirname, join } from 'node:path'
+import { AwError } from '../domain/errors.ts'
+import { hasCode } from './errno.ts'
+import { hostFs } from './host-fs.ts'
+import { cloneOf, isInUse, isMounted, mounts, mountsWhere } from './mounts.ts'
+import { joinLinks } from './overlay-links.ts'
+import { filesOf, lowerStack, upperStack, workOf } from './overlay-layers.ts'
+import type { Stack } from './overlay-records.ts'
+
+/**
+ * Where a tree is seen: a directory that nobody may enter, with an overlay mounted on it. A process that was killed
+ * leaves its mounts, a reboot takes them all; the record of a tree says what is to be mounted, and the rest follows.
+ */
+
+/** Mounts a tree; nothing to do if it is. Only for who holds the lock of the records. */
+export function mountTree(root: string, path: string, stack: Stack): void {
+  if (isMounted(path, dirname(path))) return
+  const fd = openTree(root, path, stack)
+  try {
+    attachTree(fd, path)
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
+/** The place is free: what is found there was left by a process that was killed. */
+export function attachTree(fd: number, path: string): void {
+  clearMountPoint(path)
+  hostFs.mkdirSync(path, 0)
+  mounts.attach(fd, path)
+}
+
+function openTree(root: string, path: string, stack: Stack): number {
+  try {
+    return mounts.overlay(upperStack(root, stack))
+  } catch (error) {
+    if (!isInUse(error)) throw error
+    return adopt(filesOf(root, stack[0] ?? ''), path, error)
+  }
+}
+
+/** It was being moved when the process was killed, and is still mounted where it was before. */
+function adopt(upper: string, path: string, cause: unknown): number {
+  const before = mountsWhere((mount) => mount.upper === upper).own.find((other) => other !== path)
+  if (before === undefined) {
+    throw new AwError(
+      'workspace_active',
+      `The tree ${path} cannot be mounted: somebody still has it mounted elsewhere`,
+      {
+        hint: 'End the processes that use it (a sandbox of an earlier run, say), and try again',
+        data: { path },
+        cause,
+      },
+    )
+  }
+  const fd = cloneOf(before)
+  mounts.detach(before)
+  return fd
+}
+
+/**
+ * Takes a mount away and its directory with it. Whoever still has files open there, or works there, keeps seeing the
+ * tree, also when it is removed from under them: the tree was destroyed, and that is what they were asked to expect.
+ */
+export function clearMountPoint(path: string): void {
+  while (isMounted(path, dirname(path))) mounts.detach(path)
+  try {
+    hostFs.rmdirSync(path)
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error
+  }
+}
+
+/** Moves what is mounted, with all who are in it; nothing if it is not. */
+export function moveMount(from: string, to: string): boolean {
+  if (!isMounted(from, dirname(from))) return false
+  const fd = cloneOf(from)
+  try {
+    attachTree(fd, to)
+  } finally {
+    fs.closeSync(fd)
+  }
+  clearMountPoint(from)
+  return true
+}
+
+/** What processes that were killed have left. Only for who holds the lock of the records alone. */
+export function sweepMountPoints(directory: string, known: ReadonlySet<string>): void {
+  for (const name of fs.readdirSync(directory)) if (!known.has(name)) clearMountPoint(join(directory, name))
+}
+
+/**
+ * Unmounts a tree that nobody uses, so that its upper layer can be frozen. False, and it stays mounted, if somebody
+ * does: a process has a file open in it or works there, or it is mounted once more, in a sandbox say. Those who have
+ * mounted it in a namespace that no process is in are only found when the layer is mounted the next time.
+ */
+export function unmountQuiet(root: string, path: string, stack: Stack): boolean {
+  joinLinks(workOf(root, stack[0] ?? ''), path)
+  const device = deviceOf(path)
+  const { own, others } = mountsWhere((mount) => mount.device === device)
+  if (others > 0 || own.length > 1) return false
+  try {
+    mounts.unmount(path)
+    return true
+  } catch (error) {
+    if (isInUse(error)) return false
+    throw error
+  }
+}
+
+/** As the kernel writes it in its list of mounts. */
+function deviceOf(path: string): string {
+  const { dev } = fs.lstatSync(path, { bigint: true })
+  const major = ((dev >> 8n) & 0xfffn) | ((dev >> 32n) & 0xfffff000n)
+  const minor = (dev & 0xffn) | ((dev >> 12n) & 0xffffff00n)
+  return `${major}:${minor}`
+}
+
+/** Whether nobody has mounted a tree that we have unmounted: the kernel says so by mounting it. */
+export function isQuiet(root: string, stack: Stack): boolean {
+  try {
+    fs.closeSync(mounts.overlay(upperStack(root, stack)))
+    return true
+  } catch (error) {
+    if (isInUse(error)) return false
+    throw error
+  }
+}
+
+/** Shows a tree that does not change; the descriptor is the caller's to close. */
+export const openFrozen = (root: string, stack: Stack): number => mounts.overlay(lowerStack(root, stack))
+
+/** Shows a tree that is mounted nowhere and may be mounted again later, as it would be then. */
+export const openUnmounted = (root: string, stack: Stack): number => mounts.overlay(upperStack(root, stack))
+
+export const closeMount = (fd: number): void => fs.closeSync(fd)
