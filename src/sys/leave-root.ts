@@ -6,7 +6,7 @@ import { hasCode } from './errno.ts'
 import { hostFs } from './host-fs.ts'
 import { removeTree } from './safe-fs/index.ts'
 import { claimLeaving, claimStaying, dropClaim } from './storage-claim.ts'
-import { dropMarker, listAreas, readMarker, unmountedNote } from './storage-root.ts'
+import { dropMarker, heldBy, listAreas, unmountedNote } from './storage-root.ts'
 
 /** Giving up a storage root that holds no tree. */
 
@@ -50,7 +50,7 @@ export async function leaveRoot(root: string, areas: readonly string[], claim: s
     claimStaying(claim)
     return false
   }
-  for (const name of readMarker(root)?.holds ?? []) if (!areas.includes(name)) await removeTree(root, name)
+  for (const name of heldBy(root)) if (!areas.includes(name)) await removeTree(root, name)
   dropMarker(root)
   if (existsSync(root)) syncDirectory(root)
   dropClaim(claim)

@@ -9,8 +9,8 @@ import { at } from './safe-fs/descriptors.ts'
 
 /** The sparse file that holds a pool. `home` is the directory it is in, which may be a descriptor's path. */
 
-/** btrfs takes no less than 109 MiB; with that there would hardly be room for a tree. */
-const leastBytes = 128 * 2 ** 20
+/** btrfs takes no less than 109 MiB, and of that keeps more for itself than it leaves to trees. */
+const leastBytes = 256 * 2 ** 20
 
 /** Half of what is free, in whole GiB where there are some. */
 export function defaultPoolBytes(home: string): number {

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import { AwError } from '../domain/errors.ts'
@@ -18,6 +17,7 @@ export interface PoolRecord {
 }
 
 const poolFile = (home: string): string => join(home, 'pool.json')
+const unfinishedFile = (home: string): string => join(home, 'pool.json.new')
 export const poolImage = (home: string): string => join(home, 'pool.img')
 
 export function readPool(home: string): PoolRecord | undefined {
@@ -38,7 +38,8 @@ export function readPool(home: string): PoolRecord | undefined {
 
 /** Replaces it in one step, durably. Everybody may read it: there is nothing secret in it. */
 export function writePool(home: string, record: PoolRecord): void {
-  const unfinished = join(home, `.pool-${randomBytes(6).toString('hex')}`)
+  const unfinished = unfinishedFile(home)
+  durableFile.remove(unfinished)
   const fd = hostFs.createSync(unfinished, 0o644)
   try {
     hostFs.writeSync(fd, Buffer.from(`${JSON.stringify(record)}\n`))
@@ -51,6 +52,7 @@ export function writePool(home: string, record: PoolRecord): void {
 }
 
 export function dropPool(home: string): void {
+  durableFile.remove(unfinishedFile(home))
   durableFile.remove(poolFile(home))
   syncDirectory(home)
 }

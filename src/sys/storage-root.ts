@@ -14,6 +14,7 @@ import { syncFiles } from './sync-files.ts'
 /** A storage root: one directory on one mount, with an area for each kind of tree and a marker that says whose it is. */
 
 const marker = '.aw-storage'
+const unfinishedMarker = `${marker}.new`
 
 /**
  * Absent = made, once, for the driver that the home has claimed it for. `claim` is a file of the home with the key that
@@ -28,27 +29,17 @@ export function initRoot(root: string, areas: readonly string[], claim: string):
   if (found === undefined && made) return key
   if (found === undefined) {
     ensureDirectory(root, 0o700)
+    // Written first, so that whoever gives up a root that was begun knows what is in it.
+    durableFile.remove(join(root, unfinishedMarker))
+    durableFile.append(join(root, unfinishedMarker), markerText({ key, driver, holds: areas }))
     for (const area of areas) ensureDirectory(join(root, area), 0o700)
-    writeMarker(root, `${key}\n${driverPrefix}${driver}\n${holdsPrefix}${areas.join(' ')}\n`)
+    durableFile.rename(join(root, unfinishedMarker), join(root, marker))
   }
   const now = found ?? readMarker(root)
   if (now?.key !== key) throw foreign(root)
   if (now.driver !== driver) throw otherDriver(root, now.driver, driver)
   if (!made) claimMade(claim)
   return key
-}
-
-function writeMarker(root: string, text: string): void {
-  const unfinished = join(root, `${marker}.${process.pid}`)
-  durableFile.remove(unfinished)
-  durableFile.append(unfinished, text)
-  try {
-    hostFs.renameToFreeSync(unfinished, join(root, marker))
-  } catch (error) {
-    if (!hasCode(error, 'EEXIST')) throw error
-  }
-  durableFile.remove(unfinished)
-  syncDirectory(root)
 }
 
 interface Marker {
@@ -60,9 +51,12 @@ interface Marker {
 
 const holdsPrefix = 'holds '
 
+const markerText = ({ key, driver, holds }: Marker): string =>
+  `${key}\n${driverPrefix}${driver}\n${holdsPrefix}${holds.join(' ')}\n`
+
 /** A root from before drivers were written down was made by `dir`. */
-export function readMarker(root: string): Marker | undefined {
-  const lines = readIfPresent(join(root, marker))?.trim().split('\n')
+export function readMarker(root: string, file = marker): Marker | undefined {
+  const lines = readIfPresent(join(root, file))?.trim().split('\n')
   if (lines === undefined) return undefined
   const after = (prefix: string): string | undefined =>
     lines.find((line) => line.startsWith(prefix))?.slice(prefix.length)
@@ -70,7 +64,13 @@ export function readMarker(root: string): Marker | undefined {
 }
 
 /** The root is nobody's any more: nothing is done in it, also by those who have it open. */
-export const dropMarker = (root: string): void => durableFile.remove(join(root, marker))
+export function dropMarker(root: string): void {
+  for (const file of [unfinishedMarker, marker]) durableFile.remove(join(root, file))
+}
+
+/** The directories that were made with the root, or were to be made when it was begun. */
+export const heldBy = (root: string): readonly string[] =>
+  (readMarker(root) ?? readMarker(root, unfinishedMarker))?.holds ?? []
 
 const foreign = (root: string): AwError =>
   new AwError('storage_unavailable', `The storage root ${root} belongs to another home`, {
@@ -166,6 +166,8 @@ export async function syncTree(path: string): Promise<void> {
 }
 
 export const treeExists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+
+export const fileExists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 
 export function listAreas(root: string, areas: readonly string[]): { area: string; name: string }[] {
   return areas.flatMap((area) =>

@@ -74,22 +74,29 @@ async function attempt(place: StoragePlace, name: DriverName): Promise<Trial> {
   const near = nearestExisting(place.root)
   // One for each driver, and one trial at a time: so what a crash has left is found again by who can remove it.
   const scratch = join(near, `.aw-trial-${name}`)
+  const inside = { ...place, root: join(scratch, 'root'), claim: join(scratch, 'id') }
   try {
+    if (nearestExisting(scratch) === scratch) await clear(inside, name)
     ensureDirectory(scratch, 0o700)
-    return await inScratch({ ...place, root: join(scratch, 'root'), claim: join(scratch, 'id') }, name)
+    try {
+      await using driver = await drivers[name](inside)
+      return { probe: await driver.probe(), capabilities: driver.capabilities }
+    } finally {
+      await removeTree(near, basename(scratch))
+    }
   } catch (error) {
     return { probe: { usable: false, reasons: [toAwError(error).message], hint: wayTo(name) } }
   }
 }
 
-async function inScratch(place: StoragePlace, name: DriverName): Promise<Trial> {
+/** Of a trial that did not come to its end; some trees only their driver can remove. */
+async function clear(place: StoragePlace, name: DriverName): Promise<void> {
   const scratch = dirname(place.root)
   try {
     await using driver = await drivers[name](place)
-    // Of a trial that did not come to its end.
     for (const leftover of await driver.list()) await driver.erase(leftover)
-    return { probe: await driver.probe(), capabilities: driver.capabilities }
-  } finally {
-    await removeTree(dirname(scratch), basename(scratch))
+  } catch {
+    // It was not made, or is no longer whole: then there are no such trees in it.
   }
+  await removeTree(dirname(scratch), basename(scratch))
 }

@@ -40,7 +40,10 @@ function finding(name: DriverName, used: boolean, { probe, capabilities }: Trial
 
 const words = { constant: 'constant time', changes: 'what has changed', linear: 'the whole tree' } as const
 
-const costs = ({ snapshot, fork }: StorageCapabilities): string =>
-  snapshot === fork
-    ? `a snapshot or a fork costs ${words[fork]}`
-    : `a snapshot costs ${words[snapshot]}, a fork ${words[fork]}`
+function costs({ snapshot, fork, visibility }: StorageCapabilities): string {
+  const cost =
+    snapshot === fork
+      ? `a snapshot or a fork costs ${words[fork]}`
+      : `a snapshot costs ${words[snapshot]}, a fork ${words[fork]}`
+  return visibility === 'host' ? cost : `${cost}; trees can be seen only inside a sandbox`
+}

@@ -6,8 +6,9 @@ import { mountedAt } from '../../sys/pool-mount.ts'
 import { clearPool, growPool, interrupted, makePool, mountHint, mountPool } from '../../sys/pool.ts'
 import { assertPoolSize, defaultPoolBytes, hasImage } from '../../sys/pool-image.ts'
 import { ensureRoot, openPlace, type OpenPlace } from '../../sys/pool-place.ts'
-import { poolImage, readPool, writePool } from '../../sys/pool-record.ts'
+import { dropPool, poolImage, readPool, writePool } from '../../sys/pool-record.ts'
 import { dropClaim, readClaim } from '../../sys/storage-claim.ts'
+import { readMarker } from '../../sys/storage-root.ts'
 import { assertWorks, best, forgetTrials } from './choice.ts'
 import { makeStorage, storageLock, type DriverName, type StoragePlace, type Wanted } from './registry.ts'
 import { areas } from './tree-root.ts'
@@ -53,8 +54,11 @@ export async function deinitStorage(
   using _ = await storageLock(place.lock)
   forgetTrials()
   const pool = poolReport(place)
-  if (pool === null) await leave(storage)
-  else removePool(storage, place, keepPool)
+  if (pool === null) {
+    dropPool(place.inside)
+    await leave(storage)
+  }
+  if (pool !== null) removePool(storage, place, keepPool)
   return { root: storage.root, pool }
 }
 
@@ -74,9 +78,11 @@ async function currentDriver(storage: StoragePlace, place: OpenPlace): Promise<D
     return 'btrfs'
   }
   const claim = readClaim(storage.claim)
-  if (claim?.leaving) await leave(storage)
-  else if (claim?.made) return claim.driver as DriverName
-  else if (claim !== undefined) dropClaim(storage.claim)
+  if (claim === undefined) return undefined
+  const begun = !claim.made && readMarker(storage.root)?.key === claim.key
+  if (begun) await closed(makeStorage(storage, claim.driver as DriverName))
+  if (!claim.leaving && (claim.made || begun)) return claim.driver as DriverName
+  await leave(storage)
   return undefined
 }
 
@@ -145,8 +151,7 @@ async function closed(opening: Promise<AsyncDisposable>): Promise<void> {
 // -- deinit ----------------------------------------------------------------------------------------------------------
 
 async function leave(storage: StoragePlace): Promise<void> {
-  const claim = readClaim(storage.claim)
-  if (claim?.made !== true) return dropClaim(storage.claim)
+  if (readClaim(storage.claim) === undefined) return
   assertTreeless(storage, inUse)
   if (!(await leaveRoot(storage.root, areas, storage.claim))) assertTreeless(storage, inUse)
 }

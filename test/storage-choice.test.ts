@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest'
+import { runOnImage } from './storage/on-image.ts'
+
+it.each([
+  ['ext4', 'root'],
+  ['ext4', 'an ordinary user'],
+  ['btrfs', 'root'],
+  ['btrfs', 'an ordinary user'],
+] as const)('a home on %s, of %s, chooses how it keeps its trees', (fileSystem, as) => {
+  const files = ['test/pool/choice.inside.ts']
+  const { passed, failures } = runOnImage({ fileSystem, as, files, env: { AW_ON: fileSystem } })
+  expect(failures).toEqual([])
+  expect(passed).toBeGreaterThanOrEqual(11)
+})
