@@ -1,7 +1,6 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { toAwError } from '../domain/errors.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
-import type { Snapshot } from '../domain/workspace/snapshots.ts'
 import { baseOf, nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
 import { countDifferences } from './diff.ts'
@@ -36,10 +35,10 @@ export async function describe(core: Core, input: Inputs['describe']): Promise<O
   assertAllowed(workspace, 'path')
   const head = await headOf(core, workspace)
   // Without a snapshot everything is yet to be kept.
-  const changes = head === null ? 0 : await countDifferences(core, workspace, head.snapshot)
+  const changes = workspace.head === null ? 0 : await countDifferences(core, workspace, workspace.head)
   return {
     workspace: nameOf(workspace),
-    head: head && snapshotView(head, workspace),
+    head,
     branch: workspace.branch,
     dirty: head === null || changes > 0,
     changes,
@@ -47,12 +46,12 @@ export async function describe(core: Core, input: Inputs['describe']): Promise<O
 }
 
 /** A fork that has no snapshot of its own yet stands at one of a workspace that it goes back to. */
-async function headOf(core: Core, workspace: Workspace): Promise<Snapshot | null> {
-  let at: Workspace | undefined = workspace
-  while (at !== undefined && workspace.head !== null) {
-    const found = (await snapshotsOf(core, at.id)).get(workspace.head)
-    if (found !== undefined) return found
-    at = at.source.kind === 'workspace' ? await core.store.get(at.source.workspace) : undefined
+async function headOf(core: Core, workspace: Workspace): Promise<SnapshotView | null> {
+  let owner: Workspace | undefined = workspace
+  while (owner !== undefined && workspace.head !== null) {
+    const found = (await snapshotsOf(core, owner.id)).get(workspace.head)
+    if (found !== undefined) return { ...snapshotView(found, workspace), workspace: nameOf(owner) }
+    owner = owner.source.kind === 'workspace' ? await core.store.get(owner.source.workspace) : undefined
   }
   return null
 }

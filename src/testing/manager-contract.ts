@@ -1,15 +1,19 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { operations } from '../api/table.ts'
+import { operations, type Inputs, type Outputs } from '../api/table.ts'
 import { makeAw, type Aw } from '../client/facade.ts'
 import type { ErrorCode } from '../domain/errors.ts'
-import type { Manager } from '../ports/manager.ts'
+import type { CallContext, Manager } from '../ports/manager.ts'
 import { careContract } from './manager-contract/care.ts'
+import { diffContract } from './manager-contract/diff.ts'
 import { fileContract } from './manager-contract/files.ts'
+import { forkContract } from './manager-contract/forks.ts'
+import { historyContract } from './manager-contract/history.ts'
 import { lifeContract } from './manager-contract/life.ts'
 import { logContract } from './manager-contract/log.ts'
 import { restoreContract } from './manager-contract/restore.ts'
 import { snapshotContract } from './manager-contract/snapshots.ts'
 import { trashContract } from './manager-contract/trash.ts'
+import { undoContract } from './manager-contract/undo.ts'
 import type { Tree } from './tree.ts'
 
 /** A core of its own for one test, however it is reached. */
@@ -30,6 +34,14 @@ export type OpenManager = () => Promise<Opened>
 
 export const code = (expected: ErrorCode, data: object = {}): unknown =>
   expect.objectContaining({ code: expected, data: expect.objectContaining(data) as unknown })
+
+/** The operation itself; the SDK's own method answers with handles. */
+export const forkOf = (
+  aw: Aw,
+  id: string,
+  input: Omit<Inputs['fork'], 'id'> = {},
+  context?: CallContext,
+): Promise<Outputs['fork']> => aw.manager.call('fork', { ...input, id }, context)
 
 /** Everything that `ports/manager.ts` and the table of operations promise, for any door. */
 export function managerContract(name: string, makeSubject: () => Promise<ManagerSubject>): void {
@@ -63,6 +75,18 @@ export function managerContract(name: string, makeSubject: () => Promise<Manager
     })
     describe('restore', () => {
       restoreContract(open)
+    })
+    describe('undo', () => {
+      undoContract(open)
+    })
+    describe('forks', () => {
+      forkContract(open)
+    })
+    describe('diff', () => {
+      diffContract(open)
+    })
+    describe('history', () => {
+      historyContract(open)
     })
     describe('log', () => {
       logContract(open)

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Workspace } from '../../client/workspace.ts'
-import { code, type OpenManager, type Opened } from '../manager-contract.ts'
+import { code, forkOf, type OpenManager, type Opened } from '../manager-contract.ts'
 import { unknownSnapshot } from './snapshots.ts'
 
 /** Everything below the work directory: what is a file with its content. */
@@ -58,7 +58,7 @@ export function restoreContract(open: OpenManager): void {
 
   it('a restore to what is not a snapshot of the workspace changes nothing', async () => {
     const { aw, made } = await withSnapshot(open)
-    const snapshot = (await aw.fork('a', { id: 'fork' })).base ?? ''
+    const { snapshot } = await forkOf(aw, 'a', { to: ['fork'] })
     await aw.create({ id: 'other' })
     const other = await aw.snapshot('other', { label: 'theirs' })
     await made.files.write('work/f', 'unsaved')

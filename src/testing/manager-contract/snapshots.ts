@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { collect } from '../collect.ts'
-import { code, type OpenManager } from '../manager-contract.ts'
+import { code, forkOf, type OpenManager } from '../manager-contract.ts'
 
 export const unknownSnapshot = 'snap_00000000000000000000000000'
 
@@ -101,7 +101,7 @@ export function snapshotContract(open: OpenManager): void {
     for (let count = 0; count < 17; count++) await aw.snapshot('a')
     const [branched, forked, undone] = [await automatic(), await automatic(), await automatic()]
     await aw.branch('a', { name: 'side', at: branched })
-    await aw.fork('a', { to: ['b'], at: forked })
+    await forkOf(aw, 'a', { to: ['b'], at: forked })
     await aw.undo('a')
     const ids = async (): Promise<string[]> => (await aw.snapshots('a')).map(({ id }) => id)
     await expect(aw.snapshot('a')).rejects.toEqual(code('snapshot_limit'))

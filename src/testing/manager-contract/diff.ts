@@ -1,0 +1,188 @@
+import { expect, it } from 'vitest'
+import type { Inputs, Outputs } from '../../api/table.ts'
+import type { Workspace } from '../../client/workspace.ts'
+import { collect } from '../collect.ts'
+import { code, forkOf, type OpenManager, type Opened } from '../manager-contract.ts'
+import { unknownSnapshot } from './snapshots.ts'
+
+type Change = Outputs['diff']
+
+const diff = ({ manager }: Pick<Opened, 'manager'>, input: Inputs['diff']): Promise<Change[]> =>
+  collect(manager.stream('diff', input))
+
+const told = (changes: readonly Change[]): string[] => changes.map(({ path, change }) => `${change} ${path}`)
+
+async function withChanges(open: OpenManager): Promise<Opened & { made: Workspace; first: string }> {
+  const opened = await open()
+  const { aw, folder } = opened
+  const source = folder({
+    kept: { kind: 'file', content: 'kept' },
+    changed: { kind: 'file', content: 'one\ntwo\nthree\n' },
+    removed: { kind: 'file', content: 'gone\n' },
+    link: { kind: 'symlink', target: 'kept' },
+    d: { kind: 'directory' },
+    'd/f': { kind: 'file', content: 'f' },
+  })
+  const made = await aw.create({ id: 'a', from: { folder: source } })
+  const { id: first } = await aw.snapshot('a', { label: 'tests @ pass' })
+  await made.files.write('work/changed', 'one\n2\nthree\n')
+  await made.files.remove('work/removed')
+  await made.files.write('work/added', 'no newline')
+  await made.files.write('work/d/g', 'g\n')
+  return { ...opened, made, first }
+}
+
+export function diffContract(open: OpenManager): void {
+  const changes = ['added work/added', 'changed work/changed', 'added work/d/g', 'removed work/removed']
+
+  it('tells what changed since the head, or since a snapshot, however that is named', async () => {
+    const subject = await withChanges(open)
+    const { aw, made, first } = subject
+    const sides: Inputs['diff'][] = [
+      { from: 'a' },
+      { from: made.id },
+      { from: first },
+      { from: 'a@tests @ pass' },
+      { from: 'a/main@head', to: 'a' },
+      { from: `a@${first}`, to: made.id },
+      { from: first, to: 'a/main' },
+    ]
+    for (const input of sides) expect([input, told(await diff(subject, input))]).toEqual([input, changes])
+    await aw.snapshot('a')
+    expect(await diff(subject, { from: 'a' })).toEqual([])
+    expect(told(await diff(subject, { from: first, to: 'a@head' }))).toEqual(changes)
+    expect(told(await diff(subject, { from: 'a', to: first }))).toEqual([
+      'removed work/added',
+      'changed work/changed',
+      'removed work/d/g',
+      'added work/removed',
+    ])
+  })
+
+  it('compares workspaces, and a fork with what it began as', async () => {
+    const subject = await withChanges(open)
+    const { aw, made, first } = subject
+    await forkOf(aw, 'a', { to: ['b'], at: first })
+    const fork = await aw.get('b')
+    await fork.files.write('work/kept', 'changed in the fork')
+    expect(told(await diff(subject, { from: 'b@base', to: 'b' }))).toEqual(['changed work/kept'])
+    expect(told(await diff(subject, { from: 'b' }))).toEqual(['changed work/kept'])
+    expect(told(await diff(subject, { from: 'b', to: 'a' }))).toEqual([
+      ...changes.slice(0, 3),
+      'changed work/kept',
+      'removed work/removed',
+    ])
+    expect(await diff(subject, { from: 'a', to: made.id })).toEqual([])
+  })
+
+  it('tells what is different: content, mode, kind, target', async () => {
+    const { aw, manager, folder } = await open()
+    const source = folder({
+      mode: { kind: 'file', content: '', mode: 0o644 },
+      kind: { kind: 'file', content: '' },
+      target: { kind: 'symlink', target: 'one' },
+      content: { kind: 'file', content: 'one' },
+    })
+    const other = folder({
+      mode: { kind: 'file', content: '', mode: 0o755 },
+      kind: { kind: 'directory' },
+      target: { kind: 'symlink', target: 'two' },
+      content: { kind: 'file', content: 'two' },
+    })
+    await aw.create({ id: 'a', from: { folder: source } })
+    await aw.create({ id: 'b', from: { folder: other } })
+    const found = await diff({ manager }, { from: 'a', to: 'b', text: true })
+    expect(found.map(({ path, change, what }) => [path, change, what])).toEqual([
+      ['work/content', 'changed', ['content']],
+      ['work/kind', 'changed', ['kind']],
+      ['work/mode', 'changed', ['mode']],
+      ['work/target', 'changed', ['target']],
+    ])
+    expect(found[2]).toMatchObject({ before: { kind: 'file', mode: 0o644 }, after: { mode: 0o755 }, from: null })
+  })
+
+  it('tells texts as a unified diff, and why it leaves some out', async () => {
+    const subject = await withChanges(open)
+    const { made } = subject
+    await made.files.write('work/binary', Buffer.from([0, 1, 2]))
+    await made.files.write('work/large', 'x'.repeat(2000))
+    const found = await diff(subject, { from: 'a', text: true, max_bytes: 1000 })
+    const of = (path: string): Change | undefined => found.find((one) => one.path === `work/${path}`)
+    expect(of('changed')?.text).toBe(
+      '--- a/work/changed\n+++ b/work/changed\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n',
+    )
+    expect(of('added')?.text).toBe(
+      '--- /dev/null\n+++ b/work/added\n@@ -0,0 +1 @@\n+no newline\n\\ No newline at end of file\n',
+    )
+    expect(of('removed')?.text).toBe('--- a/work/removed\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n')
+    expect(of('binary')).toMatchObject({ binary: true, after: { kind: 'file', size: 3 } })
+    expect(of('binary')?.text).toBeUndefined()
+    expect(of('large')).toMatchObject({ omitted: expect.stringMatching(/./) as unknown })
+    expect(of('large')?.text).toBeUndefined()
+    for (const one of await diff(subject, { from: 'a' })) expect([one.text, one.binary]).toEqual([undefined, undefined])
+  })
+
+  it('a renamed file is told as one, or as gone and come, and its text in either case', async () => {
+    const subject = await withChanges(open)
+    await subject.aw.snapshot('a')
+    await subject.made.files.rename('work/kept', 'work/d/moved')
+    const found = await diff(subject, { from: 'a', text: true })
+    const [first] = found
+    const told = found.map(({ path, change, from }) => [path, change, from])
+    if (first?.change === 'renamed') expect(told).toEqual([['work/d/moved', 'renamed', 'work/kept']])
+    else {
+      expect(told).toEqual([
+        ['work/d/moved', 'added', null],
+        ['work/kept', 'removed', null],
+      ])
+      expect(first?.text).toContain('+kept')
+    }
+    for (const path of ['work/kept', 'work/d'])
+      expect((await diff(subject, { from: 'a', paths: [path] })).map(({ change }) => change)).toHaveLength(1)
+  })
+
+  it('keeps to paths and to a limit', async () => {
+    const subject = await withChanges(open)
+    const below = async (...paths: string[]): Promise<string[]> => told(await diff(subject, { from: 'a', paths }))
+    expect(await below('work/d')).toEqual(['added work/d/g'])
+    expect(await below('work/d/', './work/changed')).toEqual(['changed work/changed', 'added work/d/g'])
+    expect(await below('work')).toEqual(changes)
+    expect(await below('wor')).toEqual([])
+    await expect(below('../x')).rejects.toEqual(code('path_traversal_attempt'))
+    await expect(below('/etc')).rejects.toEqual(code('absolute_path_not_allowed'))
+    expect(told(await diff(subject, { from: 'a', limit: 2 }))).toEqual(changes.slice(0, 2))
+    expect(told(await diff(subject, { from: 'a', limit: 1, paths: ['work/d'] }))).toEqual(['added work/d/g'])
+  })
+
+  it('names are told as text, whatever they are', async () => {
+    const { aw, manager } = await open()
+    const made = await aw.create({ id: 'a' })
+    await aw.snapshot('a')
+    await made.files.write('work/ä 🎉', 'x\n')
+    const [change] = await diff({ manager }, { from: 'a', text: true, paths: ['work/ä 🎉'] })
+    expect(change).toMatchObject({ path: 'work/ä 🎉', change: 'added' })
+    expect(change?.text).toContain('+++ b/work/ä 🎉')
+  })
+
+  it('refuses sides that are none', async () => {
+    const subject = await withChanges(open)
+    const { aw } = subject
+    const { id } = await aw.create({ id: 'bare' })
+    const wrong: [string, Parameters<typeof code>[0]][] = [
+      ['bare', 'snapshot_not_found'],
+      ['missing', 'workspace_not_found'],
+      ['missing@head', 'workspace_not_found'],
+      ['a@nothing', 'snapshot_not_found'],
+      ['a@', 'snapshot_not_found'],
+      ['a@base', 'snapshot_not_found'],
+      [unknownSnapshot, 'snapshot_not_found'],
+      [`bare@${subject.first}`, 'snapshot_not_found'],
+    ]
+    for (const [from, expected] of wrong) await expect(diff(subject, { from })).rejects.toEqual(code(expected))
+    await aw.destroy('bare')
+    await expect(diff(subject, { from: id, to: 'a' })).rejects.toEqual(code('invalid_state'))
+    await aw.destroy('a')
+    await expect(diff(subject, { from: subject.first })).rejects.toEqual(code('invalid_state'))
+    expect(await diff(subject, { from: subject.first, to: subject.first })).toEqual([])
+  })
+}

@@ -1,0 +1,177 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import type { Aw } from '../../client/facade.ts'
+import { toAwError } from '../../domain/errors.ts'
+import { code, forkOf, type OpenManager } from '../manager-contract.ts'
+
+export function undoContract(open: OpenManager): void {
+  it('undo of unsaved work goes back to the head, and redo gives the work back', async () => {
+    const { aw } = await open()
+    const made = await aw.create({ id: 'a' })
+    await made.files.write('work/f', 'saved')
+    const { id: head } = await aw.snapshot('a')
+    await made.files.write('work/f', 'an hour of work')
+    const undone = await aw.undo('a')
+    expect(undone).toMatchObject({ snapshot: head, branch: 'main', changed: 1, changes: ['work/f'] })
+    expect(undone.kept).toMatch(/^snap_/)
+    expect(await made.files.readText('work/f')).toBe('saved')
+    expect(await aw.describe('a')).toMatchObject({ head: { id: head }, dirty: false })
+    expect(await aw.redo('a')).toMatchObject({ snapshot: undone.kept, kept: null })
+    expect(await made.files.readText('work/f')).toBe('an hour of work')
+    expect(await aw.show('a')).toMatchObject({ generation: 3 })
+  })
+
+  it('undo and redo of snapshots leave no snapshots behind', async () => {
+    const { aw } = await open()
+    const made = await aw.create({ id: 'a' })
+    const ids: string[] = []
+    for (const content of ['one', 'two', 'three']) {
+      await made.files.write('work/f', content)
+      ids.push((await aw.snapshot('a')).id)
+    }
+    const now = async (): Promise<string> => made.files.readText('work/f')
+    const [one = '', two = '', three = ''] = ids
+    expect(await aw.undo('a')).toMatchObject({ snapshot: two, kept: null })
+    expect([await now(), (await aw.undo('a')).snapshot, await now()]).toEqual(['two', one, 'one'])
+    await expect(aw.undo('a')).rejects.toEqual(code('nothing_to_undo'))
+    expect((await aw.branch('a')).branches).toMatchObject([{ name: 'main', snapshot: one }])
+    expect([(await aw.redo('a')).snapshot, await now()]).toEqual([two, 'two'])
+    expect([(await aw.redo('a')).snapshot, await now()]).toEqual([three, 'three'])
+    await expect(aw.redo('a')).rejects.toEqual(code('nothing_to_redo'))
+    expect((await aw.snapshots('a')).map(({ id }) => id)).toEqual(ids)
+  })
+
+  it('redo is refused after new changes, and forgotten with a new snapshot or a restore', async () => {
+    const { aw } = await open()
+    const made = await aw.create({ id: 'a' })
+    for (const content of ['one', 'two']) {
+      await made.files.write('work/f', content)
+      await aw.snapshot('a', { label: content })
+    }
+    await aw.undo('a')
+    await made.files.write('work/f', 'changed since')
+    await expect(aw.redo('a')).rejects.toEqual(code('nothing_to_redo'))
+    expect(await made.files.readText('work/f')).toBe('changed since')
+    await made.files.write('work/f', 'one')
+    await aw.redo('a')
+    await aw.undo('a')
+    await aw.snapshot('a')
+    await expect(aw.redo('a')).rejects.toEqual(code('nothing_to_redo'))
+    await aw.undo('a')
+    await aw.restore('a', { snapshot: 'two' })
+    await expect(aw.redo('a')).rejects.toEqual(code('nothing_to_redo'))
+  })
+
+  it('a restore is undone like a change: to where its snapshot grew from', async () => {
+    const { aw } = await open()
+    const made = await aw.create({ id: 'a' })
+    for (const content of ['one', 'two', 'three']) {
+      await made.files.write('work/f', content)
+      await aw.snapshot('a', { label: content })
+    }
+    const { kept } = await aw.restore('a', { snapshot: 'two' })
+    await aw.undo('a')
+    expect(await made.files.readText('work/f')).toBe('one')
+    await aw.redo('a')
+    expect(await made.files.readText('work/f')).toBe('two')
+    await aw.restore('a', { snapshot: kept ?? '' })
+    expect(await made.files.readText('work/f')).toBe('three')
+  })
+
+  it('there is nothing to undo without a snapshot, nor where a fork began', async () => {
+    const { aw } = await open()
+    const made = await aw.create({ id: 'a' })
+    await made.files.write('work/f', 'unsaved')
+    await expect(aw.undo('a')).rejects.toEqual(code('nothing_to_undo'))
+    await expect(aw.redo('a')).rejects.toEqual(code('nothing_to_redo'))
+    await forkOf(aw, 'a', { to: ['b'] })
+    await expect(aw.undo('b')).rejects.toEqual(code('nothing_to_undo'))
+    const fork = await aw.get('b')
+    await fork.files.write('work/f', 'changed in the fork')
+    await aw.undo('b')
+    expect(await fork.files.readText('work/f')).toBe('unsaved')
+    await aw.redo('b')
+    await aw.snapshot('b')
+    for (const _ of [1, 2]) await aw.undo('b')
+    expect(await fork.files.readText('work/f')).toBe('unsaved')
+    await expect(aw.undo('b')).rejects.toEqual(code('nothing_to_undo'))
+    expect(await made.files.readText('work/f')).toBe('unsaved')
+  })
+
+  it('whatever is done, undo and redo walk a history as anybody would draw it', async () => {
+    const { aw } = await open()
+    let runs = 0
+    const property = fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), async (steps) => {
+      const id = `run-${runs++}`
+      await aw.create({ id })
+      const history = modelHistory()
+      for (const each of steps) {
+        const expected = history.take(each)
+        expect(await outcome(aw, id, each), `${each} in ${steps.join(' ')}`).toBe(expected)
+        expect(await contentOf(aw, id), `after ${each} in ${steps.join(' ')}`).toBe(history.content())
+      }
+    })
+    await fc.assert(property, { numRuns: 25 })
+  })
+}
+
+const step = fc.constantFrom('change', 'snapshot', 'undo', 'undo', 'redo')
+type Step = 'change' | 'snapshot' | 'undo' | 'redo'
+
+let counter = 0
+
+async function outcome(aw: Aw, id: string, step: Step): Promise<string> {
+  try {
+    if (step === 'change') await aw.fs.write(id, { path: 'work/f', content: `${counter}` })
+    else await aw[step](id)
+    return 'ok'
+  } catch (error) {
+    return toAwError(error).code
+  }
+}
+
+const contentOf = async (aw: Aw, id: string): Promise<string> =>
+  aw.fs.read(id, { path: 'work/f' }).then(
+    (content) => Buffer.from(content as Uint8Array).toString(),
+    () => '',
+  )
+
+/** A tree of contents and a finger on one of them; what was undone lies on a pile. */
+function modelHistory() {
+  interface Point {
+    readonly content: string
+    readonly parent: Point | undefined
+  }
+  let head: Point | undefined
+  let now = ''
+  let pile: Point[] = []
+  const isDirty = (): boolean => head === undefined || head.content !== now
+  const steps: Record<Step, () => string> = {
+    change() {
+      now = `${++counter}`
+      return 'ok'
+    },
+    snapshot() {
+      head = { content: now, parent: head }
+      pile = []
+      return 'ok'
+    },
+    undo() {
+      const goal = head && (isDirty() ? head : head.parent)
+      if (head === undefined || goal === undefined) return 'nothing_to_undo'
+      pile = [isDirty() ? { content: now, parent: head } : head, ...pile]
+      head = goal
+      now = goal.content
+      return 'ok'
+    },
+    redo() {
+      const [next, ...rest] = pile
+      if (next === undefined || isDirty()) return 'nothing_to_redo'
+      head = next
+      now = next.content
+      pile = rest
+      return 'ok'
+    },
+  }
+  return { take: (step: Step): string => steps[step](), content: () => now }
+}
