@@ -20,7 +20,7 @@ async function offered(...words: string[]): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'aw-completion-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   await writeFile(join(folder, 'aw.bash'), await script('bash'))
-  await writeFile(join(folder, 'aw'), '#!/bin/sh\nfor last; do :; done\necho "$last-1/main $*" | cut -d" " -f1\n')
+  await writeFile(join(folder, 'aw'), '#!/bin/sh\nwhile [ "$1" != __names ]; do shift; done\necho "$2-1/main$3"\n')
   await chmod(join(folder, 'aw'), 0o755)
   // A bash without SHLVL takes a socket as its input for a remote login, and reads a file of the machine's.
   const ask = 'source aw.bash; COMP_WORDS=(aw "$@"); COMP_CWORD=$#; _aw; printf "%s\\n" "${COMPREPLY[@]}"'
@@ -52,7 +52,7 @@ describe('bash, run for real', () => {
     [['--ver'], ['--version']],
     [['show', ''], ['live-1/main']],
     [['show', '--id', ''], ['live-1/main']],
-    [['destroy', 'a', 'b', ''], ['live-1/main']],
+    [['destroy', 'a', 'b', ''], ['live-1/maina']],
     [['undelete', ''], ['trashed-1/main']],
     [['list', ''], ['tasks-1/main']],
     [['create', ''], ['']],
@@ -61,6 +61,16 @@ describe('bash, run for real', () => {
     [['completion', 'z'], ['zsh']],
     [['help', 'destr'], ['destroy']],
     [['label', 'x', '--set', ''], ['']],
+    [
+      ['snapshot', ''],
+      ['label', 'remove', 'live-1/main'],
+    ],
+    [['snapshot', 'li'], ['live-1/main']],
+    [['snapshot', 'remove', 'x', 'y', ''], ['snapshots-1/mainx']],
+    [['restore', 'x', ''], ['snapshots-1/mainx']],
+    [['restore', 'x', '--branch', ''], ['branches-1/mainx']],
+    [['diff', 'x', ''], ['live-1/mainx']],
+    [['fork', 'x', 'y', ''], ['']],
   ])('%j', async (words, expected) => {
     expect(await offered(...words)).toEqual(expected)
   })
@@ -78,6 +88,15 @@ test('names for the scripts; a broken home offers nothing and says nothing', asy
   const list = [sampleWorkspace(), sampleWorkspace({ workspace_id: 'fix-login/codex' })]
   expect((await runCli(['__names', 'live'], { answers: { list } })).stdout).toBe('fix-login/claude\nfix-login/codex\n')
   expect((await runCli(['__names', 'tasks'], { answers: { list } })).stdout).toBe('fix-login\n')
+  const snapshots = [
+    { id: 'snap_1', label: 'before' },
+    { id: 'snap_2', label: 'tests pass' },
+    { id: 'snap_3', label: null },
+  ]
+  const ofOne = await runCli(['__names', 'snapshots', 'x'], { answers: { snapshots } })
+  expect(ofOne).toMatchObject({ stdout: 'snap_3\nsnap_2\nbefore\nsnap_1\n', calls: [{ input: { id: 'x' } }] })
+  const branch = { branches: [{ name: 'main' }, { name: 'idea' }] }
+  expect((await runCli(['__names', 'branches', 'x'], { answers: { branch } })).stdout).toBe('main\nidea\n')
   const trashed = await runCli(['__names', 'trashed'], { answers: { list } })
   expect(trashed.calls[0]?.input).toEqual({ trashed: true })
   const fail = (): never => {
@@ -120,5 +139,9 @@ describe('zsh and fish, run for real', () => {
     expect(firstWords(await inShell('fish', offers('aw fs re')))).toEqual(expect.arrayContaining(['read', 'remove']))
     expect(firstWords(await inShell('fish', offers('aw list --tas')))).toContain('--task-id')
     expect(firstWords(await inShell('fish', offers('aw show fix')))).toEqual(['fix-login/main'])
+    expect(firstWords(await inShell('fish', offers('aw snapshot ')))).toEqual(
+      expect.arrayContaining(['label', 'remove', 'fix-login/main']),
+    )
+    expect(firstWords(await inShell('fish', offers('aw snapshot remove a b fix')))).toEqual(['fix-login/main'])
   })
 })

@@ -1,6 +1,7 @@
-import type { Table } from '../api/table.ts'
+import type { Outputs, Table } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
 import { nearest } from '../domain/nearest.ts'
+import type { CallContext, Manager } from '../ports/manager.ts'
 import type { Globals } from './globals.ts'
 import type { Io } from './io.ts'
 import { bashScript } from './completion/bash.ts'
@@ -28,14 +29,24 @@ export async function namesCommand(args: readonly string[], globals: Globals, io
   const place = { ...(home === undefined ? {} : { home }), ...(configFile === undefined ? {} : { configFile }) }
   try {
     await using manager = await io.connect({ ...place, set, env: io.env, cwd: io.cwd })
-    const found = await manager.call('list', args[0] === 'trashed' ? { trashed: true } : {}, { signal: io.signal })
-    const names = found.map((workspace) => (args[0] === 'tasks' ? workspace.task : workspace.workspace_id))
+    const names = await namesOf(manager, args[0] ?? 'live', args[1] ?? '', { signal: io.signal })
     if (names.length > 0) await io.stdout.write(`${[...new Set(names)].join('\n')}\n`)
   } catch {
     return 0
   }
   return 0
 }
+
+async function namesOf(manager: Manager, what: string, id: string, context: CallContext): Promise<string[]> {
+  if (what === 'branches') return (await manager.call('branch', { id }, context)).branches.map(({ name }) => name)
+  if (what === 'snapshots') return snapshotNames(await manager.call('snapshots', { id }, context))
+  const found = await manager.call('list', what === 'trashed' ? { trashed: true } : {}, context)
+  return found.map((workspace) => (what === 'tasks' ? workspace.task : workspace.workspace_id))
+}
+
+/** The newest first; labels too, unless the shell would take them for several words. */
+const snapshotNames = (snapshots: Outputs['snapshots']): string[] =>
+  snapshots.toReversed().flatMap(({ id, label }) => (label === null || /[\s'"\\$`]/.test(label) ? [id] : [label, id]))
 
 function unknownShell(shell: string | undefined): AwError {
   const known = Object.keys(shells)

@@ -42,15 +42,17 @@ _aw_offer() {
   local current="$2"
   case "$1" in
     none) ;;
-    live | trashed | tasks) COMPREPLY=($(compgen -W "$("\${COMP_WORDS[0]}" "\${home[@]}" __names "$1" 2>/dev/null)" -- "$current")) ;;
-    files) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$current")) ;;
-    folders) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -d -- "$current")) ;;
-    *) COMPREPLY=($(compgen -W "$1" -- "$current")) ;;
+    live | trashed | tasks | snapshots | branches)
+      COMPREPLY+=($(compgen -W "$("\${COMP_WORDS[0]}" "\${home[@]}" __names "$1" "$first" 2>/dev/null)" -- "$current"))
+      ;;
+    files) compopt -o filenames 2>/dev/null; COMPREPLY+=($(compgen -f -- "$current")) ;;
+    folders) compopt -o filenames 2>/dev/null; COMPREPLY+=($(compgen -d -- "$current")) ;;
+    *) COMPREPLY+=($(compgen -W "$1" -- "$current")) ;;
   esac
 }
 
 _aw() {
-  local REPLY='' command='' position=0 flag='' i word
+  local REPLY='' command='' position=0 first='' flag='' i word
   local current="\${COMP_WORDS[COMP_CWORD]}"
   local -a home=()
   COMPREPLY=()
@@ -66,6 +68,7 @@ _aw() {
     elif ((position == 0)) && _aw_words "$command" && [[ " $REPLY " == *" $word "* ]]; then
       command="\${command:+$command }$word"
     else
+      ((position)) || first="$word"
       ((position++))
     fi
   done
@@ -75,9 +78,9 @@ _aw() {
   elif [[ $current == -* ]]; then
     _aw_flags "$command"
     COMPREPLY=($(compgen -W "$REPLY" -- "$current"))
-  elif ((position == 0)) && _aw_words "$command"; then
-    _aw_offer "$REPLY" "$current"
   else
+    # Some words are a command and the beginning of others.
+    ((position == 0)) && _aw_words "$command" && _aw_offer "$REPLY" "$current"
     _aw_position "$command" "$position"
     _aw_offer "$REPLY" "$current"
   fi

@@ -16,15 +16,18 @@ export function valueCases(commands: readonly CommandModel[], anywhere: CommandM
 
 export const positionCases = (commands: readonly CommandModel[]): string =>
   cases(
-    commands.flatMap(({ name, positions, repeats }) => {
+    commands.flatMap(({ name, positions, repeated }) => {
       const listed = positions.map((values, i) => [`${name} ${i}`, text(values)] as const)
-      // A batch takes the same again and again; ten names on one line are plenty to complete.
-      const more = repeats
-        ? Array.from({ length: 9 }, (_, i) => [`${name} ${i + 1}`, text(positions[0] ?? 'none')] as const)
-        : []
+      const more = positionsAfter(repeated).map(
+        (i) => [`${name} ${i}`, text(positions[repeated ?? 0] ?? 'none')] as const,
+      )
       return [...listed, ...more]
     }),
   )
+
+/** What may be repeated is completed there too; ten words on one line are plenty. */
+export const positionsAfter = (repeated: number | undefined): number[] =>
+  repeated === undefined ? [] : Array.from({ length: 9 - repeated }, (_, i) => repeated + i + 1)
 
 const valued = (flags: CommandModel['flags']): [string, string][] =>
   flags.flatMap((flag): [string, string][] =>

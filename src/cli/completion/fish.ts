@@ -1,4 +1,5 @@
 import type { Table } from '../../api/table.ts'
+import { positionsAfter } from './cases.ts'
 import { completionModel, nextWords, type CommandModel, type Values } from './model.ts'
 
 export function fishScript(table: Table): string {
@@ -13,10 +14,11 @@ export function fishScript(table: Table): string {
 set -g __aw_commands ${[...prefixes].map(quote).join(' ')}
 set -g __aw_valued ${valued.join(' ')}
 
-# The words of the command so far, and how many arguments follow them.
+# The words of the command so far, how many arguments follow them, and the first of these.
 function __aw_state
     set -l command ''
     set -l position 0
+    set -l first ''
     set -l skip 0
     for word in (commandline -opc)[2..-1]
         if test $skip = 1
@@ -34,12 +36,19 @@ function __aw_state
                 if test $position = 0; and contains -- $longer $__aw_commands
                     set command $longer
                 else
+                    test $position = 0; and set first $word
                     set position (math $position + 1)
                 end
         end
     end
     echo $command
     echo $position
+    echo $first
+end
+
+function __aw_first
+    set -l state (__aw_state)
+    echo $state[3]
 end
 
 function __aw_at
@@ -65,11 +74,11 @@ function flagLines({ name, flags }: CommandModel): string[] {
   })
 }
 
-function positionLines({ name, positions, repeats }: CommandModel): string[] {
+function positionLines({ name, positions, repeated }: CommandModel): string[] {
   return positions.flatMap((values, i) => {
     if (values === 'none') return []
-    const at = repeats && i === 0 ? '0 1 2 3 4 5 6 7 8 9' : String(i)
-    return [offer(name, at, lookup(values))]
+    const at = i === repeated ? [i, ...positionsAfter(i)] : [i]
+    return [offer(name, at.join(' '), lookup(values))]
   })
 }
 
@@ -81,7 +90,9 @@ function valueOptions(values: Values): string {
 function lookup(values: Values): string {
   if (typeof values !== 'string') return values.join(' ')
   if (values === 'folders') return '(__fish_complete_directories)'
-  return values === 'files' ? '(__fish_complete_path)' : `(aw __names ${values} 2>/dev/null)`
+  if (values === 'files') return '(__fish_complete_path)'
+  const whose = values === 'snapshots' || values === 'branches' ? ' (__aw_first)' : ''
+  return `(aw __names ${values}${whose} 2>/dev/null)`
 }
 
 const parents = (name: string): string[] => {

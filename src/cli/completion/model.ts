@@ -1,11 +1,14 @@
 import type { Operation } from '../../api/operation.ts'
 import type { Table } from '../../api/table.ts'
 import { visibleBuiltins } from '../command.ts'
-import { choicesOf, flagsOf, type Flag } from '../flags.ts'
+import { choicesOf, flagsOf, repeatedAt, type Flag } from '../flags.ts'
 import { globalFlags } from '../globals.ts'
 
 /** What can stand for a value: fixed words, or something the shell or `aw` has to look up. */
-export type Values = readonly string[] | 'live' | 'trashed' | 'tasks' | 'files' | 'folders' | 'none'
+export type Values = readonly string[] | Names | 'files' | 'folders' | 'none'
+
+/** What `aw __names` knows. The last two are those of the workspace that stands first on the line. */
+export type Names = 'live' | 'trashed' | 'tasks' | 'snapshots' | 'branches'
 
 export interface FlagModel {
   readonly name: string
@@ -20,12 +23,12 @@ export interface CommandModel {
   readonly flags: readonly FlagModel[]
   /** What may stand in each position, in order. */
   readonly positions: readonly Values[]
-  /** The last position may be repeated. */
-  readonly repeats: boolean
+  /** The position that may be repeated, if one may. */
+  readonly repeated?: number | undefined
 }
 
 /** Before any command is named: the global flags. */
-export const anywhere = (): CommandModel => ({ name: '', about: '', flags: globals, positions: [], repeats: false })
+export const anywhere = (): CommandModel => ({ name: '', about: '', flags: globals, positions: [] })
 
 /** Everything the three scripts need, worked out once from the table. */
 export function completionModel(table: Table): readonly CommandModel[] {
@@ -36,7 +39,7 @@ export function completionModel(table: Table): readonly CommandModel[] {
   const own = visibleBuiltins().map(({ name, summary, words, input = {} }): CommandModel => {
     const positions = name === 'help' ? [helpWords(table)] : words === undefined ? [] : [words]
     const flags = flagsOf({ input }).map((flag) => ownFlag(flag, choicesOf(flag)))
-    return { name, about: summary, flags: [...flags, ...globals], positions, repeats: false }
+    return { name, about: summary, flags: [...flags, ...globals], positions }
   })
   return [...ofTable, ...own]
 }
@@ -54,7 +57,7 @@ function commandModel(operation: Operation): CommandModel {
     about: operation.summary,
     flags: [...own, ...globals.filter((flag) => !taken.has(flag.name))],
     positions,
-    repeats: operation.batch === true,
+    repeated: repeatedAt(operation),
   }
 }
 
@@ -76,6 +79,9 @@ function valuesOf(flag: Flag, operation: Operation): Values {
   if (flag.field === 'id') return whoseNames(operation)
   if (flag.field === 'workspace') return 'live'
   if (flag.field === 'task') return 'tasks'
+  if (['snapshot', 'snapshots', 'at'].includes(flag.field)) return 'snapshots'
+  if (flag.field === 'branch' || (operation.name === 'branch' && flag.field === 'name')) return 'branches'
+  if (operation.name === 'diff' && operation.positional.includes(flag.field)) return 'live'
   return 'none'
 }
 

@@ -43,7 +43,9 @@ ${positionCases(commands)}
 _aw_offer() {
   case "$1" in
     none) ;;
-    live|trashed|tasks) compadd -- \${(f)"$("\${words[1]}" "\${home[@]}" __names "$1" 2>/dev/null)"} ;;
+    live|trashed|tasks|snapshots|branches)
+      compadd -- \${(f)"$("\${words[1]}" "\${home[@]}" __names "$1" "$first" 2>/dev/null)"}
+      ;;
     files) _files ;;
     folders) _files -/ ;;
     *) compadd -- \${=1} ;;
@@ -51,7 +53,7 @@ _aw_offer() {
 }
 
 _aw() {
-  local REPLY='' command='' flag='' word='' i
+  local REPLY='' command='' first='' flag='' word='' i
   local -i position=0
   local -a home reply
   for ((i = 2; i < CURRENT; i++)); do
@@ -67,6 +69,7 @@ _aw() {
     elif ((position == 0)) && _aw_words "$command" && [[ -n "\${(M)reply:#\${word}:*}" ]]; then
       command="\${command:+$command }$word"
     else
+      ((position)) || first="$word"
       ((position++))
     fi
   done
@@ -75,9 +78,9 @@ _aw() {
   elif [[ "\${words[CURRENT]}" == -* ]]; then
     _aw_flags "$command"
     _describe 'flag' reply
-  elif ((position == 0)) && _aw_words "$command"; then
-    _describe 'command' reply
   else
+    # Some words are a command and the beginning of others.
+    ((position == 0)) && _aw_words "$command" && _describe 'command' reply
     _aw_position "$command" "$position"
     _aw_offer "$REPLY"
   fi
