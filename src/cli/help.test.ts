@@ -42,6 +42,13 @@ test('groups, exit codes and the commands of the command line itself', async () 
   for (const code of Object.keys(errorTable)) expect(codes).toContain(code)
   for (const name of ['help', 'tour', 'completion']) expect(await help(name, '--help')).toContain(`aw ${name}`)
   expect((await runCli(['help', 'nonsense'])).exit).toBe(2)
+  expect((await runCli(['help', 'snapshot', 'nonsense'])).exit).toBe(2)
+})
+
+test('a command that others begin with tells of them', async () => {
+  const text = await help('help', 'snapshot')
+  for (const part of ['aw snapshot ID', 'snapshot label', 'snapshot remove']) expect(text).toContain(part)
+  expect(await help('help', 'fork')).toMatch(/aw fork ID \[TO\.\.\.\][^]*several may be given/)
 })
 
 test('the version', async () => {

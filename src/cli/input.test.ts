@@ -31,6 +31,28 @@ describe('ids', () => {
     expect(await asked(['fs', 'move', 'x', 'b', '--from', 'a'])).toEqual({ id: 'x', from: 'a', to: 'b' })
   })
 
+  test('a last field that is a list takes all words that are left, and its flag adds to it', async () => {
+    expect(await asked(['fork', 'x', 'a', 'b/c'], { answers: { fork: { forks: [] } } })).toEqual({
+      id: 'x',
+      to: ['a', 'b/c'],
+    })
+    expect(await asked(['fork', 'x', '--count', '2', '--at', 'head'], { answers: { fork: { forks: [] } } })).toEqual({
+      id: 'x',
+      count: 2,
+      at: 'head',
+    })
+    expect(await asked(['snapshot', 'remove', 'x', 'a', '--snapshots', 'b', 'c'])).toEqual({
+      id: 'x',
+      snapshots: ['b', 'a', 'c'],
+    })
+  })
+
+  test('the longest command wins; a workspace of that name is still reached', async () => {
+    expect(await asked(['snapshot', 'x', '--label', 'y'])).toEqual({ id: 'x', label: 'y' })
+    expect(await asked(['snapshot', 'label', 'x', 'head', 'y'])).toEqual({ id: 'x', snapshot: 'head', label: 'y' })
+    expect(await asked(['snapshot', '--id', 'label'])).toEqual({ id: 'label' })
+  })
+
   test('what follows -- is never a flag', async () => {
     const { calls } = await runCli(['fs', 'read', 'x', '--', '--odd name'], { answers: { 'fs read': Buffer.from('') } })
     expect(calls[0]?.input).toEqual({ id: 'x', path: '--odd name' })
@@ -84,6 +106,15 @@ describe('what is refused, and what is said', () => {
     [['shwo', 'x'], 'Did you mean aw show?'],
     [['rm', 'x'], 'Did you mean aw destroy?'],
     [['qqqqqq'], 'aw help'],
+    [['rollback', 'x'], 'Did you mean aw restore?'],
+    [['revert', 'x'], 'Did you mean aw undo?'],
+    [['checkpoint', 'x'], 'Did you mean aw snapshot?'],
+    [['clone', 'x'], 'Did you mean aw fork?'],
+    [['status', 'x'], 'Did you mean aw describe?'],
+    [['snapshot', 'lable', 'x', 'head'], 'Did you mean aw snapshot label?'],
+    [['snapshot', 'x', 'y'], 'hint: Usage: aw snapshot ID'],
+    [['snapshot', 'remove', 'x'], 'hint: Usage: aw snapshot remove ID SNAPSHOTS...'],
+    [['fork'], 'hint: Usage: aw fork ID [TO...] [flags]'],
     [['fs'], 'fs needs a command: read, write'],
     [['fs', 'raed'], 'Did you mean aw fs read?'],
     [['show'], 'hint: Usage: aw show ID'],

@@ -87,7 +87,7 @@ const notListed = (at: string | null, { paint, input }: View): Cell => ({
 function words(one: Snapshot, { paint }: View): Cell {
   const marks = marksOf(one)
   const shown = marks === '' ? '' : `(${marks})`
-  const fuzzy = one.consistency === 'fuzzy' ? 'fuzzy: it was written to meanwhile' : ''
+  const fuzzy = one.consistency === 'fuzzy' ? 'fuzzy' : ''
   const about = [one.label ?? '', reasons[one.reason], fuzzy].filter((text) => text !== '').join(', ')
   return {
     text: [shown, about].filter((text) => text !== '').join(' '),

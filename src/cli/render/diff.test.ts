@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest'
+import type { Outputs } from '../../api/table.ts'
+import { runCli, type Scene } from '../testing.ts'
+
+type Change = Outputs['diff']
+
+const file = { kind: 'file' as const, size: 1024, mode: 0o644 }
+const change = (path: string, more: Partial<Change>): Change => ({
+  path,
+  change: 'changed',
+  from: null,
+  what: [],
+  before: file,
+  after: file,
+  ...more,
+})
+
+const changes: Change[] = [
+  change('a.ts', { change: 'added', before: null }),
+  change('dir', { change: 'added', before: null, after: { ...file, kind: 'directory' } }),
+  change('b.ts', { what: ['content', 'mode'], after: { kind: 'file', size: 2048, mode: 0o755 } }),
+  change('c', { what: ['kind'], after: { ...file, kind: 'symlink' } }),
+  change('d\u001b[2J', { change: 'removed', after: null }),
+  change('new', { change: 'renamed', from: 'old' }),
+]
+
+const people: Scene = { terminal: true, env: { NO_COLOR: '1' } }
+const shown = (items: readonly Change[], scene: Scene, ...args: string[]) =>
+  runCli(['diff', 'x', ...args], { ...scene, answers: { diff: items } })
+
+describe('diff', () => {
+  test('letters, and what they do not say; a sum at the end', async () => {
+    expect(await shown(changes, people)).toMatchObject({
+      exit: 0,
+      stdout: [
+        'A  a.ts  1.0 KiB',
+        'A  dir/',
+        'M  b.ts  1.0 KiB → 2.0 KiB, mode 0644 → 0755',
+        'M  c  file → symlink',
+        String.raw`D  d\x1b[2J  1.0 KiB`,
+        'R  old → new',
+        '',
+      ].join('\n'),
+      stderr: '2 added, 2 changed, 1 removed, 1 renamed\n',
+    })
+  })
+
+  test('a pipe gets tabs and no sum', async () => {
+    expect(await shown(changes, {})).toMatchObject({
+      stdout: [
+        'A\ta.ts',
+        'A\tdir',
+        'M\tb.ts\tcontent,mode',
+        'M\tc\tkind',
+        String.raw`D${'\t'}d\x1b[2J`,
+        'R\tnew\t\told',
+        '',
+      ].join('\n'),
+      stderr: '',
+    })
+    expect((await shown(changes.slice(0, 1), {}, '--json')).stdout).toBe(`${JSON.stringify(changes[0])}\n`)
+  })
+
+  test('nothing, and a limit', async () => {
+    expect(await shown([], people)).toMatchObject({ stdout: '', stderr: 'No difference\n' })
+    expect((await shown(changes.slice(0, 1), people, '--limit', '1')).stderr).toContain('raise --limit')
+    expect((await shown(changes, people, '-q')).stderr).toBe('')
+  })
+
+  const text = '--- a/f\n+++ b/f\n@@ -1 +1 @@\n-\u001b[2Jold\n+new\tx\n'
+  const texts = [
+    change('f', { what: ['content'], text }),
+    change('g', { what: ['content'], binary: true }),
+    change('h', { what: ['content'], omitted: 'Too large' }),
+  ]
+
+  test('texts are coloured and harmless on a terminal', async () => {
+    const { stdout } = await shown(texts, { terminal: true }, '--text')
+    expect(stdout).toContain('\u001b[31m-\\x1b[2Jold\u001b[39m\n\u001b[32m+new\tx\u001b[39m\n')
+    expect(stdout).toContain('\u001b[1m--- a/f\u001b[22m\n')
+    expect(stdout).toContain('\u001b[36m@@ -1 +1 @@\u001b[39m\n')
+    expect(stdout).toContain('not text')
+    expect(stdout).toContain('Too large')
+  })
+
+  test('and as they are in a pipe, for patch', async () => {
+    expect((await shown(texts, {}, '--text')).stdout).toBe(
+      `M\tf\tcontent\n${text}M\tg\tcontent\nnot text\nM\th\tcontent\nToo large\n`,
+    )
+  })
+})
