@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
+import type { Outputs } from '../api/table.ts'
 import { toAwError } from '../domain/errors.ts'
 import { isLive } from '../domain/workspace/state.ts'
 import type { Manager } from '../ports/manager.ts'
@@ -19,6 +20,9 @@ export interface Twin {
 /** Workspaces are told by the order in which they were made: their ids differ. */
 type Ref = { readonly name: string } | { readonly nth: number }
 
+/** A label, `head`, `base`, or the number of a snapshot of its workspace. */
+type SnapshotRef = string | number
+
 type Step =
   | { readonly do: 'create'; readonly name: string; readonly copy: boolean }
   | { readonly do: 'ensure'; readonly name: string }
@@ -31,6 +35,13 @@ type Step =
   | { readonly do: 'write' | 'append'; readonly ref: Ref; readonly path: string; readonly content: string }
   | { readonly do: 'mkdir' | 'remove'; readonly ref: Ref; readonly path: string }
   | { readonly do: 'move' | 'copy'; readonly ref: Ref; readonly path: string; readonly to: string }
+  | { readonly do: 'snapshot'; readonly ref: Ref; readonly label: string | undefined; readonly auto: boolean }
+  | { readonly do: 'restore'; readonly ref: Ref; readonly at: SnapshotRef; readonly path: string | undefined }
+  | { readonly do: 'undo' | 'redo'; readonly ref: Ref }
+  | { readonly do: 'fork'; readonly ref: Ref; readonly to: string; readonly at: SnapshotRef | undefined }
+  | { readonly do: 'remove snapshot'; readonly ref: Ref; readonly at: SnapshotRef }
+  | { readonly do: 'branch'; readonly ref: Ref; readonly branch: string; readonly at: SnapshotRef }
+  | { readonly do: 'restore branch'; readonly ref: Ref; readonly branch: string }
 
 const name = fc.constantFrom('a', 'b', 'c/x')
 const ref: fc.Arbitrary<Ref> = fc.oneof(
@@ -50,7 +61,26 @@ const path = fc.constantFrom(
 )
 const content = fc.string({ maxLength: 20 })
 
+const label = fc.constantFrom('good', 'better')
+const at: fc.Arbitrary<SnapshotRef> = fc.oneof(label, fc.constantFrom('head', 'base'), fc.nat(5))
+const branch = fc.constantFrom('main', 'side')
+const maybe = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(value, { nil: undefined })
+
+const snapshotStep: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({ do: fc.constant('snapshot' as const), ref, label: maybe(label), auto: fc.boolean() }),
+  },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('restore' as const), ref, at, path: maybe(path) }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constantFrom('undo' as const, 'redo' as const), ref }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('fork' as const), ref, to: name, at: maybe(at) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('remove snapshot' as const), ref, at }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('branch' as const), ref, branch, at }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('restore branch' as const), ref, branch }) },
+)
+
 const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 16, arbitrary: snapshotStep },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('create' as const), name, copy: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('ensure' as const), name }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('destroy' as const, 'reset' as const), ref }) },
@@ -130,6 +160,29 @@ async function perform(twin: Twin, step: Step): Promise<unknown> {
       return call('fs remove', { id, path: step.path, recursive: true })
     case 'move':
       return call('fs move', { id, from: step.path, to: step.to, parents: true })
+    case 'snapshot':
+      return call('snapshot', { id, label: step.label, auto: step.auto })
+    case 'undo':
+    case 'redo':
+      return call(step.do, { id })
+    case 'restore':
+      return call('restore', {
+        id,
+        snapshot: await snapshotOf(twin, id, step.at),
+        paths: step.path === undefined ? undefined : [step.path],
+      })
+    case 'restore branch':
+      return call('restore', { id, branch: step.branch })
+    case 'branch':
+      return call('branch', { id, name: step.branch, at: await snapshotOf(twin, id, step.at) })
+    case 'fork':
+      return call('fork', {
+        id,
+        to: [step.to],
+        at: step.at === undefined ? undefined : await snapshotOf(twin, id, step.at),
+      })
+    case 'remove snapshot':
+      return call('snapshot remove', { id, snapshots: [await snapshotOf(twin, id, step.at)] })
     default:
       return call('fs copy', { id, from: step.path, to: step.to, parents: true, recursive: true })
   }
@@ -142,9 +195,19 @@ async function idOf(twin: Twin, ref: Ref): Promise<string> {
   return (await all(twin))[ref.nth]?.id ?? 'nobody'
 }
 
+async function snapshotOf({ manager }: Twin, id: string, ref: SnapshotRef): Promise<string> {
+  if (typeof ref === 'string') return ref
+  return (await manager.call('snapshots', { id }))[ref]?.id ?? 'nothing'
+}
+
 /** Everything but ids, paths and times. */
 async function stateOf(twin: Twin): Promise<unknown[]> {
+  const told = await historyOf(twin)
   return (await all(twin)).map((workspace) => ({
+    head: told.name(workspace.head),
+    branch: workspace.branch,
+    branches: Object.entries(workspace.branches).map(([name, tip]) => [name, told.name(tip as string | null)]),
+    snapshots: told.of(workspace.id),
     name: workspace.workspace_id,
     state: workspace.state,
     generation: workspace.generation,
@@ -156,19 +219,59 @@ async function stateOf(twin: Twin): Promise<unknown[]> {
   }))
 }
 
+/** Snapshots are told by whose they are and how many came before: their ids differ. */
+async function historyOf(twin: Twin) {
+  const names = new Map<string, string>()
+  const histories = new Map<string, Outputs['snapshots']>()
+  for (const [i, { id }] of (await all(twin)).entries()) {
+    const snapshots = await twin.manager.call('snapshots', { id })
+    histories.set(id, snapshots)
+    for (const [j, { id: snapshot }] of snapshots.entries()) names.set(snapshot, `${i}.${j}`)
+  }
+  const name = (id: string | null | undefined): string | null => (id == null ? null : (names.get(id) ?? 'unknown'))
+  const of = (id: string): unknown =>
+    histories.get(id)?.map(({ id: one, parent, label, reason, branch }) => ({
+      name: name(one),
+      parent: name(parent),
+      label,
+      reason,
+      branch,
+    }))
+  return { name, of }
+}
+
 /** The read model is the fold of the log, the log verifies, and the disk is as they say. */
 async function checkWhole({ manager }: Twin): Promise<void> {
   const { findings } = await manager.call('doctor', { rebuild: true })
   expect(findings.find(({ name }) => name === 'read model')?.message).toMatch(/; 0 differed$/)
   expect(await manager.call('audit verify', {})).toMatchObject({ intact: true })
+  expect(await manager.call('verify', {})).toMatchObject({ intact: true })
   const empty = { relinked: [], lost: [], orphans: [], leftovers: [] }
   const nothing = { recovered: [], busy: [], failed: [], found: [], ...empty }
   expect(await manager.call('recover', {})).toEqual(nothing)
 }
 
+/** Every snapshot of a workspace can be had again, and then what was there before. */
+async function visitSnapshots({ manager, read }: Twin, { id, path }: { id: string; path: string }): Promise<Tree[]> {
+  const before = read(path)
+  const trees: Tree[] = []
+  let kept: string | null = null
+  for (const { id: snapshot } of await manager.call('snapshots', { id })) {
+    const done = await manager.call('restore', { id, snapshot })
+    kept ??= done.kept
+    trees.push(read(path))
+    expect(await manager.call('describe', { id })).toMatchObject({ head: { id: snapshot }, dirty: false })
+  }
+  if (kept !== null) await manager.call('restore', { id, snapshot: kept })
+  expect(read(path)).toEqual(before)
+  return trees
+}
+
 /** Everything that is listed can be destroyed, and all that was ever destroyed comes back byte for byte. */
 async function bringAllBack(twin: Twin): Promise<Tree[]> {
   const { manager } = twin
+  const seen: Tree[] = []
+  for (const workspace of await manager.call('list', {})) seen.push(...(await visitSnapshots(twin, workspace)))
   for (const { id, path, state } of await manager.call('list', {})) {
     expect(state).toBe('ready')
     const before = twin.read(path)
@@ -178,7 +281,7 @@ async function bringAllBack(twin: Twin): Promise<Tree[]> {
     await manager.call('destroy', { id })
   }
   expect(await manager.call('list', {})).toEqual([])
-  const trees: Tree[] = []
+  const trees: Tree[] = seen
   for (const [i, { id, trash }] of (await manager.call('list', { trashed: true })).entries()) {
     for (const { tree, reason } of trash) {
       const as = `back-${i}/${tree.split('.')[1] ?? ''}`
