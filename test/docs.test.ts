@@ -7,6 +7,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { operations, type Table } from '../src/api/table.ts'
 import { sortArguments } from '../src/cli/arguments.ts'
+import { flagged } from '../src/cli/builtins.ts'
 import { findCommand } from '../src/cli/command.ts'
 import { inputsOf } from '../src/cli/input.ts'
 import { processIo } from '../src/cli/io.ts'
@@ -51,7 +52,7 @@ describe('commands', () => {
     const command = findCommand(words, table)
     expect(command.kind).not.toBe('group')
     const operation = command.kind === 'operation' ? command.operation : undefined
-    const given = sortArguments(command.rest, operation)
+    const given = sortArguments(command.rest, command.kind === 'builtin' ? flagged(command.builtin) : operation)
     const io = { ...processIo(), stdin: async () => Buffer.from('text') }
     const isFile = command.rest.some((word) => word.startsWith('@'))
     if (operation !== undefined && !isFile) expect(await inputsOf(operation, given, io)).not.toEqual([])
@@ -68,7 +69,8 @@ describe('commands', () => {
     const [words = []] = awCallsIn(code.replaceAll(/[[\]]/g, ' '))
     if (words[0]?.startsWith('-') === true) return
     const command = findCommand(words, table)
-    const operation = command.kind === 'operation' ? command.operation : undefined
+    const taking = command.kind === 'builtin' ? flagged(command.builtin) : undefined
+    const operation = command.kind === 'operation' ? command.operation : taking
     expect(() => sortArguments(command.rest, operation)).not.toThrow()
   })
 })
@@ -88,7 +90,8 @@ describe('programs: the TypeScript of a page is one program', () => {
     .filter(([, program]) => program !== '')
 
   test('are found', () => {
-    expect(programs.map(([path]) => path)).toEqual(['README.md', 'docs/guides/events.md', 'docs/guides/sdk.md'])
+    const pages = ['events', 'sdk', 'snapshots'].map((name) => `docs/guides/${name}.md`)
+    expect(programs.map(([path]) => path)).toEqual(['README.md', ...pages])
   })
 
   /** A project that has the package installed. */
@@ -171,13 +174,15 @@ function sessionOf({ text }: SourceFile): readonly Step[] {
     .flatMap(({ text: block }) => stepsOf(block))
 }
 
-/** Without what differs from run to run: sizes, times, spaces for alignment, and what a terminal adds. */
+/** Without what differs from run to run: sizes, times, ids, spaces for alignment, and what a terminal adds. */
 function settled(output: string): string {
-  return stripVTControlCharacters(output)
+  // What a slow machine shows of its progress is erased again.
+  return stripVTControlCharacters(output.replaceAll(/\r\u001b\[K[^\r\n]*(?=\r\u001b\[K)/g, ''))
     .replaceAll(/\d+(\.\d+)? (?:B|[KMG]iB)\b/g, 'SIZE')
     .replaceAll(/\b(?:now|\d+[smhd])\b/g, 'AGE')
     .replaceAll(/\d{4}-\d\d-\d\d[ T][\d:.]+Z?/g, 'TIME')
     .replaceAll(/\b[0-9a-f]{64}\b/g, 'HASH')
+    .replaceAll(/\bsnap_[0-9a-z]{26}\b/g, 'SNAPSHOT')
     .replaceAll('\r', '')
     .replaceAll(/ +/g, ' ')
     .trimEnd()

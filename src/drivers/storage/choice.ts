@@ -21,12 +21,13 @@ const hopeless: Partial<Record<DriverName, (place: StoragePlace) => string | und
   },
 }
 
-/** The first of the ladder that works. */
+/** The first of the ladder that works and whose trees everybody can see. */
 export async function best(place: StoragePlace): Promise<DriverName> {
   const last = ladder.at(-1) ?? 'dir'
   for (const name of ladder) {
     if (name === last) break
-    if ((await tryDriver(place, name)).probe.usable) return name
+    const { probe, capabilities } = await tryDriver(place, name)
+    if (probe.usable && capabilities?.visibility === 'host') return name
   }
   return last
 }
