@@ -1,5 +1,6 @@
 import * as fs from 'node:fs'
 import { basename, dirname } from 'node:path'
+import { AwError } from '../domain/errors.ts'
 import { btrfs, nestedSubvolumes, subvolumeInfo, type SubvolumeInfo } from './btrfs-ioctls.ts'
 import { hasCode } from './errno.ts'
 import { hostFs } from './host-fs.ts'
@@ -13,16 +14,24 @@ import { unlock } from './trees/unlock.ts'
  * descriptors.
  */
 
-/** The kernel asks for a directory that is open for reading, which the owner may have forbidden: allowed for an instant. */
+/**
+ * The kernel wants a directory that is open for reading. An owner who forbade that himself could be helped while the
+ * tree is writable, but not once it is frozen: so he is told at once.
+ */
 function openSubvolume(path: string): number {
-  const named = fs.openSync(path, directoryFlags)
   try {
-    return openToAsk(named)
-  } finally {
-    fs.closeSync(named)
+    return fs.openSync(path, readFlags | fs.constants.O_DIRECTORY | fs.constants.O_NOFOLLOW)
+  } catch (error) {
+    if (!hasCode(error, 'EACCES')) throw error
+    throw new AwError('permission_denied', 'The top directory of the tree may not be read by its owner', {
+      hint: 'Allow it: chmod u+r on the top directory of the workspace',
+      data: { path },
+      cause: error,
+    })
   }
 }
 
+/** For an instant, in a tree that is on its way out. */
 function openToAsk(named: number): number {
   using _ = unlock(named, 0o400)
   return fs.openSync(at(named), readFlags | fs.constants.O_DIRECTORY)

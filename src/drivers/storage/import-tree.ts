@@ -1,9 +1,9 @@
-import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import type { ImportOptions, ImportReport, ImportSource, Place } from '../../ports/storage-driver.ts'
 import { copyTree } from '../../sys/copy-tree.ts'
 import { assertSource, identitiesIn, realpathOf } from '../../sys/source-folder.ts'
 import { treeExists } from '../../sys/storage-root.ts'
+import { openInto } from '../../sys/trees/open-into.ts'
 import type { TreeRoot } from './tree-root.ts'
 
 type Source = ImportSource & {
@@ -22,10 +22,12 @@ export async function importTree(
   const folder = 'folder' in source ? realpathOf(source.folder) : (source.tree ?? trees.path(source.place))
   const target = trees.found(place)
   if (!treeExists(folder)) throw new AwError('source_failed', `There is no tree ${folder}`, { data: { folder } })
-  return copyTree(folder, into === '.' ? target : join(target, into), {
+  using directory = openInto(target, into)
+  return await copyTree(folder, directory.path, {
     signal,
     onProgress,
     own: 'place' in source,
+    path: 'place' in source ? source.path : undefined,
     guarded: identitiesIn(trees.guarded),
   })
 }

@@ -1,0 +1,91 @@
+import { execFileSync } from 'node:child_process'
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { collect } from '../../src/testing/collect.ts'
+import { code } from '../../src/testing/storage-contract.ts'
+import { isRoot, openBtrfs, snap, volume } from './open.ts'
+
+const btrfs = (...args: string[]): void => void execFileSync('btrfs', ['-q', ...args])
+
+/** Subvolumes in subvolumes, some of them read-only, one behind a directory that may not be read. */
+function nest(tree: string): void {
+  fs.mkdirSync(join(tree, 'd/e'), { recursive: true })
+  btrfs('subvolume', 'create', join(tree, 'd/e/one'))
+  fs.writeFileSync(join(tree, 'd/e/one/file'), 'x')
+  btrfs('subvolume', 'create', join(tree, 'd/e/one/two'))
+  fs.writeFileSync(join(tree, 'd/e/one/two/file'), 'y')
+  btrfs('subvolume', 'snapshot', '-r', join(tree, 'd/e/one'), join(tree, 'frozen'))
+  btrfs('subvolume', 'snapshot', '-r', join(tree, 'd/e/one/two'), join(tree, 'd/e/one/two/frozen'))
+  fs.chmodSync(join(tree, 'd/e'), 0o500)
+}
+
+it('erases a tree with subvolumes that were made in it', async () => {
+  const { storage, path } = openBtrfs()
+  await storage.create(volume)
+  nest(path(volume))
+  await storage.erase(volume)
+  await storage.erase(volume)
+  expect(await storage.list()).toEqual([])
+  expect(fs.existsSync(path(volume))).toBe(false)
+})
+
+it('erases a frozen tree, and one whose owner may not write to it', async () => {
+  const { storage, path } = openBtrfs()
+  await storage.create(volume)
+  fs.mkdirSync(join(path(volume), 'shut'))
+  fs.writeFileSync(join(path(volume), 'shut/file'), '')
+  fs.chmodSync(join(path(volume), 'shut'), 0o500)
+  fs.chmodSync(path(volume), 0o500)
+  await storage.snapshot(volume, snap(1))
+  await storage.move(volume, { area: 'trash', name: 'ws_1.1' })
+  await storage.erase(snap(1))
+  await storage.erase({ area: 'trash', name: 'ws_1.1' })
+  expect(await storage.list()).toEqual([])
+})
+
+it('of a tree whose owner may not read it says so, and root freezes it as it is', async () => {
+  const { storage, path } = openBtrfs()
+  await storage.create(volume)
+  fs.chmodSync(path(volume), 0o300)
+  const frozen = storage.snapshot(volume, snap(1))
+  if (isRoot) expect(await frozen).toMatchObject({ consistency: 'atomic' })
+  else await expect(frozen).rejects.toEqual(code('permission_denied'))
+  expect(await storage.exists(snap(1))).toBe(isRoot)
+  expect(fs.statSync(path(volume)).mode & 0o777).toBe(0o300)
+  await storage.erase(volume)
+  expect(await storage.exists(volume)).toBe(false)
+})
+
+it('does not restore over a subvolume that no snapshot holds', async () => {
+  const { storage, path } = openBtrfs()
+  await storage.create(volume)
+  await storage.snapshot(volume, snap(1))
+  fs.mkdirSync(join(path(volume), 'd'))
+  btrfs('subvolume', 'create', join(path(volume), 'd/mine'))
+  fs.writeFileSync(join(path(volume), 'd/mine/file'), 'precious')
+  const refused = storage.restore(volume, snap(1), snap(2))
+  await expect(refused).rejects.toEqual(code('unsupported'))
+  await expect(refused).rejects.toThrow('d/mine')
+  expect(fs.readFileSync(join(path(volume), 'd/mine/file'), 'utf8')).toBe('precious')
+  expect(await storage.list()).toEqual([volume, snap(1)])
+  expect(storage.capabilities.unfaithful).toMatchObject([{ what: expect.stringContaining('subvolumes') as unknown }])
+})
+
+it('shows a subvolume as an empty directory in a difference', async () => {
+  const { storage, path } = openBtrfs()
+  await storage.create(volume)
+  await storage.snapshot(volume, snap(1))
+  btrfs('subvolume', 'create', join(path(volume), 'mine'))
+  fs.writeFileSync(join(path(volume), 'mine/file'), '')
+  await storage.snapshot(volume, snap(2))
+  expect(await collect(storage.diff(snap(1), snap(2)))).toMatchObject([{ path: 'mine', change: 'added' }])
+})
+
+it('is taken for what it is', async () => {
+  const { storage } = openBtrfs()
+  const probe = await storage.probe()
+  expect(probe).toMatchObject({ usable: true })
+  expect(JSON.stringify(probe)).toContain(isRoot ? 'a tree is erased at once' : 'user_subvol_rm_allowed')
+  expect(await storage.list()).toEqual([])
+})

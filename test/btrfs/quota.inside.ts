@@ -1,0 +1,55 @@
+import { execFileSync } from 'node:child_process'
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import type { Place } from '../../src/ports/storage-driver.ts'
+import { enableQuota } from '../../src/sys/btrfs-device.ts'
+import { code } from '../../src/testing/storage-contract.ts'
+import { openBtrfs, snap, volume } from './open.ts'
+
+const MB = 2 ** 20
+const EDQUOT = -122
+const fork: Place = { area: 'volumes', name: 'ws_2' }
+
+/** What the kernel says to so many bytes more. It counts when it commits, and may let a little too much pass before. */
+function write(tree: string, name: string, bytes: number): number {
+  execFileSync('sync', ['-f', tree])
+  try {
+    const fd = fs.openSync(join(tree, name), 'w')
+    try {
+      fs.writeFileSync(fd, Buffer.alloc(bytes, name))
+      fs.fsyncSync(fd)
+      return 0
+    } finally {
+      fs.closeSync(fd)
+    }
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).errno ?? 1
+  }
+}
+
+it('cannot limit where the file system does not count', async () => {
+  const { storage } = openBtrfs()
+  expect(storage.capabilities.quota).toBe('none')
+  await expect(storage.create(volume, { maxBytes: MB })).rejects.toEqual(code('unsupported'))
+  expect(await storage.list()).toEqual([])
+})
+
+it('holds a tree to what it may have beyond its parent, also after a restore', async () => {
+  const { storage, root, path } = openBtrfs()
+  enableQuota(root)
+  expect(storage.capabilities.quota).toBe('kernel')
+  await storage.create(volume, { maxBytes: 8 * MB })
+  expect(write(path(volume), 'fits', 4 * MB)).toBe(0)
+  expect(write(path(volume), 'too much', 6 * MB)).toBe(EDQUOT)
+  fs.rmSync(join(path(volume), 'too much'))
+  await storage.snapshot(volume, snap(1))
+  await storage.create(fork, { from: snap(1), maxBytes: 2 * MB })
+  expect(write(path(fork), 'fits', 1 * MB)).toBe(0)
+  expect(write(path(fork), 'too much', 2 * MB)).toBe(EDQUOT)
+  await storage.restore(volume, snap(1), snap(2))
+  expect(write(path(volume), 'still fits', 6 * MB)).toBe(0)
+  expect(write(path(volume), 'still too much', 4 * MB)).toBe(EDQUOT)
+  await storage.erase(fork)
+  expect(await storage.list()).toEqual([volume, snap(1), snap(2)])
+})

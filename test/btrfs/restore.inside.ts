@@ -1,0 +1,89 @@
+import { spawnSync } from 'node:child_process'
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import { code } from '../../src/testing/storage-contract.ts'
+import { type Opened, openBtrfs, snap, volume } from './open.ts'
+
+const program = fileURLToPath(new URL('../programs/restore-btrfs.ts', import.meta.url))
+
+const textOf = (opened: Opened, place: typeof volume): string =>
+  fs.readFileSync(join(opened.path(place), 'file'), 'utf8')
+
+async function withHistory(): Promise<Opened> {
+  const opened = openBtrfs()
+  await opened.storage.create(volume)
+  fs.writeFileSync(join(opened.path(volume), 'file'), 'first')
+  await opened.storage.snapshot(volume, snap(1))
+  fs.writeFileSync(join(opened.path(volume), 'file'), 'second')
+  return opened
+}
+
+it('is finished or undone after a crash before any of its steps', async () => {
+  const seen: string[] = []
+  for (let at = 1; ; at++) {
+    const before = await withHistory()
+    const env = { PATH: process.env['PATH'], AW_CRASH_AT: String(at) }
+    const { status, signal, stderr } = spawnSync(process.execPath, [program, before.base], { env, encoding: 'utf8' })
+    expect(`${stderr}${signal ?? status}`).toMatch(/^(SIGKILL|0)$/)
+    const opened = openBtrfs(before.base)
+    const { storage } = opened
+    const kept = await storage.exists(snap(2))
+    const frozen = await storage.restore(volume, snap(1), snap(2), { resume: snap(3) })
+    const outcome = frozen === undefined ? 'undone' : 'finished'
+    // A snapshot is there as a whole or not at all, and only if the restore counts.
+    if (kept) expect(outcome).toBe('finished')
+    expect([outcome, textOf(opened, volume)]).toEqual([outcome, outcome === 'undone' ? 'second' : 'first'])
+    const places = outcome === 'undone' ? [volume, snap(1)] : [volume, snap(1), snap(2)]
+    expect(await storage.list()).toEqual(places)
+    if (outcome === 'finished') expect(textOf(opened, snap(2))).toBe('second')
+    // Whatever it came to, it can be done, and nothing is left of it.
+    await storage.restore(volume, snap(1), snap(4))
+    await storage[Symbol.asyncDispose]()
+    await storage.erase(snap(4))
+    expect(fs.readdirSync(join(opened.root, 'work'))).toEqual([])
+    if (seen.at(-1) !== outcome) seen.push(outcome)
+    if (status === 0) break
+  }
+  expect(seen).toEqual(['undone', 'finished'])
+})
+
+it('keeps what was written up to the exchange, and lets nobody write to it afterwards', async () => {
+  const opened = await withHistory()
+  const { storage } = opened
+  const fd = fs.openSync(join(opened.path(volume), 'file'), 'r+')
+  try {
+    fs.writeSync(fd, 'third!', 0)
+    expect(await storage.restore(volume, snap(1), snap(2))).toMatchObject({ consistency: 'atomic' })
+    fs.writeSync(fd, 'fourth', 0)
+    fs.fsyncSync(fd)
+  } finally {
+    fs.closeSync(fd)
+  }
+  expect(textOf(opened, snap(2))).toBe('third!')
+  expect(textOf(opened, volume)).toBe('first')
+})
+
+it('exchanges trees that their owner may not write to', async () => {
+  const opened = await withHistory()
+  fs.chmodSync(opened.path(volume), 0o555)
+  await opened.storage.snapshot(volume, snap(5))
+  await opened.storage.restore(volume, snap(5), snap(2))
+  expect(fs.statSync(opened.path(volume)).mode & 0o777).toBe(0o555)
+  expect(fs.statSync(opened.path(snap(2))).mode & 0o777).toBe(0o555)
+  expect(textOf(opened, volume)).toBe('second')
+})
+
+it('changes nothing if the old tree cannot be kept', async () => {
+  const opened = await withHistory()
+  const { storage } = opened
+  const nowhere = { area: 'snapshots', name: 'missing/sn_2' } as const
+  await expect(storage.restore(volume, snap(1), nowhere)).rejects.toThrow('ENOENT')
+  expect(textOf(opened, volume)).toBe('second')
+  expect(await storage.list()).toEqual([volume, snap(1)])
+  await storage[Symbol.asyncDispose]()
+  await storage.erase(snap(9))
+  expect(fs.readdirSync(join(opened.root, 'work'))).toEqual([])
+  await expect(storage.restore(volume, snap(7), snap(2))).rejects.toEqual(code('snapshot_not_found'))
+})
