@@ -36,11 +36,13 @@ export interface Staged {
 
 const stageName = ({ profile }: Workspace): string => `${profileOf(profile).metadata}/restoring`
 
+/** @param again it was begun before: what is to go may be gone already */
 export async function stagePaths(
   core: Core,
   request: Request,
   workspace: Workspace,
   paths: readonly string[],
+  { again = false } = {},
 ): Promise<Staged[]> {
   const problem = await refreshMetadata(core, workspace)
   if (problem !== undefined) throw new AwError('filesystem_error', problem.message, { data: { id: workspace.id } })
@@ -48,8 +50,9 @@ export async function stagePaths(
   const staged: Staged[] = []
   for (const [i, path] of paths.entries()) {
     const copy = await copyOut(core, request, workspace, path, `${stageName(workspace)}/${i}`)
-    await assertPlaceable(core, workspace, { path, copy })
-    staged.push({ path, copy })
+    const hasPlace = await assertPlace(core, workspace, { path, copy })
+    if (!hasPlace && !again) throw nowhere(path)
+    if (hasPlace) staged.push({ path, copy })
   }
   await core.storage.sync(volumeOf(workspace))
   return staged
@@ -87,20 +90,20 @@ async function copyOut(
   }
 }
 
-/** Through a link the path would be another one, in the workspace or out of it: there is nothing to be put or removed. */
-async function assertPlaceable(core: Core, workspace: Workspace, { path, copy }: Staged): Promise<void> {
+/**
+ * Whether there is something to be put or removed. Through a link the path would be another one, in the workspace or out
+ * of it: nothing is at home there.
+ */
+async function assertPlace(core: Core, workspace: Workspace, { path, copy }: Staged): Promise<boolean> {
   using tree = await openTree(core, volumeOf(workspace))
   const blocker = parentsOf(path).find((parent) => !['directory', undefined].includes(kindAt(tree, parent)))
-  if (copy === null && (blocker !== undefined || kindAt(tree, path) === undefined)) throw nowhere(path)
-  if (blocker === undefined) return
-  throw new AwError(
-    'not_a_directory',
-    `${quotePath(blocker)} is not a directory now, so ${quotePath(path)} has no place`,
-    {
-      hint: `Restore ${quotePath(blocker)} as a whole`,
-      data: { path: blocker },
-    },
-  )
+  if (copy === null) return blocker === undefined && kindAt(tree, path) !== undefined
+  if (blocker === undefined) return true
+  const now = `${quotePath(blocker)} is not a directory now, so ${quotePath(path)} has no place`
+  throw new AwError('not_a_directory', now, {
+    hint: `Restore ${quotePath(blocker)} as a whole`,
+    data: { path: blocker },
+  })
 }
 
 /** From the top: as long as all before it are directories, a name is that of the thing itself. */

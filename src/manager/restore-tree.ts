@@ -114,8 +114,7 @@ async function exchangePaths(
       signal: request.signal,
     })
     const staged = await stagePaths(core, request, workspace, paths)
-    const problem = await placePaths(core, workspace, staged).then(() => undefined, toAwError)
-    return { frozen, ...(problem && { problem }) }
+    return { frozen, ...(await attempt(core, workspace, () => placePaths(core, workspace, staged))) }
   } catch (error) {
     if (!isFenced(error))
       await giveUp(core, request, { workspace, operation }, 'restore', error, () => unprepare(core, workspace))
@@ -221,11 +220,20 @@ async function redoPaths(
 ): Promise<Done | undefined> {
   const { keep } = intentOf(workspace, 'restore')
   if (!(await core.storage.exists(snapshotPlace(keep)))) return undefined
-  const place = async (): Promise<void> =>
-    placePaths(core, workspace, await stagePaths(core, request, workspace, paths))
-  // What stands in the way is told; everything that was there is kept.
-  const problem = await place().then(() => undefined, toAwError)
-  return { frozen: recovered, ...(problem && { problem }) }
+  const again = async (): Promise<void> =>
+    placePaths(core, workspace, await stagePaths(core, request, workspace, paths, { again: true }))
+  return { frozen: recovered, ...(await attempt(core, workspace, again)) }
+}
+
+/** What stands in the way is told; everything that was there is kept. */
+async function attempt(core: Core, workspace: Workspace, place: () => Promise<void>): Promise<{ problem?: AwError }> {
+  try {
+    await place()
+    return {}
+  } catch (error) {
+    await unstage(core, workspace)
+    return { problem: toAwError(error) }
+  }
 }
 
 const recovered: Frozen = { mechanism: 'recovered', consistency: 'atomic', changed: null }

@@ -11,12 +11,23 @@ import type { Clock } from '../ports/clock.ts'
 import type { EventStore } from '../ports/event-store.ts'
 import type { Manager } from '../ports/manager.ts'
 import type { StorageDriver } from '../ports/storage-driver.ts'
+import { mortal, mortalFiles } from './mortal.ts'
 
 export interface MemoryCore {
   readonly manager: Manager
+  /** Another process on the same machine. `steps`: so many of its changes happen, and nothing after them. */
+  readonly start: (steps?: number) => MemoryProcess
   readonly store: EventStore
   readonly disk: Disk
   readonly machine: Machine
+}
+
+export interface MemoryProcess {
+  readonly manager: Manager
+  /** As with `kill -9`. */
+  readonly end: () => void
+  /** How many of its steps are left. */
+  readonly left: () => number
 }
 
 export interface MemoryOptions {
@@ -39,13 +50,16 @@ export function memoryCore({ now = strictClock(), set = {}, onMeasure }: MemoryO
   }
   const storage = { ...trees, usage }
   disk.makeDirectory('/workspaces')
-  const manager = makeManager(
-    {
-      store,
-      storage,
-      files: memoryFiles(disk),
-      host: machine.host(),
-      texts: memoryTexts(),
+  const texts = memoryTexts()
+  function start(steps = Infinity): MemoryProcess {
+    const life = { left: steps }
+    const host = machine.host()
+    const parts = {
+      store: mortal(store, life, ['append']),
+      storage: mortal(storage, life, ['create', 'import', 'snapshot', 'restore', 'move', 'sync', 'erase']),
+      files: mortalFiles(memoryFiles(disk), life),
+      host: mortal(host, life, ['publish', 'unpublish']),
+      texts: mortal(texts, life, ['put', 'remove']),
       clock,
       config: resolveConfig({ set }),
       basePath: '/workspaces',
@@ -53,13 +67,14 @@ export function memoryCore({ now = strictClock(), set = {}, onMeasure }: MemoryO
       configFile: undefined,
       actor: 'user:0',
       inspect: async () => [],
-    },
-    async () => {
+    }
+    const manager = makeManager(parts, async () => {
       await storage[Symbol.asyncDispose]()
       await store[Symbol.asyncDispose]()
-    },
-  )
-  return { manager, store, disk, machine }
+    })
+    return { manager, end: () => machine.end(host.owner()), left: () => life.left }
+  }
+  return { manager: start().manager, start, store, disk, machine }
 }
 
 /** No two moments are the same: a core without a disk does more than one thing in a millisecond. */
