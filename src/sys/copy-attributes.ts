@@ -1,6 +1,9 @@
 import type * as fs from 'node:fs'
+import { hasCode } from './errno.ts'
 import { hostFs } from './host-fs.ts'
+import { native } from './native.ts'
 import { copyAttributes, modeAfterWrite } from './safe-fs/xattr.ts'
+import { attributesText, writeAttributes } from './trees/attributes.ts'
 
 /** Who copies, and whether it is the tree of a workspace, which is kept exactly as it is. */
 export interface Whose {
@@ -11,16 +14,40 @@ export interface Whose {
 interface Dressing {
   readonly from: number | undefined
   readonly to: number
+  /** Where the two are, each as one name in an open directory. */
+  readonly paths: readonly [string | Buffer, string | Buffer]
   readonly stat: fs.BigIntStats
 }
 
 /** Owner, attributes, mode and times, in the order in which none undoes another. */
-export function dress(whose: Whose, { from, to, stat }: Dressing, isTop = false): void {
+export function dress(whose: Whose, { from, to, paths, stat }: Dressing, isTop = false): void {
   if (whose.uid === 0) hostFs.fchownSync(to, Number(stat.uid), Number(stat.gid))
-  if (from !== undefined) copyAttributes(from, to)
+  if (whose.own) writeAttributes(paths[1], attributesText(paths[0]))
+  else if (from !== undefined) copyAttributes(from, to)
+  // Before the mode, which may close the way there.
+  hostFs.utimesNsSync(paths[1], stat.atimeNs, stat.mtimeNs)
   // A read-only folder makes a workspace that its owner can work in all the same.
-  hostFs.fchmodSync(to, keptMode(whose, stat) | (isTop ? 0o700 : 0))
-  hostFs.futimesSync(to, seconds(stat.atimeNs), seconds(stat.mtimeNs))
+  hostFs.fchmodSync(to, keptMode(whose, stat) | (isTop && !whose.own ? 0o700 : 0))
+}
+
+/** The same for what cannot be opened: a link, a pipe, a socket, a device. */
+export function dressUnopened(whose: Whose, { paths, stat }: Pick<Dressing, 'paths' | 'stat'>): void {
+  if (whose.uid === 0) hostFs.lchownSync(paths[1], Number(stat.uid), Number(stat.gid))
+  if (whose.own) writeAttributes(paths[1], attributesText(paths[0]))
+  if (!stat.isSymbolicLink()) hostFs.chmodSync(paths[1], modeOf(stat))
+  hostFs.utimesNsSync(paths[1], stat.atimeNs, stat.mtimeNs)
+}
+
+/** Makes a pipe, a socket or a device once more. False if this process may not, or cannot without system calls. */
+export function makeNode(path: string | Buffer, stat: fs.BigIntStats): boolean {
+  if (native() === undefined) return false
+  try {
+    hostFs.mknodSync(path, (Number(stat.mode) & 0o170000) | 0o600, Number(stat.rdev))
+    return true
+  } catch (error) {
+    if (hasCode(error, 'EPERM')) return false
+    throw error
+  }
 }
 
 export const modeOf = (stat: fs.BigIntStats): number => Number(stat.mode) & 0o7777
@@ -34,6 +61,3 @@ function keptMode({ uid, own }: Whose, stat: fs.BigIntStats): number {
 /** Whether it is ours to read and only says that it may not be. */
 export const isLocked = ({ uid, own }: Whose, stat: fs.BigIntStats, need: number): boolean =>
   own && uid !== 0 && Number(stat.uid) === uid && (modeOf(stat) & need) !== need
-
-/** Node takes seconds as a floating-point number, which is good for about a microsecond; a Date is for a millisecond. */
-export const seconds = (nanoseconds: bigint): number => Number(nanoseconds) / 1e9

@@ -1,75 +1,46 @@
 import * as fs from 'node:fs'
-import { setImmediate as breathe } from 'node:timers/promises'
-import { AwError } from '../domain/errors.ts'
 import type { ImportReport, SkipReason } from '../ports/storage-driver.ts'
-import { dress, isLocked, modeOf, seconds, type Whose } from './copy-attributes.ts'
+import { dress, dressUnopened, isLocked, makeNode, modeOf } from './copy-attributes.ts'
+import { type CopyOptions, identityOf, pathsOf, pause, reading, skip, type State, type Frame } from './copy-state.ts'
 import { hostFs } from './host-fs.ts'
 import { hasCode } from './errno.ts'
 import { contentSteps, shareBlocks } from './safe-fs/copy-content.ts'
-import { at, directoryFlags, display, mountId, type Name, namingFlags, readFlags } from './safe-fs/descriptors.ts'
-import { type Levels, openFrom, openLevels } from './safe-fs/levels.ts'
+import { at, directoryFlags, mountId, type Name, namingFlags, readFlags } from './safe-fs/descriptors.ts'
+import { openFrom, openLevels } from './safe-fs/levels.ts'
 import { readNames } from './safe-fs/list.ts'
+import { openPart } from './trees/part.ts'
 
 /**
  * Copies a folder's tree into a directory that only we can reach, made if it is missing. The source may change while it
  * is read, so it is walked by descriptors, each thing is opened only when it is known what it is, and no link is ever
  * followed. Sockets, pipes, devices and what is mounted in it are left out and reported. Names are bytes: they need not
  * be text. Neither the depth of the tree nor the size of a file matters to others who work in this process.
+ *
+ * A tree of our own is copied exactly. What its owner may not read is made readable for the moment (a directory for as
+ * long as it is walked): a process that is killed then leaves the source so, open to nobody but its owner.
  */
 export async function copyTree(from: string, to: string, options: CopyOptions): Promise<ImportReport> {
-  const source = fs.openSync(from, directoryFlags)
+  const part = openPart(from, options.path ?? '.')
   try {
     makeDirectory(to)
     const target = fs.openSync(to, directoryFlags)
     try {
-      return await copyAll(source, target, options)
+      const report = await copyAll(part.fd, target, options, part.only)
+      return part.only === undefined ? report : { ...report, single: true }
     } finally {
       fs.closeSync(target)
     }
   } finally {
-    fs.closeSync(source)
+    fs.closeSync(part.fd)
   }
 }
 
-interface CopyOptions {
-  /** What is never opened, as `device:inode`. */
-  readonly guarded?: ReadonlySet<string> | undefined
-  /** The tree of a workspace: kept exactly as it is and whole, or not copied at all. */
-  readonly own?: boolean | undefined
-  readonly signal?: AbortSignal | undefined
-  readonly onProgress?: ((done: { files: number; bytes: number }) => void) | undefined
-}
-
-interface State {
-  readonly options: CopyOptions
-  /** The top of the copy. */
-  readonly target: number
-  readonly mount: string
-  readonly from: Levels
-  readonly to: Levels
-  /** From the top down to where we are. */
-  readonly frames: Frame[]
-  /** Where the first name of a file with several was copied to. */
-  readonly links: Map<string, readonly Name[]>
-  readonly skipped: { path: string; reason: SkipReason }[]
-  readonly whose: Whose
-  /** The first refusal settles it. */
-  sharing: boolean
-  files: number
-  bytes: number
-  reflinked: number
-  breath: number
-}
-
-interface Frame {
-  /** What is still to be copied, the next one last. */
-  readonly left: Name[]
-  readonly stat: fs.BigIntStats
-  /** The directory was made readable, and gets its mode back. */
-  readonly opened: boolean
-}
-
-async function copyAll(source: number, target: number, options: CopyOptions): Promise<ImportReport> {
+async function copyAll(
+  source: number,
+  target: number,
+  options: CopyOptions,
+  only: Name | undefined,
+): Promise<ImportReport> {
   const state: State = {
     options,
     target,
@@ -87,7 +58,8 @@ async function copyAll(source: number, target: number, options: CopyOptions): Pr
     breath: performance.now(),
   }
   try {
-    openFrame(state, '.', source, fs.fstatSync(source, { bigint: true }), () => undefined)
+    if (only === undefined) openFrame(state, '.', source, fs.fstatSync(source, { bigint: true }), () => undefined)
+    else await copyEntry(state, only)
     for (let frame = state.frames.at(-1); frame; frame = state.frames.at(-1)) {
       await pause(state)
       const name = frame.left.pop()
@@ -111,6 +83,7 @@ async function copyEntry(state: State, name: Name): Promise<void> {
     if (reason !== undefined) skip(state, name, reason)
     else if (stat.isDirectory()) entered = enter(state, name, fd, stat)
     else if (stat.isSymbolicLink()) copyLink(state, name, stat)
+    else if (!stat.isFile()) copyNode(state, name, stat)
     else await copyFile(state, name, fd, stat)
   } finally {
     if (!entered) fs.closeSync(fd)
@@ -120,16 +93,11 @@ async function copyEntry(state: State, name: Name): Promise<void> {
 function reasonToSkip(state: State, fd: number, stat: fs.BigIntStats): SkipReason | undefined {
   if (state.options.guarded?.has(identityOf(stat))) return 'guarded'
   if (mountId(fd) !== state.mount) return 'mount'
-  if (stat.isFile() || stat.isDirectory() || stat.isSymbolicLink()) return undefined
-  return stat.isFIFO() ? 'fifo' : stat.isSocket() ? 'socket' : 'device'
+  if (state.options.own || stat.isFile() || stat.isDirectory() || stat.isSymbolicLink()) return undefined
+  return reasonOf(stat)
 }
 
-const identityOf = ({ dev, ino }: fs.BigIntStats): string => `${dev}:${ino}`
-
-const pathOf = (state: State, name: Name): string => [...state.from.names, name].map(display).join('/')
-
-const skip = (state: State, name: Name, reason: SkipReason): void =>
-  void state.skipped.push({ path: pathOf(state, name), reason })
+const reasonOf = (stat: fs.BigIntStats): SkipReason => (stat.isFIFO() ? 'fifo' : stat.isSocket() ? 'socket' : 'device')
 
 function enter(state: State, name: Name, fd: number, stat: fs.BigIntStats): boolean {
   return openFrame(state, name, fd, stat, () => {
@@ -161,7 +129,7 @@ function leave(state: State, { stat, opened }: Frame): void {
   const source = state.from.top()
   const [from, to] = [openToRead(source), fs.openSync(at(state.to.top()), readFlags | fs.constants.O_DIRECTORY)]
   try {
-    dress(state.whose, { from, to, stat }, state.frames.length === 1)
+    dress(state.whose, { from, to, stat, paths: pathsOf(state, '.') }, state.frames.length === 1)
   } finally {
     fs.closeSync(to)
     if (from !== undefined) fs.closeSync(from)
@@ -216,7 +184,7 @@ async function copyFile(state: State, name: Name, named: number, stat: fs.BigInt
         state.sharing = false
         for (const _ of contentSteps(fd, to)) await pause(state)
       }
-      dress(state.whose, { from: fd, to, stat })
+      dress(state.whose, { from: fd, to, stat, paths: pathsOf(state, name) })
     } finally {
       fs.closeSync(to)
     }
@@ -259,38 +227,18 @@ function linkToTwin(state: State, name: Name, stat: fs.BigIntStats): boolean {
 function copyLink(state: State, name: Name, stat: fs.BigIntStats): void {
   const text = reading(state, name, () => fs.readlinkSync(at(state.from.top(), name), { encoding: 'buffer' }))
   if (text === undefined) return
-  const target = at(state.to.top(), name)
-  hostFs.symlinkSync(text, target)
-  if (state.whose.uid === 0) hostFs.lchownSync(target, Number(stat.uid), Number(stat.gid))
-  hostFs.lutimesSync(target, seconds(stat.atimeNs), seconds(stat.mtimeNs))
+  const paths = pathsOf(state, name)
+  hostFs.symlinkSync(text, paths[1])
+  dressUnopened(state.whose, { paths, stat })
 }
 
-/** What may not be read, or went away or changed into something else, is reported and left out. */
-function reading<T>(state: State, name: Name, look: () => T): T | undefined {
-  try {
-    return look()
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined
-    if (!hasCode(error, 'EACCES', 'EPERM', 'ELOOP', 'ENOTDIR', 'EINVAL', 'ENXIO')) throw error
-    if (state.options.own) throw unreadable(pathOf(state, name), error)
-    skip(state, name, 'unreadable')
-    return undefined
+function copyNode(state: State, name: Name, stat: fs.BigIntStats): void {
+  if (stat.nlink > 1n && linkToTwin(state, name, stat)) return
+  const paths = pathsOf(state, name)
+  if (!makeNode(paths[1], stat)) {
+    skip(state, name, reasonOf(stat))
+    return
   }
-}
-
-const unreadable = (path: string, cause: unknown): AwError =>
-  new AwError('source_failed', `The tree cannot be copied whole: ${path} may not be read`, {
-    hint: 'Change its owner or permissions, and try again; the tree is untouched',
-    data: { path },
-    cause,
-  })
-
-/** Lets other work go on, tells how far we are, and notices a cancelled caller. */
-async function pause(state: State): Promise<void> {
-  const { signal, onProgress } = state.options
-  if (signal?.aborted) throw new AwError('aborted', 'The copy was cancelled', { cause: signal.reason })
-  if (performance.now() - state.breath < 40) return
-  await breathe()
-  state.breath = performance.now()
-  onProgress?.({ files: state.files, bytes: state.bytes })
+  dressUnopened(state.whose, { paths, stat })
+  if (stat.nlink > 1n) state.links.set(identityOf(stat), [...state.from.names, name])
 }

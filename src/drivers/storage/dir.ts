@@ -1,11 +1,19 @@
 import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import type { Area, Place, StorageCapabilities, StorageDriver } from '../../ports/storage-driver.ts'
-import { copyTree } from '../../sys/copy-tree.ts'
-import { assertSource, identitiesIn, realpathOf } from '../../sys/source-folder.ts'
-import { measureTree, removeTree } from '../../sys/safe-fs/index.ts'
+import { compareTrees } from '../../sys/compare-trees.ts'
+import { createFrom } from '../../sys/content-store/create.ts'
+import { differences } from '../../sys/content-store/differences.ts'
+import { freeze, lookThrough } from '../../sys/content-store/freeze.ts'
+import { usageOfFrozen, verifyFrozen } from '../../sys/content-store/inspect.ts'
+import { type Manifest, readManifest } from '../../sys/content-store/manifest.ts'
+import { readBelow, readFrozen } from '../../sys/content-store/read-file.ts'
+import { resumeRestore, restoreVolume } from '../../sys/content-store/restore.ts'
+import { openStore } from '../../sys/content-store/store.ts'
+import { measureTree } from '../../sys/safe-fs/index.ts'
 import {
   assertRoot,
+  fileExists,
   freeBytes,
   initRoot,
   listAreas,
@@ -16,10 +24,11 @@ import {
   treeExists,
 } from '../../sys/storage-root.ts'
 import { syncFiles } from '../../sys/sync-files.ts'
+import { eraseFrozen, eraseTree } from './dir/erase.ts'
+import { importInto } from './dir/import.ts'
+import { isFrozen, missing, taken } from './dir/places.ts'
 
 const areas: readonly Area[] = ['volumes', 'snapshots', 'bases', 'trash', 'tmp']
-
-const later = (what: string): AwError => new AwError('unsupported', `dir: ${what} is not there yet`)
 
 const capabilities: StorageCapabilities = {
   visibility: 'host',
@@ -31,7 +40,18 @@ const capabilities: StorageCapabilities = {
   live: 'fuzzy',
   restore: 'in place',
   quota: 'none',
-  unfaithful: [],
+  unfaithful: [
+    { what: 'devices, in a tree made from a snapshot by an ordinary user', why: 'only root may make a device' },
+    { what: 'owners, in a tree made from a snapshot by an ordinary user', why: 'only root may give a file away' },
+    {
+      what: 'attributes under trusted. and security., except file capabilities',
+      why: "they are the machine's, not the tree's",
+    },
+    {
+      what: 'extended attributes, pipes, sockets and nanoseconds, where koffi does not load',
+      why: 'Node has no call for them',
+    },
+  ],
 }
 
 interface DirOptions {
@@ -42,7 +62,9 @@ interface DirOptions {
 }
 
 /**
- * Trees as plain directories: works on every file system and for every user; a copy costs what it copies.
+ * Trees as plain directories: works on every file system and for every user; a copy costs what it copies. A frozen tree
+ * is a manifest, `snapshots/<id>`, and the contents of its files are in a store beside the areas; see
+ * `docs/spec/content-store.md`.
  * @param claim a file of the home that ties the root to it; see `initRoot`
  * @param guarded directories of aw that are no source, besides the root itself: a file right in one is never opened
  * @param shortLived the program does one thing and ends: it does without what takes long to load
@@ -52,36 +74,101 @@ export function dirStorage(options: DirOptions): StorageDriver {
   const path = (place: Place): string => join(root, place.area, place.name)
   const guarded = [...(options.guarded ?? []), root, ...areas.map((area) => join(root, area))]
   const key = initRoot(root, areas, claim)
+  const store = openStore(root)
+  const frozenAreas = [join(root, 'snapshots'), join(root, 'bases')]
+
+  const manifest = (place: Place): Manifest => {
+    const found = isFrozen(place) ? readManifest(path(place)) : undefined
+    if (found === undefined) throw missing(place)
+    return found
+  }
+  const exists = (place: Place): boolean => (isFrozen(place) ? fileExists(path(place)) : treeExists(path(place)))
+  const assertThere = (place: Place): void => {
+    if (!exists(place)) throw missing(place)
+  }
+  /** Undefined if there is no such snapshot: then nobody knows how much has changed. */
+  const sinceOf = (since: Place | undefined): Manifest | undefined =>
+    since === undefined ? undefined : readManifest(path(since))
+
   return {
     name: 'dir',
     capabilities,
 
     probe: async () => probeRoot(root, key),
 
-    async create(place, { mode = 0o755, from, maxBytes } = {}) {
+    async create(place, { mode = 0o755, from, maxBytes, signal, onProgress } = {}) {
       assertRoot(root, key)
-      if (from !== undefined || maxBytes !== undefined) throw later('create from a snapshot')
-      makeTree(path(place), mode)
+      if (maxBytes !== undefined)
+        throw new AwError('unsupported', 'Plain directories have no limit of their own', {
+          hint: 'Leave the limit out, or use the driver btrfs',
+        })
+      if (from === undefined) {
+        makeTree(path(place), mode)
+        return
+      }
+      const wanted = manifest(from)
+      if (exists(place)) throw taken(place)
+      await createFrom(store, wanted, path(place), { signal, onProgress })
     },
 
-    async import(place, source, { into, signal, onProgress }) {
+    async import(place, source, importing) {
       assertRoot(root, key)
-      if ('folder' in source) assertSource(source.folder, guarded)
-      const folder = 'folder' in source ? realpathOf(source.folder) : path(source.place)
-      if (!treeExists(path(place))) throw missing(place)
-      if (!treeExists(folder)) throw new AwError('source_failed', `There is no tree ${folder}`, { data: { folder } })
-      const target = into === '.' ? path(place) : join(path(place), into)
-      const own = 'place' in source
-      return copyTree(folder, target, { signal, onProgress, own, guarded: identitiesIn(guarded) })
+      const from = 'place' in source && isFrozen(source.place) ? readManifest(path(source.place)) : undefined
+      return importInto({ store, path, guarded, from }, place, source, importing)
     },
 
-    snapshot: () => Promise.reject(later('snapshot')),
-    restore: () => Promise.reject(later('restore')),
-    diff: () => {
-      throw later('diff')
+    async snapshot(volume, into, { since, ...freezing } = {}) {
+      assertRoot(root, key)
+      assertThere(volume)
+      const { mechanism, consistency, changed } = await freeze(store, path(volume), path(into), {
+        ...freezing,
+        since: sinceOf(since),
+      })
+      return { mechanism, consistency, changed }
     },
-    read: () => Promise.reject(later('read')),
-    verify: () => Promise.reject(later('verify')),
+
+    async restore(volume, to, keep, { resume, since, ...restoring } = {}) {
+      assertRoot(root, key)
+      assertThere(volume)
+      assertThere(to)
+      const files = {
+        volume: path(volume),
+        to: path(to),
+        keep: path(keep),
+        resume: resume && path(resume),
+      }
+      if (resume === undefined) return restoreVolume(store, files, { ...restoring, since: sinceOf(since) })
+      const finished = await resumeRestore(store, files, restoring)
+      if (finished === undefined) await eraseFrozen(store, path(keep), frozenAreas)
+      return finished
+    },
+
+    async *diff(from, to, { exclude, signal } = {}) {
+      assertRoot(root, key)
+      assertThere(from)
+      assertThere(to)
+      if (!isFrozen(from) && !isFrozen(to)) yield* await compareTrees(path(from), path(to), { exclude, signal })
+      else {
+        const told = async (place: Place): Promise<Manifest> =>
+          isFrozen(place) ? manifest(place) : lookThrough(store, path(place), { exclude, signal })
+        yield* differences(await told(from), await told(to), exclude)
+      }
+    },
+
+    async read(place, name, { maxBytes }) {
+      assertRoot(root, key)
+      assertThere(place)
+      return isFrozen(place)
+        ? readFrozen(store, manifest(place), name, maxBytes)
+        : readBelow(path(place), name, maxBytes)
+    },
+
+    async verify(snapshot, { signal } = {}) {
+      assertRoot(root, key)
+      const verified = await verifyFrozen(store, path(snapshot), signal)
+      if (verified === undefined) throw missing(snapshot)
+      return verified
+    },
 
     async move(from, to) {
       assertRoot(root, key)
@@ -95,9 +182,10 @@ export function dirStorage(options: DirOptions): StorageDriver {
       else await syncTree(path(place))
     },
 
-    async erase(place, options = {}) {
+    async erase(place, { signal } = {}) {
       assertRoot(root, key)
-      await removeTree(join(root, place.area), place.name, options)
+      if (isFrozen(place)) await eraseFrozen(store, path(place), frozenAreas, signal)
+      else await eraseTree(store, place, signal)
     },
 
     attachment: (place) => ({ kind: 'dir', path: path(place) }),
@@ -106,13 +194,20 @@ export function dirStorage(options: DirOptions): StorageDriver {
 
     async exists(place) {
       assertRoot(root, key)
-      return treeExists(path(place))
+      return exists(place)
     },
 
-    async usage(place, options = {}) {
+    async usage(place, usage = {}) {
       assertRoot(root, key)
-      if (!treeExists(path(place))) throw missing(place)
-      return measureTree(path(place), options)
+      assertThere(place)
+      if (!isFrozen(place)) {
+        const measured = await measureTree(path(place), usage)
+        // Blocks that are shared with a source or with a content cannot be told from others.
+        return usage.own ? { ...measured, own: null } : measured
+      }
+      const found = await usageOfFrozen(store, { file: path(place), areas: frozenAreas }, usage)
+      if (found === undefined) throw missing(place)
+      return found
     },
 
     async list() {
@@ -128,6 +223,3 @@ export function dirStorage(options: DirOptions): StorageDriver {
     async [Symbol.asyncDispose]() {},
   }
 }
-
-const missing = (place: Place): AwError =>
-  new AwError('workspace_not_found', `There is no tree at ${place.area}/${place.name}`, { data: { place } })

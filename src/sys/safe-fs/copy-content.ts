@@ -1,5 +1,6 @@
 import * as fs from 'node:fs'
 import { AwError } from '../../domain/errors.ts'
+import { counted } from '../crash-points.ts'
 import { hostFs } from '../host-fs.ts'
 import { type Native, native, SEEK } from '../native.ts'
 import { at, errnoOf, readFlags } from './descriptors.ts'
@@ -34,14 +35,30 @@ export function copyContent(from: number, to: number): void {
 /** One call, however large the file is. False where the file system cannot. */
 export function shareBlocks(from: number, to: number): boolean {
   try {
-    hostFs.copyFileSync(at(from), at(to), COPYFILE_FICLONE_FORCE)
+    shares.clone(from, to)
     return true
   } catch (error) {
-    if (['ENOTSUP', 'EOPNOTSUPP', 'EXDEV', 'EINVAL', 'ENOTTY', 'ENOSYS', 'EACCES'].includes(errnoOf(error)))
-      return false
+    if (cannotShare.has(errnoOf(error))) return false
     throw error
   }
 }
+
+const cannotShare = new Set(['ENOTSUP', 'EOPNOTSUPP', 'EXDEV', 'EINVAL', 'ENOTTY', 'ENOSYS', 'EACCES'])
+const FICLONE = 0x40049409
+
+const shares = counted({
+  clone(from: number, to: number): void {
+    try {
+      const calls = native()
+      if (calls) calls.ioctl(to, FICLONE, from)
+      else fs.copyFileSync(at(from), at(to), COPYFILE_FICLONE_FORCE)
+    } catch (error) {
+      // One that only names its file cannot be read from; the file can.
+      if (errnoOf(error) !== 'EBADF') throw error
+      fs.copyFileSync(at(from), at(to), COPYFILE_FICLONE_FORCE)
+    }
+  },
+})
 
 /** One for all: it is filled and emptied within a step. */
 let block: Buffer | undefined

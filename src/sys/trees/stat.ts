@@ -121,6 +121,15 @@ const fullMode = (print: Print): number => print.charCodeAt(12) | (print.charCod
 
 export const kindOf = (print: Print): ChangeEntry['kind'] => kinds[fullMode(print) & 0o170000] ?? 'file'
 
+/** When anything about it last changed, in milliseconds; without taking all of it apart. */
+export const ctimeMs = (print: Print): number => number32(print, 32) * 1000 + number32(print, 40) / 1e6
+
+const number32 = (print: Print, at: number): number =>
+  print.charCodeAt(at) +
+  print.charCodeAt(at + 1) * 0x100 +
+  print.charCodeAt(at + 2) * 0x10000 +
+  print.charCodeAt(at + 3) * 0x1000000
+
 const taken = Buffer.alloc(80)
 
 export function factsOf(print: Print): Facts {

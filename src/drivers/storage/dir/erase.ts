@@ -1,0 +1,25 @@
+import { join } from 'node:path'
+import type { Place } from '../../../ports/storage-driver.ts'
+import { forgetVolume, type Store, unlinkIfPresent } from '../../../sys/content-store/store.ts'
+import { sweep } from '../../../sys/content-store/sweep.ts'
+import { syncDirectory } from '../../../sys/directories.ts'
+import { removeTree } from '../../../sys/safe-fs/index.ts'
+
+/** The manifest goes first, for good; then the contents that it alone referred to. */
+export async function eraseFrozen(
+  store: Store,
+  file: string,
+  areas: readonly string[],
+  signal?: AbortSignal,
+): Promise<void> {
+  unlinkIfPresent(file)
+  syncDirectory(join(file, '..'))
+  await sweep(store, areas, signal)
+}
+
+/** A tree that is a directory, and what is remembered of it. */
+export async function eraseTree(store: Store, place: Place, signal?: AbortSignal): Promise<void> {
+  const area = join(store.root, place.area)
+  forgetVolume(store, join(area, place.name))
+  await removeTree(area, place.name, { signal })
+}

@@ -1,0 +1,43 @@
+import { AwError } from '../../../domain/errors.ts'
+import type { ImportOptions, ImportReport, ImportSource, Place } from '../../../ports/storage-driver.ts'
+import { importFrozen } from '../../../sys/content-store/create.ts'
+import { entriesOf, type Manifest } from '../../../sys/content-store/manifest.ts'
+import { partOf } from '../../../sys/content-store/materialise.ts'
+import type { Store } from '../../../sys/content-store/store.ts'
+import { copyTree } from '../../../sys/copy-tree.ts'
+import { assertSource, identitiesIn, realpathOf } from '../../../sys/source-folder.ts'
+import { treeExists } from '../../../sys/storage-root.ts'
+import { openInto } from '../../../sys/trees/open-into.ts'
+import { isFrozen, missing } from './places.ts'
+
+interface Importing {
+  readonly store: Store
+  readonly path: (place: Place) => string
+  readonly guarded: readonly string[]
+  /** Of a source that is frozen. */
+  readonly from: Manifest | undefined
+}
+
+export async function importInto(
+  { store, path, guarded, from }: Importing,
+  place: Place,
+  source: ImportSource,
+  { into, signal, onProgress }: ImportOptions,
+): Promise<ImportReport> {
+  if ('folder' in source) assertSource(source.folder, guarded)
+  const below = 'place' in source ? (source.path ?? '.') : '.'
+  const folder = 'folder' in source ? realpathOf(source.folder) : path(source.place)
+  if (isFrozen(place) || !treeExists(path(place))) throw missing(place)
+  if (from === undefined && !treeExists(folder))
+    throw new AwError('source_failed', `There is no tree ${folder}`, { data: { folder } })
+  const part = from === undefined ? undefined : partOf(entriesOf(from), below)
+  if (from !== undefined && part === undefined)
+    throw new AwError('file_not_found', `There is no ${below} in the snapshot`, { data: { path: below } })
+  using target = openInto(path(place), into)
+  if (part !== undefined) {
+    const report = await importFrozen(store, part.entries, target.path, { signal, onProgress })
+    return part.single ? { ...report, single: true } : report
+  }
+  const own = 'place' in source
+  return await copyTree(folder, target.path, { signal, onProgress, own, path: below, guarded: identitiesIn(guarded) })
+}

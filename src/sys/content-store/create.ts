@@ -1,0 +1,62 @@
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import type { ImportReport, OnProgress } from '../../ports/storage-driver.ts'
+import { hostFs } from '../host-fs.ts'
+import { directoryFlags } from '../safe-fs/descriptors.ts'
+import { removeTree } from '../safe-fs/index.ts'
+import { moveTree } from '../storage-root.ts'
+import { politely } from '../trees/politely.ts'
+import type { Entry } from './entry.ts'
+import { entriesOf, type Manifest } from './manifest.ts'
+import { materialise } from './materialise.ts'
+import { openObjects } from './objects.ts'
+import { isSettled } from './scan.ts'
+import { type Known, writeIndex } from './stat-index.ts'
+import type { Store } from './store.ts'
+
+interface Options {
+  readonly signal?: AbortSignal | undefined
+  readonly onProgress?: OnProgress | undefined
+}
+
+/** Makes a writable tree that equals a frozen one: whole and durable at `path`, or not there at all. */
+export async function createFrom(store: Store, manifest: Manifest, path: string, options: Options): Promise<void> {
+  using _ = await store.enter(options.signal)
+  const building = store.incoming('tree')
+  hostFs.mkdirSync(building, 0o700)
+  try {
+    const top = fs.openSync(building, directoryFlags)
+    try {
+      const made: Known[] = []
+      const onMade = (one: Known): unknown => made.push(one)
+      const steps = materialise(openObjects(store.root), top, entriesOf(manifest), { ...options, onMade })
+      await politely(steps, options.signal)
+      await store.flush()
+      // What was made a moment ago is not remembered: the next to change it could do so in the same tick of the clock.
+      const settled = made.filter(({ print }) => isSettled(print, Date.now()))
+      writeIndex(store.indexFile(top), store.incoming('index'), store.sweep(), settled)
+    } finally {
+      fs.closeSync(top)
+    }
+    moveTree(building, path)
+  } catch (error) {
+    await removeTree(join(store.root, 'incoming'), building.slice(building.lastIndexOf('/') + 1))
+    throw error
+  }
+}
+
+/** Puts entries of a frozen tree into a directory that is there. */
+export async function importFrozen(
+  store: Store,
+  entries: readonly Entry[],
+  target: string,
+  options: Options,
+): Promise<ImportReport> {
+  using _ = await store.enter(options.signal)
+  const top = fs.openSync(target, directoryFlags)
+  try {
+    return await politely(materialise(openObjects(store.root), top, entries, options), options.signal)
+  } finally {
+    fs.closeSync(top)
+  }
+}

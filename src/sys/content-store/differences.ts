@@ -1,0 +1,72 @@
+import { type Change, type DiffEntry, diffEntries } from '../../domain/tree-diff.ts'
+import { diffEntry, type Entry, parseEntry } from './entry.ts'
+import { linesByPath, type Manifest } from './manifest.ts'
+
+/** What differs between two frozen trees. Lines that are equal are not even taken apart. */
+export function differences(before: Manifest, after: Manifest, exclude: readonly string[] = []): Change[] {
+  const { gone, come } = differing(before, after, exclude)
+  const identities = renamed(gone, come)
+  return diffEntries(asDiff(gone, identities), asDiff(come, identities))
+}
+
+/** How many paths differ; a rename is two. */
+export function countDifferences(before: Manifest, after: Manifest): number {
+  const { gone, come } = differing(before, after, [])
+  return diffEntries(asDiff(gone), asDiff(come)).length
+}
+
+type Entries = ReadonlyMap<string, Entry>
+
+/** The top is no part of the comparison: it has no name. */
+function differing(before: Manifest, after: Manifest, exclude: readonly string[]): { gone: Entries; come: Entries } {
+  const [olds, news] = [linesByPath(before), linesByPath(after)]
+  const pick = (lines: ReadonlyMap<string, string>, others: ReadonlyMap<string, string>): Entries =>
+    new Map(
+      [...lines]
+        .filter(([path, line]) => others.get(path) !== line && path !== '.' && !isBelow(path, exclude))
+        .map(([path, line]) => [path, parseEntry(line)]),
+    )
+  return { gone: pick(olds, news), come: pick(news, olds) }
+}
+
+const isBelow = (path: string, names: readonly string[]): boolean =>
+  names.length > 0 && names.includes(path.split('/', 1)[0] ?? '')
+
+const asDiff = (entries: Entries, identities?: ReadonlyMap<Entry, string>): Map<string, DiffEntry> =>
+  new Map([...entries].map(([path, entry]) => [path, diffEntry(entry, identities?.get(entry))]))
+
+/**
+ * Files that are gone under one name and there under another: with the inode and the content they had, or with a content
+ * that no other file that went or came has.
+ */
+function renamed(gone: Entries, come: Entries): ReadonlyMap<Entry, string> {
+  const identities = new Map<Entry, string>()
+  const movable = (entries: Entries, others: Entries): Entry[] =>
+    [...entries.values()].filter(
+      ({ path, kind, links, size }) => !others.has(path) && kind === 'file' && links === 1 && size > 0,
+    )
+  const pair = (key: (entry: Entry) => string): void => {
+    const [olds, news] = [movable(gone, come), movable(come, gone)].map((entries) =>
+      byUnique(
+        entries.filter((entry) => !identities.has(entry)),
+        key,
+      ),
+    ) as [Map<string, Entry>, Map<string, Entry>]
+    for (const [name, entry] of news) {
+      const old = olds.get(name)
+      if (old === undefined) continue
+      identities.set(old, name)
+      identities.set(entry, name)
+    }
+  }
+  pair(({ inode, content }) => `${inode} ${content}`)
+  pair(({ content }) => content)
+  return identities
+}
+
+/** Those whose key no other has. */
+function byUnique(entries: readonly Entry[], key: (entry: Entry) => string): Map<string, Entry> {
+  const found = new Map<string, Entry | undefined>()
+  for (const entry of entries) found.set(key(entry), found.has(key(entry)) ? undefined : entry)
+  return new Map([...found].flatMap(([name, entry]) => (entry === undefined ? [] : [[name, entry]])))
+}

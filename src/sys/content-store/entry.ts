@@ -1,0 +1,97 @@
+import type { ChangeEntry, DiffEntry } from '../../domain/tree-diff.ts'
+
+/** Something of a frozen tree, as a line of a manifest tells it. */
+export interface Entry {
+  /** From the top, as bytes; `.` is the top itself. */
+  readonly path: string
+  readonly kind: ChangeEntry['kind']
+  /** Without the kind. */
+  readonly mode: number
+  readonly uid: number
+  readonly gid: number
+  readonly mtimeNs: bigint
+  /** Of the volume it was taken of. */
+  readonly inode: string
+  /** How many names the file had. Entries with the same inode are one file. */
+  readonly links: number
+  readonly size: number
+  /** The name of a file's content, a link's target, `major:minor` of a device; else empty. */
+  readonly content: string
+  readonly attributes: string
+}
+
+const letters = { file: 'f', directory: 'd', symlink: 'l', fifo: 'p', socket: 's', block: 'b', char: 'c' } as const
+const kinds = Object.fromEntries(Object.entries(letters).map(([kind, letter]) => [letter, kind])) as Readonly<
+  Record<string, ChangeEntry['kind']>
+>
+
+/** Blanks, control characters and the sign itself; every other byte stands for itself. */
+export const escapePath = (path: string): string =>
+  // oxlint-disable-next-line no-control-regex -- names may hold anything but NUL and a slash
+  /[\x00-\x20%\x7f]/.test(path) ? path.replace(/[\x00-\x20%\x7f]/g, escaped) : path
+
+const escaped = (character: string): string => `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`
+
+const unescapePath = (text: string): string =>
+  text.includes('%') ? text.replace(/%(..)/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16))) : text
+
+export function formatEntry(entry: Entry): string {
+  const { path, kind, mode, uid, gid, mtimeNs, inode, links, size, content, attributes } = entry
+  const what = kind === 'symlink' ? escapePath(content) : content || '-'
+  const about = `${letters[kind]} ${mode.toString(8)} ${uid} ${gid} ${mtimeNs} ${inode} ${links} ${size}`
+  return `${escapePath(path)} ${about} ${what} ${attributes || '-'}`
+}
+
+export function parseEntry(line: string): Entry {
+  const [
+    path = '',
+    letter = '',
+    mode = '',
+    uid,
+    gid,
+    mtimeNs = '',
+    inode = '',
+    links,
+    size,
+    what = '',
+    attributes = '',
+  ] = line.split(' ')
+  const kind = kinds[letter] ?? 'file'
+  return {
+    path: unescapePath(path),
+    kind,
+    mode: parseInt(mode, 8),
+    uid: Number(uid),
+    gid: Number(gid),
+    mtimeNs: BigInt(mtimeNs),
+    inode,
+    links: Number(links),
+    size: Number(size),
+    content: kind === 'symlink' ? unescapePath(what) : what === '-' ? '' : what,
+    attributes: attributes === '-' ? '' : attributes,
+  }
+}
+
+export const pathOfLine = (line: string): string => unescapePath(line.slice(0, line.indexOf(' ')))
+
+/** The name of a file's content without taking the line apart; undefined for what is no file, or an empty one. */
+export function contentOfLine(line: string): string | undefined {
+  const start = line.indexOf(' ')
+  if (line.charCodeAt(start + 1) !== 0x66) return undefined
+  const end = line.lastIndexOf(' ')
+  const content = line.slice(line.lastIndexOf(' ', end - 1) + 1, end)
+  return content === '-' ? undefined : content
+}
+
+/** Whether the entry is one of several names, and has to be told from others by its inode. */
+export const isLinked = ({ kind, links }: Entry): boolean => kind !== 'directory' && links > 1
+
+export const diffEntry = (entry: Entry, identity?: string): DiffEntry => ({
+  kind: entry.kind,
+  size: entry.size,
+  mode: entry.mode,
+  content: entry.content,
+  owner: `${entry.uid}:${entry.gid}`,
+  attributes: entry.attributes,
+  ...(identity !== undefined && { identity }),
+})

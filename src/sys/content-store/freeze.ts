@@ -1,0 +1,121 @@
+import * as fs from 'node:fs'
+import { AwError } from '../../domain/errors.ts'
+import type { Frozen, SnapshotOptions } from '../../ports/storage-driver.ts'
+import { hostFs } from '../host-fs.ts'
+import { directoryFlags } from '../safe-fs/descriptors.ts'
+import { politely } from '../trees/politely.ts'
+import { hashSteps } from '../trees/content-hash.ts'
+import { countDifferences } from './differences.ts'
+import { contentOfLine } from './entry.ts'
+import { formatManifest, type Manifest } from './manifest.ts'
+import { openObjects } from './objects.ts'
+import { isSettled, type Scanned, scanTree } from './scan.ts'
+import { type Known, readIndex, writeIndex } from './stat-index.ts'
+import type { Store } from './store.ts'
+
+type Options = Pick<SnapshotOptions, 'exclude' | 'signal' | 'consistent' | 'onProgress'> & {
+  /** What `changed` counts from. */
+  readonly since?: Manifest | undefined
+}
+
+export interface Freezing extends Frozen {
+  /** What the volume was, by path. */
+  readonly entries: ReadonlyMap<string, Known>
+}
+
+/** Writes a volume into the store and its manifest to `file`. Durable when it resolves. */
+export async function freeze(store: Store, volume: string, file: string, options: Options = {}): Promise<Freezing> {
+  using _ = await store.enter(options.signal)
+  if (fs.existsSync(file)) throw taken(file)
+  const top = fs.openSync(volume, directoryFlags)
+  try {
+    const objects = openObjects(store.root)
+    const sweep = store.sweep()
+    const counted = counter(options)
+    const index = readIndex(store.indexFile(top))
+    const there = index.sweep === sweep ? undefined : objects.all()
+    const known = isRemembered(volume) ? index.entries : new Map<string, Known>()
+    const { scanned, flushedAt } = await scan(store, top, options, {
+      known: there === undefined ? known : onlyWith(known, there),
+      read: (fd) => objects.put(fd),
+      onRead: counted,
+    })
+    if (options.consistent && !scanned.quiet) throw active(volume)
+    const lines = [...scanned.entries.values()].map(({ line }) => line)
+    const consistency = scanned.quiet ? 'atomic' : 'fuzzy'
+    const manifest = store.stage(formatManifest({ consistency, lines }))
+    const settled = [...scanned.entries.values()].filter(({ print }) => print !== '' && isSettled(print, flushedAt))
+    writeIndex(store.indexFile(top), store.incoming('index'), sweep, settled)
+    // Bytes first, then names: a name that survives a power cut has its bytes, and a manifest its contents.
+    await store.flush()
+    objects.publish()
+    hostFs.renameSync(manifest, file)
+    await store.flush()
+    const changed = options.since === undefined ? null : countDifferences(options.since, { consistency, lines })
+    return { mechanism: 'content store', consistency, changed, entries: scanned.entries }
+  } finally {
+    fs.closeSync(top)
+  }
+}
+
+/** What a volume is now, without keeping it. */
+export async function lookThrough(
+  store: Store,
+  volume: string,
+  options: Pick<Options, 'exclude' | 'signal'> = {},
+): Promise<Manifest> {
+  const top = fs.openSync(volume, directoryFlags)
+  try {
+    const known = isRemembered(volume) ? readIndex(store.indexFile(top)).entries : new Map<string, Known>()
+    const { scanned } = await scan(store, top, options, { known, read: hashed })
+    const lines = [...scanned.entries.values()].map(({ line }) => line)
+    return { consistency: scanned.quiet ? 'atomic' : 'fuzzy', lines }
+  } finally {
+    fs.closeSync(top)
+  }
+}
+
+function* hashed(fd: number): ReturnType<Parameters<typeof scanTree>[1]['read']> {
+  const { hash, bytes } = yield* hashSteps(fd)
+  return { content: bytes === 0 ? '' : hash, bytes }
+}
+
+async function scan(
+  store: Store,
+  top: number,
+  options: Options,
+  how: Pick<Parameters<typeof scanTree>[1], 'known' | 'read' | 'onRead'>,
+): Promise<{ scanned: Scanned; flushedAt: number }> {
+  const flushedAt = Date.now()
+  await store.flush()
+  const steps = scanTree(top, { ...how, flushedAt, exclude: options.exclude })
+  return { scanned: await politely(steps, options.signal), flushedAt }
+}
+
+const tmpfs = 0x01021994
+
+/** In a file system that never writes anything out, a write through a mapped page leaves no trace at all. */
+const isRemembered = (volume: string): boolean => fs.statfsSync(volume).type !== tmpfs
+
+function onlyWith(known: ReadonlyMap<string, Known>, contents: ReadonlySet<string>): ReadonlyMap<string, Known> {
+  const there = ({ line }: Known): boolean => contents.has(contentOfLine(line) ?? '')
+  return new Map([...known].filter(([, entry]) => contentOfLine(entry.line) === undefined || there(entry)))
+}
+
+function counter({ onProgress }: Options): (bytes: number) => void {
+  let [files, bytes] = [0, 0]
+  return (more) => {
+    files += 1
+    bytes += more
+    if (files % 100 === 0) onProgress?.({ files, bytes })
+  }
+}
+
+const active = (volume: string): AwError =>
+  new AwError('workspace_active', 'Something is being written to the workspace, so there is no one state to keep', {
+    hint: 'Stop what runs in it, and try again; nothing was changed',
+    data: { volume },
+  })
+
+const taken = (file: string): AwError =>
+  new AwError('file_exists', `There is already a snapshot at ${file}`, { data: { path: file } })

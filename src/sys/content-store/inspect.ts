@@ -1,0 +1,81 @@
+import * as fs from 'node:fs'
+import { AwError } from '../../domain/errors.ts'
+import type { Usage, UsageOptions, Verified } from '../../ports/storage-driver.ts'
+import { readManifest, contentsOf, entriesOf, type Manifest } from './manifest.ts'
+import { type Entry, isLinked } from './entry.ts'
+import { openObjects } from './objects.ts'
+import { politely } from '../trees/politely.ts'
+import type { Steps } from '../safe-fs/steps.ts'
+import { manifestsIn } from './sweep.ts'
+import type { Store } from './store.ts'
+import { twinKey } from './materialise.ts'
+
+/** Hashes every content of a frozen tree again. */
+export async function verifyFrozen(store: Store, file: string, signal?: AbortSignal): Promise<Verified | undefined> {
+  let manifest: Manifest | undefined
+  try {
+    manifest = readManifest(file)
+  } catch (error) {
+    if (!(error instanceof AwError)) throw error
+    return { method: 'hashes', files: 0, bytes: 0, problems: [{ path: '.', message: error.message }] }
+  }
+  return manifest && politely(verifySteps(store, manifest), signal)
+}
+
+function* verifySteps(store: Store, manifest: Manifest): Steps<Verified> {
+  const objects = openObjects(store.root)
+  const known = new Map<string, string | undefined>()
+  const problems: { path: string; message: string }[] = []
+  const files = entriesOf(manifest).filter(({ kind }) => kind === 'file')
+  for (const { path, content, size } of files) {
+    if (content === '') continue
+    if (!known.has(content)) known.set(content, yield* objects.problem(content, size))
+    const message = known.get(content)
+    if (message !== undefined) problems.push({ path, message })
+    yield
+  }
+  return { method: 'hashes', ...measured(files), problems }
+}
+
+/** One with several names counts once. */
+function measured(files: readonly Entry[]): { files: number; bytes: number } {
+  const seen = new Set<string>()
+  const counted = files.filter((entry) => {
+    const again = isLinked(entry) && seen.has(twinKey(entry))
+    if (isLinked(entry)) seen.add(twinKey(entry))
+    return !again
+  })
+  return { files: counted.length, bytes: counted.reduce((sum, { size }) => sum + size, 0) }
+}
+
+/** @param areas the directories that hold all manifests of the store */
+export async function usageOfFrozen(
+  store: Store,
+  { file, areas }: { file: string; areas: readonly string[] },
+  { maxFiles = Infinity, own = false }: UsageOptions,
+): Promise<Usage | undefined> {
+  const manifest = readManifest(file)
+  if (manifest === undefined) return undefined
+  const all = entriesOf(manifest).filter(({ kind }) => kind === 'file')
+  const { files, bytes } = measured(all.slice(0, maxFiles))
+  const usage = { files, bytes, complete: files < maxFiles }
+  return own ? { ...usage, own: await politely(ownSteps(store, file, areas)) } : usage
+}
+
+/** What its contents take up that no other manifest refers to, and the manifest itself. */
+function* ownSteps(store: Store, file: string, areas: readonly string[]): Steps<number> {
+  const mine = new Set(contentsOf(readManifest(file) ?? { consistency: 'atomic', lines: [] }))
+  for (const other of manifestsIn(areas)) {
+    if (other === file || mine.size === 0) continue
+    for (const content of contentsOf(readManifest(other) ?? { consistency: 'atomic', lines: [] })) mine.delete(content)
+    yield
+  }
+  const objects = openObjects(store.root)
+  return [...mine].reduce((sum, content) => sum + bytesAt(objects.path(content)), 0)
+}
+
+/** What is on the disk, not what holes say. */
+function bytesAt(path: string): number {
+  const stat = fs.lstatSync(path, { throwIfNoEntry: false })
+  return stat === undefined ? 0 : Math.min(stat.size, stat.blocks * 512)
+}

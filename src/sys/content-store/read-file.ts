@@ -1,0 +1,62 @@
+import * as fs from 'node:fs'
+import { refusal } from '../safe-fs/errors.ts'
+import { directoryFlags } from '../safe-fs/descriptors.ts'
+import { factsOf } from '../trees/stat.ts'
+import { openSeen } from '../trees/unlock.ts'
+import { visitPaths } from '../trees/walk.ts'
+import { entryAt, type Manifest } from './manifest.ts'
+import { hashSteps } from '../trees/content-hash.ts'
+import { runAll } from '../safe-fs/steps.ts'
+import { damaged } from './manifest.ts'
+import { openObjects } from './objects.ts'
+import type { Store } from './store.ts'
+
+/** Names only: nothing that climbs or stands still. */
+const isPlain = (path: string): boolean => path.split('/').every((name) => name !== '' && name !== '.' && name !== '..')
+
+/** Of a frozen tree. */
+export function readFrozen(store: Store, manifest: Manifest, path: string, maxBytes: number): Buffer {
+  const entry = isPlain(path) ? entryAt(manifest, path) : undefined
+  if (entry === undefined) throw refusal('file_not_found', path)
+  if (entry.kind !== 'file') throw refusal('not_a_file', path)
+  if (entry.size > maxBytes) throw refusal('file_too_large', path)
+  if (entry.size === 0) return Buffer.alloc(0)
+  const fd = fs.openSync(openObjects(store.root).path(entry.content), 'r')
+  try {
+    if (runAll(hashSteps(fd)).hash !== entry.content) throw damaged(path, 'its content is not what it was')
+    const bytes = Buffer.alloc(entry.size)
+    fs.readSync(fd, bytes, 0, bytes.length, 0)
+    return bytes
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
+/** Of a tree that is a plain directory. */
+export function readBelow(tree: string, path: string, maxBytes: number): Buffer {
+  const top = fs.openSync(tree, directoryFlags)
+  try {
+    for (const visit of isPlain(path) ? visitPaths(top, [path]) : []) {
+      const { kind, size } = factsOf(visit.print)
+      if (kind !== 'file') throw refusal('not_a_file', path)
+      if (size > maxBytes) throw refusal('file_too_large', path)
+      const fd = openSeen(visit.directory, visit.name, visit.print)
+      if (fd === undefined) break
+      try {
+        return readWhole(fd, path, maxBytes)
+      } finally {
+        fs.closeSync(fd)
+      }
+    }
+    throw refusal('file_not_found', path)
+  } finally {
+    fs.closeSync(top)
+  }
+}
+
+/** It may grow while it is read. */
+function readWhole(fd: number, path: string, maxBytes: number): Buffer {
+  const bytes = fs.readFileSync(fd)
+  if (bytes.length > maxBytes) throw refusal('file_too_large', path)
+  return bytes
+}
