@@ -153,6 +153,8 @@ describe('sessions: the console blocks of a page are what a terminal shows', () 
       HOME: home,
       TERM: 'xterm',
       NO_COLOR: '1',
+      // What everybody has, on every file system.
+      AW_STORAGE_DRIVER: 'dir',
     }
     /** Runs it in a terminal of its own: what is printed there is for people. */
     const seen = steps.map(({ command }) => {

@@ -32,7 +32,7 @@ export function recover(output: Outputs['recover'], { paint }: View): Shown {
       (name) => `${paint.green('✓')} ${name}: its tree is there again, in the trash: aw undelete ${name}`,
     ),
     ...output.failed.map((item) => `${paint.red('✗')} ${item.name}: ${item.operation}: ${visible(item.message)}`),
-    ...output.lost.map((name) => `${paint.red('✗')} ${name}: a tree of it is gone from the disk`),
+    ...output.lost.map((name) => `${paint.red('✗')} ${name}: a tree or a snapshot of it is gone from the disk`),
   ]
   if (lines.length === 0) return { out: 'Nothing to recover: log and disk agree' }
   const stuck = output.busy.length > 0 ? { note: 'Take over from a stuck process with: aw recover ID --steal' } : {}

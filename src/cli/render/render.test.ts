@@ -177,7 +177,9 @@ describe('reports', () => {
     const empty = { relinked: [], lost: [], orphans: [], leftovers: [] }
     const nothing = { recovered: [], busy: [], failed: [], found: [], ...empty }
     expect(await shown(['recover'], nothing)).toBe('Nothing to recover: log and disk agree\n')
-    expect(await shown(['recover'], { ...nothing, lost: ['a/main'] })).toContain('a/main: a tree of it is gone')
+    expect(await shown(['recover'], { ...nothing, lost: ['a/main'] })).toContain(
+      'a/main: a tree or a snapshot of it is gone',
+    )
   })
 
   test('config show: a mode as one writes it', async () => {
