@@ -17,6 +17,15 @@ import { verdict, type Row } from './row.ts'
 
 type Measure = () => Promise<readonly Row[]>
 
+const storageSizes = {
+  trees: [
+    { files: 1000, rounds: 11 },
+    { files: 10_000, rounds: 11 },
+    { files: 100_000, rounds: 3 },
+  ],
+  drivers: ['btrfs', 'overlay', 'dir'],
+} as const
+
 /** What is there to run, and the small form of it where there is one. Loaded by the process that runs it. */
 const benchmarks: Readonly<Record<string, { full: Measure; quick?: Measure }>> = {
   log: { full: async () => (await import('./log.ts')).benchLog() },
@@ -24,6 +33,11 @@ const benchmarks: Readonly<Record<string, { full: Measure; quick?: Measure }>> =
   lifecycle: {
     full: async () => (await import('./lifecycle.ts')).benchLifecycle({ rounds: 25, files: 1000 }),
     quick: async () => (await import('./lifecycle.ts')).benchLifecycle({ rounds: 2, files: 20 }),
+  },
+  storage: {
+    full: async () => (await import('./storage.ts')).benchStorage(storageSizes),
+    quick: async () =>
+      (await import('./storage.ts')).benchStorage({ ...storageSizes, trees: [{ files: 200, rounds: 1 }] }),
   },
   cli: {
     full: async () => (await import('./cli.ts')).benchCli({ rounds: 25 }),

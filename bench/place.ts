@@ -13,7 +13,7 @@ import { basename, join } from 'node:path'
  */
 
 const inside = 'AW_BENCH_INSIDE'
-const size = '6G'
+const size = '32G'
 
 /** True in the process that has the place; false when another one was run there and has ended. */
 export async function atThePlace(script: string): Promise<boolean> {
@@ -60,21 +60,32 @@ async function runInNamespace(script: string): Promise<void> {
   }
 }
 
-function mountImage(folder: string): void {
-  const image = join(folder, 'image')
+const mountImage = (folder: string): void => {
+  mountOn(folder, 'ext4')
+  process.env['TMPDIR'] = folder
+}
+
+/** A btrfs of its own beside the journalled file system, on a device of the same kind. */
+export function mountBtrfs(folder: string): Disposable & { readonly path: string } {
+  mkdirSync(folder)
+  mountOn(folder, 'btrfs')
+  return { path: folder, [Symbol.dispose]: () => void execFileSync('umount', ['--lazy', folder]) }
+}
+
+function mountOn(folder: string, type: 'ext4' | 'btrfs'): void {
+  const image = `${folder}.image`
   const tool = (name: string, ...args: readonly string[]): string =>
     execFileSync(name, args, { encoding: 'utf8' }).trim()
   tool('truncate', '--size', size, image)
-  tool('mkfs.ext4', '-q', '-F', image)
+  tool(`mkfs.${type}`, '-q', type === 'ext4' ? '-F' : '-f', image)
   const device = tool('losetup', '--find', '--show', '--direct-io=on', image)
   rmSync(image)
   try {
-    tool('mount', device, folder)
+    tool('mount', '-o', 'noatime', device, folder)
   } finally {
     // At once if it is not mounted; else with the mount.
     tool('losetup', '--detach', device)
   }
-  process.env['TMPDIR'] = folder
 }
 
 export interface Facts {

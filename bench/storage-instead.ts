@@ -1,0 +1,113 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { compete } from './row.ts'
+import { burst, changeTen, git, type SourceTree } from './storage-tree.ts'
+
+/** What a user would run instead, in milliseconds, by the command. */
+export interface Instead {
+  readonly copy: Readonly<Record<string, number>>
+  readonly commit: Readonly<Record<string, number>>
+  readonly commitBurst: Readonly<Record<string, number>>
+  readonly reset: Readonly<Record<string, number>>
+  readonly status: Readonly<Record<string, number>>
+  readonly remove: Readonly<Record<string, number>>
+}
+
+export const bestOf = (times: Readonly<Record<string, number>>): [string, number] =>
+  Object.entries(times).toSorted(([, a], [, b]) => a - b)[0] ?? ['nothing', Number.NaN]
+
+interface Options {
+  readonly rounds: number
+  /** A directory on a file system that shares blocks. */
+  readonly reflink: string
+}
+
+export async function measureInstead(folder: string, source: SourceTree, options: Options): Promise<Instead> {
+  return { ...(await copies(folder, source, options)), ...(await states(folder, source, options)) }
+}
+
+const run = (...argv: readonly string[]): void =>
+  void execFileSync(argv[0] ?? '', argv.slice(1), { stdio: ['ignore', 'ignore', 'pipe'] })
+
+/** `rm -rf` is what clears each copy away, so it is measured on the way. */
+async function copies(folder: string, { tree, archive }: SourceTree, { rounds, reflink }: Options) {
+  const shared = join(reflink, 'source')
+  run('cp', '-a', tree, shared)
+  const target = join(folder, 'copy')
+  const onReflink = join(reflink, 'copy')
+  const gone = (path: string): void => rmSync(path, { recursive: true, force: true })
+  const fresh = (timed: () => void) => ({ before: () => [target, onReflink].forEach(gone), timed })
+  const times = await compete(rounds, {
+    'cp -a': fresh(() => run('cp', '-a', tree, target)),
+    'cp -a --reflink': fresh(() => run('cp', '-a', '--reflink=always', shared, onReflink)),
+    'tar -x': fresh(() => {
+      mkdirSync(target)
+      run('tar', '-C', target, '-xf', archive)
+    }),
+    'git worktree add': {
+      before: () => {
+        gone(target)
+        git(tree, 'worktree', 'prune')
+      },
+      timed: () => git(tree, 'worktree', 'add', '--quiet', '--detach', target),
+    },
+    'git clone --depth 1': fresh(() => run('git', 'clone', '--quiet', '--depth', '1', `file://${tree}`, target)),
+    'rm -rf': {
+      before: () => {
+        if (!existsSync(target)) run('cp', '-a', tree, target)
+      },
+      timed: () => run('rm', '-rf', target),
+    },
+  })
+  for (const path of [target, onReflink, shared]) gone(path)
+  git(tree, 'worktree', 'prune')
+  const { 'rm -rf': remove, ...copy } = times
+  return { copy, remove: { 'rm -rf': remove } }
+}
+
+/** In a copy of its own, with a private repository beside it, as tools that snapshot by git do it. */
+async function states(folder: string, { tree, files }: SourceTree, { rounds }: Options) {
+  const work = join(folder, 'git-work')
+  run('cp', '-a', tree, work)
+  rmSync(join(work, '.git'), { recursive: true, force: true })
+  const repository = join(folder, 'git-private')
+  const own = ['--git-dir', repository, '--work-tree', work]
+  run('git', 'init', '--quiet', '--bare', repository)
+  run('git', '--git-dir', repository, 'config', 'core.bare', 'false')
+  const commit = (): void => {
+    git(work, ...own, 'add', '--all')
+    git(work, ...own, 'commit', '--quiet', '--allow-empty', '--message', 'turn')
+  }
+  commit()
+  const clean = (): void => {
+    git(work, ...own, 'reset', '--quiet', '--hard')
+    git(work, ...own, 'clean', '--quiet', '-fdx')
+  }
+  const change = (): void => changeTen(work, files)
+  const times = await compete(rounds, {
+    commit: { before: change, timed: commit },
+    commitBurst: {
+      before: (round) => {
+        clean()
+        burst(work, round)
+      },
+      timed: commit,
+    },
+    reset: {
+      before: () => {
+        clean()
+        change()
+      },
+      timed: clean,
+    },
+    status: { before: change, timed: () => git(work, ...own, 'status', '--porcelain') },
+  })
+  for (const path of [work, repository]) rmSync(path, { recursive: true, force: true })
+  return {
+    commit: { 'git add -A && commit': times.commit },
+    commitBurst: { 'git add -A && commit': times.commitBurst },
+    reset: { 'git reset --hard && clean': times.reset },
+    status: { 'git status': times.status },
+  }
+}

@@ -1,0 +1,95 @@
+import { execFileSync } from 'node:child_process'
+import { openAw, type Aw } from '../src/index.ts'
+import { compete } from './row.ts'
+import { burst, changeTen, type SourceTree } from './storage-tree.ts'
+
+export type DriverName = 'btrfs' | 'overlay' | 'dir'
+
+/** Milliseconds by the library, the log's durability included. */
+export interface Ours {
+  readonly createFrom: number
+  readonly fork: number
+  readonly snapshot: number
+  readonly snapshotBurst: number
+  readonly restore: number
+  readonly restoreQuiet: number
+  readonly diff: number
+  readonly diffSnapshots: number
+  readonly destroy: number
+}
+
+interface Options {
+  readonly driver: DriverName
+  readonly home: string
+  readonly root: string
+  readonly source: SourceTree
+  readonly rounds: number
+}
+
+export const settingsOf = (driver: DriverName, root: string): Record<string, string> => ({
+  'storage.driver': driver,
+  'storage.root': root,
+  'snapshots.max': '0',
+  'workspaces.profile': 'repo',
+})
+
+export async function measureOurs({ driver, home, root, source, rounds }: Options): Promise<Ours> {
+  await using aw = await openAw({ home, set: settingsOf(driver, root) })
+  await aw.create({ id: 'origin', from: { folder: source.tree } })
+  const work = await aw.create({ id: 'work', from: { folder: source.tree } })
+  const start = await aw.snapshot('origin')
+  await aw.snapshot('work')
+  const settle = (): void => void execFileSync('sync', ['-f', root])
+  const change = (): void => changeTen(work.path, source.files)
+  const changed = async (): Promise<void> => {
+    await aw.snapshot('work')
+    change()
+  }
+  let before = start.id
+  let after = start.id
+  const times = await compete(rounds, {
+    createFrom: { before: settle, timed: (round) => aw.fork('origin', { id: `made-${round}`, at: start.id }) },
+    fork: { before: settle, timed: (round) => aw.fork('origin', { id: `fork-${round}` }) },
+    snapshot: { before: change, timed: () => aw.snapshot('work') },
+    snapshotBurst: { before: (round) => burst(work.path, round), timed: () => aw.snapshot('work') },
+    restore: { before: changed, timed: () => aw.restore('work', 'head') },
+    restoreQuiet: {
+      before: async () => {
+        await changed()
+        settle()
+      },
+      timed: () => aw.restore('work', 'head'),
+    },
+    diff: { before: changed, timed: () => drain(aw, 'work') },
+    diffSnapshots: {
+      before: async () => {
+        before = (await aw.snapshot('work')).id
+        change()
+        after = (await aw.snapshot('work')).id
+      },
+      timed: () => drain(aw, `work@${before}`, `work@${after}`),
+    },
+    destroy: {
+      before: async (round) => {
+        await aw.fork('origin', { id: `gone-${round}`, at: start.id })
+        settle()
+      },
+      timed: (round) => aw.destroy(`gone-${round}`),
+    },
+  })
+  return times
+}
+
+/** Nothing stays mounted, so that the home can be removed. */
+export async function clear({ driver, home, root }: Pick<Options, 'driver' | 'home' | 'root'>): Promise<void> {
+  await using aw = await openAw({ home, set: settingsOf(driver, root) })
+  for (const one of await aw.list()) await aw.destroy(one.id, { purge: true })
+  await aw.gc({ older_than: '0s' })
+}
+
+/** What a diff tells, read to its end; it must tell something. */
+async function drain(aw: Aw, from: string, to?: string): Promise<void> {
+  let count = 0
+  for await (const _ of aw.manager.stream('diff', to === undefined ? { from } : { from, to })) count += 1
+  if (count < 10) throw new Error(`The diff tells ${count} differences`)
+}

@@ -1,0 +1,68 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export interface SourceTree {
+  readonly folder: string
+  readonly tree: string
+  readonly files: number
+  readonly archive: string
+}
+
+/** A repository with one commit: about 4 KB a file, eight files a directory, as source trees are. */
+export function makeSource(folder: string, files: number): SourceTree {
+  const tree = join(folder, 'tree')
+  for (let n = 0; n < files; n++) {
+    const directory = join(tree, directoryOf(n))
+    if (n % 8 === 0) mkdirSync(directory, { recursive: true })
+    writeFileSync(join(tree, fileOf(n)), `export const value${n} = ${n}\n`.repeat(20 + (n % 251)))
+  }
+  git(tree, 'init', '--quiet')
+  git(tree, 'add', '--all')
+  git(tree, 'commit', '--quiet', '--message', 'all of it')
+  git(tree, 'gc', '--quiet')
+  const archive = join(folder, 'tree.tar')
+  execFileSync('tar', ['-C', tree, '-cf', archive, '.'])
+  execFileSync('sync', ['-f', folder])
+  return { folder, tree, files, archive }
+}
+
+const directoryOf = (n: number): string => {
+  const directory = Math.floor(n / 8)
+  return `src/part-${Math.floor(directory / 40)}/unit-${directory}`
+}
+
+export const fileOf = (n: number): string => `${directoryOf(n)}/file-${n}.ts`
+
+export function git(tree: string, ...args: readonly string[]): void {
+  const own = [
+    '-c',
+    'user.name=bench',
+    '-c',
+    'user.email=bench@localhost',
+    '-c',
+    'gc.auto=0',
+    '-c',
+    'advice.detachedHead=false',
+  ]
+  execFileSync('git', ['-C', tree, ...own, ...args], { stdio: ['ignore', 'ignore', 'pipe'] })
+}
+
+let changes = 0
+
+/** Ten files spread over the tree get a content that they never had. */
+export function changeTen(tree: string, files: number): void {
+  changes += 1
+  for (let i = 0; i < 10; i++) {
+    const n = Math.floor((files / 10) * i + (changes % (files / 10)))
+    writeFileSync(join(tree, fileOf(n)), `change ${changes}\n`)
+  }
+}
+
+/** A burst of new files, as a build makes them. */
+export function burst(tree: string, round: number): void {
+  const directory = join(tree, `burst-${round}`)
+  mkdirSync(directory)
+  const content = Buffer.alloc(10_240, `${round}`)
+  for (let n = 0; n < 1000; n++) writeFileSync(join(directory, `${n}`), content)
+}

@@ -1,0 +1,115 @@
+/** Fork, snapshot, restore, diff and destroy on every driver, against what one would run instead. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { facts, mountBtrfs } from './place.ts'
+import { row, type Row } from './row.ts'
+import { commandLine, commandRows } from './storage-cli.ts'
+import { bestOf, measureInstead, type Instead } from './storage-instead.ts'
+import { clear, measureOurs, type DriverName, type Ours } from './storage-ours.ts'
+import { makeSource } from './storage-tree.ts'
+
+export interface Size {
+  /** Files of each tree, and how often each thing is done. */
+  readonly trees: readonly { readonly files: number; readonly rounds: number }[]
+  readonly drivers: readonly DriverName[]
+}
+
+/** At least so many times faster than the best alternative, by files. */
+const goals: Readonly<Record<DriverName, Partial<Record<keyof Ours, Readonly<Record<number, number>>>>>> = {
+  overlay: {
+    fork: { 10_000: 200, 100_000: 1000 },
+    diff: { 100_000: 40 },
+    diffSnapshots: { 100_000: 40 },
+  },
+  btrfs: {
+    fork: { 10_000: 100, 100_000: 1000 },
+    snapshot: { 10_000: 8, 100_000: 50 },
+    restore: { 10_000: 10, 100_000: 60 },
+    restoreQuiet: { 10_000: 20, 100_000: 100 },
+    diff: { 100_000: 15 },
+    diffSnapshots: { 100_000: 40 },
+  },
+  dir: {},
+}
+
+const titles: Readonly<Record<keyof Ours, string>> = {
+  createFrom: 'fork at a snapshot',
+  fork: 'fork',
+  snapshot: 'snapshot, 10 files changed',
+  snapshotBurst: 'snapshot right after writing 1000 x 10 KB',
+  restore: 'restore, 10 files changed',
+  restoreQuiet: 'restore of a quiet tree, 10 files changed',
+  diff: 'diff against now, 10 files changed',
+  diffSnapshots: 'diff between snapshots, 10 files changed',
+  destroy: 'visible destroy',
+}
+
+export async function benchStorage({ trees, drivers }: Size): Promise<Row[]> {
+  const { journal } = facts()
+  if (journal !== 'yes')
+    throw new Error('The baselines need a file system with a journal: run as root, or set AW_BENCH_DIR to one')
+  const folder = mkdtempSync(join(tmpdir(), 'aw-bench-storage-'))
+  // What is below goes with the file system, which is this run's own.
+  using mounted = mountBtrfs(join(folder, 'btrfs'))
+  const btrfs = mounted.path
+  const cli = commandLine(folder)
+  const rows: Row[] = []
+  const measured = new Map<string, Ours>()
+  for (const { files, rounds } of trees) {
+    const source = makeSource(join(folder, `source-${files}`), files)
+    const instead = await measureInstead(folder, source, { rounds, reflink: btrfs })
+    for (const driver of drivers) {
+      const home = join(folder, `home-${driver}-${files}`)
+      const root = driver === 'btrfs' ? join(btrfs, `storage-${files}`) : join(home, 'storage')
+      const ours = await measureOurs({ driver, home, root, source, rounds })
+      measured.set(`${driver} ${files}`, ours)
+      rows.push(...driverRows(driver, files, ours, instead))
+      rows.push(...(await commandRows(cli, { driver, home, root, files, rounds, instead })))
+      await clear({ driver, home, root })
+      rmSync(home, { recursive: true, force: true })
+    }
+    rmSync(source.folder, { recursive: true, force: true })
+  }
+  return [...rows, ...flatRows(drivers, trees, measured)]
+}
+
+/** Each against the quickest of what one would run instead. */
+function driverRows(driver: DriverName, files: number, ours: Ours, instead: Instead): Row[] {
+  return (Object.keys(titles) as (keyof Ours)[]).map((what) => {
+    const [name, best] = bestOf(instead[kinds[what]])
+    const times = goals[driver][what]?.[files]
+    const goal = times === undefined ? null : 1 / times
+    return row(`${driver}, ${files} files: ${titles[what]}; ${name}`, ours[what], best, { goal, note: 'log durable' })
+  })
+}
+
+const kinds: Readonly<Record<keyof Ours, keyof Instead>> = {
+  createFrom: 'copy',
+  fork: 'copy',
+  snapshot: 'commit',
+  snapshotBurst: 'commitBurst',
+  restore: 'reset',
+  restoreQuiet: 'reset',
+  diff: 'status',
+  diffSnapshots: 'status',
+  destroy: 'remove',
+}
+
+/** What should not grow with the tree. */
+function flatRows(drivers: Size['drivers'], trees: Size['trees'], measured: ReadonlyMap<string, Ours>): Row[] {
+  const sizes = trees.map(({ files }) => files)
+  const [small, large] = [Math.min(...sizes), Math.max(...sizes)]
+  if (small === large) return []
+  return drivers.flatMap((driver) => {
+    const [few, many] = [measured.get(`${driver} ${small}`), measured.get(`${driver} ${large}`)]
+    if (few === undefined || many === undefined) return []
+    const flat = driver === 'dir' ? null : 2
+    const about = (goal: number | null) => ({ goal, note: 'does not grow with the tree' })
+    return [
+      row(`${driver}: fork, ${large} files; ${small} files`, many.fork, few.fork, about(flat)),
+      row(`${driver}: visible destroy, ${large} files; ${small} files`, many.destroy, few.destroy, about(2)),
+      row(`${driver}: visible destroy, ${large} files; 3 ms`, many.destroy, 3, { goal: 1, note: 'an absolute goal' }),
+    ]
+  })
+}
