@@ -1,4 +1,5 @@
 import * as fs from 'node:fs'
+import { dirname } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import type { Frozen, SnapshotOptions } from '../../ports/storage-driver.ts'
 import { hostFs } from '../host-fs.ts'
@@ -47,10 +48,10 @@ export async function freeze(store: Store, volume: string, file: string, options
     const settled = [...scanned.entries.values()].filter(({ print }) => print !== '' && isSettled(print, flushedAt))
     writeIndex(store.indexFile(top), store.incoming('index'), sweep, settled)
     // Bytes first, then names: a name that survives a power cut has its bytes, and a manifest its contents.
-    await store.flush()
-    objects.publish()
+    await store.flushOnly([manifest, ...objects.pending()])
+    const changedDirectories = objects.publish()
     hostFs.renameSync(manifest, file)
-    await store.flush()
+    await store.flushOnly([...changedDirectories, dirname(file)])
     const changed = options.since === undefined ? null : countDifferences(options.since, { consistency, lines })
     return { mechanism: 'content store', consistency, changed, entries: scanned.entries }
   } finally {

@@ -1,6 +1,6 @@
 import { hash as hashOf, randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { hasCode } from '../errno.ts'
 import { hostFs } from '../host-fs.ts'
 import { shareBlocks } from '../safe-fs/copy-content.ts'
@@ -18,8 +18,10 @@ export interface Objects {
    * empty content has none: ''.
    */
   put(fd: number): Steps<{ content: string; bytes: number }>
-  /** Gives all that was taken in its name. The caller has flushed the file system before. */
-  publish(): void
+  /** What was taken in and is not published. */
+  pending(): string[]
+  /** Gives all that was taken in its name. Its bytes are on the disk by then. Answers the directories that changed. */
+  publish(): string[]
   /**
    * Fills an open, empty file. True if the bytes that were written have been found to be the right ones; where blocks are
    * shared no byte passes through us, and only the size is compared. `undefined`: the object is missing or not whole.
@@ -52,13 +54,14 @@ export function openObjects(root: string): Objects {
 
   const incoming = (): string => join(root, 'incoming', `object-${randomBytes(8).toString('hex')}`)
 
-  const publish = (content: string, temporary: string): void => {
+  const publish = (content: string, temporary: string): string => {
     const target = path(content)
-    const directory = target.slice(0, -content.length - 1)
+    const directory = dirname(target)
     if (!made.has(directory)) makeDirectory(directory)
     made.add(directory)
     hostFs.renameSync(temporary, target)
     known.set(content, undefined)
+    return directory
   }
 
   function* putLarge(fd: number): Steps<{ content: string; bytes: number }> {
@@ -82,8 +85,12 @@ export function openObjects(root: string): Objects {
 
   return {
     path,
+    pending: () => [...known.values()].filter((temporary) => temporary !== undefined),
     publish() {
-      for (const [content, temporary] of known) if (temporary !== undefined) publish(content, temporary)
+      const changed = [...known].flatMap(([content, temporary]) =>
+        temporary === undefined ? [] : [publish(content, temporary)],
+      )
+      return changed.length === 0 ? [] : [...new Set(changed), join(root, 'objects')]
     },
     all: () =>
       new Set(fs.readdirSync(join(root, 'objects')).flatMap((name) => fs.readdirSync(join(root, 'objects', name)))),

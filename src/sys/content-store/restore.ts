@@ -1,8 +1,7 @@
 import * as fs from 'node:fs'
-import { join } from 'node:path'
+import { dirname } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import type { Frozen, RestoreOptions } from '../../ports/storage-driver.ts'
-import { syncDirectory } from '../directories.ts'
 import { readIfPresent } from '../durable-file.ts'
 import { hostFs } from '../host-fs.ts'
 import { directoryFlags } from '../safe-fs/descriptors.ts'
@@ -95,14 +94,9 @@ function manifestAt(file: string): Manifest {
 async function writeJournal(store: Store, volume: string, journal: Journal): Promise<void> {
   const file = journalFile(store, volume)
   const temporary = store.stage(Buffer.from(JSON.stringify(journal)))
-  const fd = fs.openSync(temporary, 'r')
-  try {
-    await hostFs.fsync(fd)
-  } finally {
-    fs.closeSync(fd)
-  }
+  await store.flushOnly([temporary])
   hostFs.renameSync(temporary, file)
-  syncDirectory(join(file, '..'))
+  await store.flushOnly([dirname(file)])
 }
 
 function readJournal(store: Store, volume: string): Journal | undefined {

@@ -37,6 +37,8 @@ export interface Store {
   markSweep(): void
   /** Everything written to the file system so far is on the disk. Others go on meanwhile. */
   flush(): Promise<void>
+  /** The same for some files and directories alone; for many it costs less to flush all. */
+  flushOnly(paths: readonly string[]): Promise<void>
   /** The index of the volume whose top is open. */
   indexFile(top: number): string
   /** The journal of the same. */
@@ -46,6 +48,8 @@ export interface Store {
 }
 
 const waitMs = 2000
+/** A flush of everything waits for the writes of everybody else on the file system too. */
+const mostAlone = 64
 
 export function openStore(root: string): Store {
   const lockFile = join(root, 'store.lock')
@@ -62,6 +66,19 @@ export function openStore(root: string): Store {
       fs.closeSync(fd)
     }
     return temporary
+  }
+  const flush = async (): Promise<void> => {
+    const calls = native()
+    if (calls === undefined) {
+      await syncFiles(root)
+      return
+    }
+    const fd = fs.openSync(root, 'r')
+    try {
+      await calls.syncfsLater(fd)
+    } finally {
+      fs.closeSync(fd)
+    }
   }
   return {
     root,
@@ -85,22 +102,24 @@ export function openStore(root: string): Store {
       hostFs.renameSync(stage(Buffer.from(randomBytes(8).toString('hex'))), join(root, 'sweep'))
       syncDirectory(root)
     },
-    async flush() {
-      const calls = native()
-      if (calls === undefined) {
-        await syncFiles(root)
-        return
-      }
-      const fd = fs.openSync(root, 'r')
-      try {
-        await calls.syncfsLater(fd)
-      } finally {
-        fs.closeSync(fd)
-      }
+    flush,
+    async flushOnly(paths) {
+      if (paths.length > mostAlone) await flush()
+      else await Promise.all(paths.map(flushPath))
     },
     indexFile: (top) => join(root, 'index', identityOf(top)),
     journalFile: (top) => join(root, 'journals', identityOf(top)),
     stage,
+  }
+}
+
+/** At the same time: one commit of the journal then serves several. */
+async function flushPath(path: string): Promise<void> {
+  const fd = fs.openSync(path, 'r')
+  try {
+    await hostFs.fsync(fd)
+  } finally {
+    fs.closeSync(fd)
   }
 }
 
