@@ -18,16 +18,34 @@ export async function diffSubvolumes(
   after: string,
   { exclude, signal }: DiffOptions,
 ): Promise<Change[] | undefined> {
-  const changed = withSubvolume(before, (old) =>
+  const changed = changedBetween(before, after, exclude)
+  if (changed === undefined) return undefined
+  return classify(before, after, changed, signal)
+}
+
+/** How many differences that makes. Undefined also if more paths than `most` would have to be looked at. */
+export async function countDifferences(
+  before: string,
+  after: string,
+  { exclude, signal, most }: DiffOptions & { readonly most: number },
+): Promise<number | undefined> {
+  const changed = changedBetween(before, after, exclude)
+  if (changed === undefined || changed.paths.size > most) return undefined
+  return (await classify(before, after, changed, signal)).length
+}
+
+async function classify(before: string, after: string, changed: ChangedPaths, signal: AbortSignal | undefined) {
+  const changes = await compareTrees(before, after, { only: changed.paths, identity: 'inode', signal })
+  return changes.flatMap((change) => withoutReuse(change, changed)).sort(byPath)
+}
+
+const changedBetween = (before: string, after: string, exclude: readonly string[] | undefined) =>
+  withSubvolume(before, (old) =>
     withSubvolume(after, (now) => {
       const since = lastCommonTransaction(old, now)
       return since === undefined ? undefined : changedPaths(old, now, since, exclude)
     }),
   )
-  if (changed === undefined) return undefined
-  const changes = await compareTrees(before, after, { only: changed.paths, identity: 'inode', signal })
-  return changes.flatMap((change) => withoutReuse(change, changed)).sort(byPath)
-}
 
 /**
  * Within one subvolume a number is not given twice while it is mounted, but after the next mount the highest may be, and

@@ -1,5 +1,5 @@
 import type { Change, DiffOptions, Place } from '../../../ports/storage-driver.ts'
-import { diffSubvolumes } from '../../../sys/btrfs-diff.ts'
+import { countDifferences, diffSubvolumes } from '../../../sys/btrfs-diff.ts'
 import { compareTrees } from '../../../sys/compare-trees.ts'
 import { isFrozen, type TreeRoot } from '../tree-root.ts'
 import { readable } from './readable.ts'
@@ -29,7 +29,10 @@ export async function diffTrees(
   )
 }
 
-/** How many paths differ, where that costs no walk. */
+/** A snapshot must not wait long for being counted. */
+const most = 2000
+
+/** How many paths differ, where that costs no walk and is soon known. */
 export async function countChanges(
   trees: TreeRoot,
   since: Place | undefined,
@@ -37,5 +40,5 @@ export async function countChanges(
   options: DiffOptions,
 ): Promise<number | null> {
   if (since === undefined || !isFrozen(since) || !trees.exists(since) || process.getuid?.() !== 0) return null
-  return (await diffSubvolumes(trees.path(since), trees.path(frozen), options))?.length ?? null
+  return (await countDifferences(trees.path(since), trees.path(frozen), { ...options, most })) ?? null
 }

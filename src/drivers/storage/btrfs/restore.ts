@@ -34,12 +34,11 @@ export function restoreTree(restore: Restore, to: Place): void {
   finishRestore({ ...restore, keep: undefined })
   assertWhole(volume)
   const other = work.restoring(restore.volume.name)
-  const before = lastChange(volume)
   snapshotSubvolume(wanted, other, { readOnly: false })
   try {
     keepLimit(volume, other)
     // A writer is told before anything has changed.
-    if (lastChange(volume) !== before) throw written(restore.volume)
+    if (!isQuiet(volume)) throw written(restore.volume)
     exchangeSubvolumes(volume, other)
     try {
       if (freeze(other, trees.path(keep), attempts) === 'fuzzy') {
@@ -55,6 +54,17 @@ export function restoreTree(restore: Restore, to: Place): void {
     throw error
   }
   work.discard(other)
+}
+
+/** Nothing is written to it from one flush to the next; the first may find what was written before. */
+function isQuiet(volume: string): boolean {
+  let before = infoAt(volume).changed
+  for (let left = attempts; left > 0; left--) {
+    const now = lastChange(volume)
+    if (now === before) return true
+    before = now
+  }
+  return false
 }
 
 /** Whoever still has files of it open may be at the end of what it does. */
