@@ -179,6 +179,7 @@ function sessionOf({ text }: SourceFile): readonly Step[] {
 /** Without what differs from run to run: sizes, times, ids, spaces for alignment, and what a terminal adds. */
 function settled(output: string): string {
   // What a slow machine shows of its progress is erased again.
+  // eslint-disable-next-line no-control-regex
   return stripVTControlCharacters(output.replaceAll(/\r\u001b\[K[^\r\n]*(?=\r\u001b\[K)/g, ''))
     .replaceAll(/\d+(\.\d+)? (?:B|[KMG]iB)\b/g, 'SIZE')
     .replaceAll(/\b(?:now|\d+[smhd])\b/g, 'AGE')

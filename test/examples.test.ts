@@ -39,6 +39,14 @@ const outputs: Readonly<Record<string, string>> = {
     'in the trash: trash/agent, trash/before-reset',
     'applied: false, would erase: 0',
   ),
+  'undo-and-forks.ts': lines(
+    'changed work/plan.md',
+    'added work/rewrite.ts',
+    'undone: 1 changed, 1 removed; Look at the clock',
+    'forks/origin: workspace_exists',
+    'work/plan.md: -says forks/one +says forks/two',
+    'forks/one comes from forks/origin',
+  ),
   'batch-destroy.ts': lines(
     'batch/one destroyed',
     'batch/missing failed: workspace_not_found',

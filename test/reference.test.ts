@@ -25,7 +25,7 @@ async function wordsOf(example: string): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'aw-example-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   await writeFile(join(folder, 'prompt.md'), 'a prompt')
-  const record = `aw() { printf '%s\\n' "$@" >'${join(folder, 'words')}'; }; HOME='${folder}'; mkdir -p ~/.config/fish/completions\n`
+  const record = `aw() { printf '%s\\n' "$@" >'${join(folder, 'words')}'; }; HOME='${folder}'; PROMPT='a prompt'; mkdir -p ~/.config/fish/completions\n`
   await promisify(execFile)('bash', ['--norc', '-c', record + example], { cwd: folder }).catch(() => undefined)
   return (await readFile(join(folder, 'words'), 'utf8')).trimEnd().split('\n')
 }
@@ -40,7 +40,8 @@ const reallyDone = ['tour', 'init', 'deinit']
 
 describe('every example is a command line that works', () => {
   test.each(examples.filter(({ name }) => !reallyDone.includes(name)))('$example', async ({ name, example }) => {
-    const answers = { [name]: name === 'events' ? [] : { items: [], results: [], failed: [] } }
+    const isStream = (operations as Table).some((entry) => entry.name === name && entry.form === 'stream')
+    const answers = { [name]: isStream ? [] : { items: [], results: [], failed: [], forks: [] } }
     const result = await runCli(['--json', ...(await wordsOf(example))], { answers })
     expect(result.stderr).toBe('')
     const isBuiltin = builtins.some((entry) => entry.name === name)

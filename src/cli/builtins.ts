@@ -41,7 +41,7 @@ export const builtins: readonly Builtin[] = [
   },
   {
     name: 'tour',
-    summary: 'See a workspace made, used, destroyed and brought back',
+    summary: 'See a workspace made, used, undone, forked, destroyed and brought back',
     usage: 'aw tour',
     details: 'Runs real commands in a temporary home and removes it at the end. Your own workspaces are not touched.',
     examples: ['aw tour'],

@@ -15,6 +15,7 @@ interface Step {
 }
 
 const name = 'fix-login/claude'
+const fork = 'fix-login/codex'
 const notes = 'work/notes.md'
 
 const steps: readonly Step[] = [
@@ -28,6 +29,11 @@ const steps: readonly Step[] = [
     stdin: 'The login fails because the clock is wrong\n',
   },
   { why: 'What is in it now.', args: ['fs', 'tree', name] },
+  { why: 'A snapshot keeps all of it, exactly, before something risky.', args: ['snapshot', name, '--label', 'good'] },
+  { why: 'The risky thing.', args: ['fs', 'write', name, notes], stdin: 'Never mind, I rewrote it all\n' },
+  { why: 'What changed since.', args: ['diff', name, '--text'] },
+  { why: 'Back. Even what was undone is kept.', args: ['undo', name] },
+  { why: 'Another agent goes on from the same state, in a workspace of its own.', args: ['fork', name, fork] },
   { why: 'All workspaces at a glance.', args: ['list'] },
   { why: 'Somebody destroys it, perhaps too early.', args: ['destroy', name] },
   { why: 'Nothing is lost: destroy only moved it to the trash.', args: ['list', '--trashed'] },
@@ -52,7 +58,7 @@ export async function tourCommand(_args: readonly string[], globals: Globals, io
     return 0
   } finally {
     // Through the front door first, so that whatever holds the tree lets go of it; then the home itself.
-    await run(['destroy', name, '--purge', '--if-exists', '--force'], silent(inside(place, io, () => undefined)))
+    await run(['destroy', fork, name, '--purge', '--if-exists', '--force'], silent(inside(place, io, () => undefined)))
     const { removeHome } = await import('../aw.ts')
     await removeHome(join(place, 'home'))
     await rmdir(place)
@@ -107,6 +113,7 @@ const ending = ({ bold, cyan, dim }: Paint): string => {
   const next: readonly (readonly [string, string])[] = [
     ['aw create my-task --from .', 'a workspace with a copy of this folder'],
     ['cd "$(aw path my-task)"', 'go there'],
+    ['aw snapshot my-task', 'keep it as it is now'],
     ['aw doctor', 'what this machine can do'],
     ['aw help', 'all commands'],
     ['source <(aw completion bash)', 'completion with the Tab key'],
