@@ -49,6 +49,8 @@ export interface Native {
   flock(fd: number, operation: number): void
   /** Fills `buffer` with a `struct statx`, mount id included, of a name (or '' for `dirfd` itself); follows no link. */
   statx(dirfd: number, name: string | Buffer, buffer: Buffer): void
+  /** Writes out what is dirty in a part of a file, and waits for it. Nothing is durable by that. */
+  syncFileRange(fd: number, offset: number, length: number): void
   /** Makes the whole file system that holds `fd` durable. */
   syncfs(fd: number): void
   /** The same on another thread: it may take seconds. */
@@ -118,6 +120,7 @@ function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
   const moveCall = shape('int fromDir, const char *from, int toDir, const char *to, unsigned int flags')
   const statCall = shape('int fd, const char *name, int flags, unsigned int mask, void *buffer')
   const statBytesCall = shape('int fd, const void *name, int flags, unsigned int mask, void *buffer')
+  const rangeCall = shape('int fd, int64_t offset, int64_t length, unsigned int flags')
   const numberCall = shape('int first, int second, void *third, unsigned int fourth')
 
   const check = (result: number | bigint, syscall: Syscall): number => {
@@ -214,6 +217,8 @@ function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
       const [call, path] = isText ? [statCall, name] : [statBytesCall, cString(name)]
       check(call(number.statx, dirfd, path, statFlags, STATX_ALL_AND_MOUNT, buffer), 'statx')
     },
+    syncFileRange: (fd, offset, length) =>
+      void check(rangeCall(number.sync_file_range, fd, offset, length, 7), 'sync_file_range'),
     syncfsLater: (fd) =>
       new Promise((resolve, reject) => {
         // The error's number stays on the other thread.

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import type { Frozen, SnapshotOptions } from '../../ports/storage-driver.ts'
 import { hostFs } from '../host-fs.ts'
+import { native } from '../native.ts'
 import { directoryFlags } from '../safe-fs/descriptors.ts'
 import { politely } from '../trees/politely.ts'
 import { hashSteps } from '../trees/content-hash.ts'
@@ -88,12 +89,18 @@ async function scan(
   how: Pick<Parameters<typeof scanTree>[1], 'known' | 'read' | 'onRead'>,
 ): Promise<{ scanned: Scanned; flushedAt: number }> {
   const flushedAt = Date.now()
-  await store.flush()
-  const steps = scanTree(top, { ...how, flushedAt, exclude: options.exclude })
+  // For a tree of which nothing is known, one flush costs less than one for each file. It waits for all writers, though.
+  const writeOut = how.known.size > 0 && canWriteOut(store.root)
+  if (!writeOut) await store.flush()
+  const steps = scanTree(top, { ...how, flushedAt, writeOut, exclude: options.exclude })
   return { scanned: await politely(steps, options.signal), flushedAt }
 }
 
 const tmpfs = 0x01021994
+/** ext4, XFS, btrfs and F2FS: the pages that a file shows are those that are mapped. On an overlay they are not. */
+const plainFileSystems = new Set([0xef53, 0x58465342, 0x9123683e, 0xf2f52010])
+
+const canWriteOut = (root: string): boolean => native() !== undefined && plainFileSystems.has(fs.statfsSync(root).type)
 
 /** In a file system that never writes anything out, a write through a mapped page leaves no trace at all. */
 const isRemembered = (volume: string): boolean => fs.statfsSync(volume).type !== tmpfs

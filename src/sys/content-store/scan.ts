@@ -1,5 +1,6 @@
 import * as fs from 'node:fs'
 import { AwError } from '../../domain/errors.ts'
+import { native } from '../native.ts'
 import type { Steps } from '../safe-fs/steps.ts'
 import { attributesText } from '../trees/attributes.ts'
 import { linkTarget } from '../trees/link-target.ts'
@@ -13,8 +14,10 @@ import type { Known } from './stat-index.ts'
 export interface ScanOptions {
   /** What is remembered; nothing that may be wrong. */
   readonly known: ReadonlyMap<string, Known>
-  /** When everything dirty had not yet been written out, but was going to be. In milliseconds. */
+  /** When it began, before anything dirty was written out. In milliseconds. */
   readonly flushedAt: number
+  /** Each file that is read has to be written out before: not all of them were. */
+  readonly writeOut: boolean
   readonly exclude?: readonly string[] | undefined
   /** What to do with the content of a file that is not known. Answers its name. */
   readonly read: (fd: number) => Steps<{ content: string; bytes: number }>
@@ -126,6 +129,7 @@ function* contentOf({ path, name, directory, print }: Visit, options: ScanOption
   const fd = opened(directory, name, print, path)
   if (fd === undefined) return undefined
   try {
+    if (options.writeOut) yield* writeOut(fd, size)
     // Not the print that was seen: a file that had to be unlocked has a new ctime.
     const start = look(fd, '')?.print ?? print
     const { content, bytes } = yield* options.read(fd)
@@ -134,6 +138,16 @@ function* contentOf({ path, name, directory, print }: Visit, options: ScanOption
     return { content, size: bytes, print: start, torn }
   } finally {
     fs.closeSync(fd)
+  }
+}
+
+const rangeBytes = 8 * 1024 * 1024
+
+/** From now on a write through a mapped page shows in the ctime: no page is dirty that could be written to silently. */
+function* writeOut(fd: number, size: number): Steps<void> {
+  for (let start = 0; start < size; start += rangeBytes) {
+    native()?.syncFileRange(fd, start, rangeBytes)
+    if (start > 0) yield
   }
 }
 

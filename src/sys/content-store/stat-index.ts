@@ -10,9 +10,9 @@ import { pathOfLine } from './entry.ts'
  * one that is not whole, everything is read.
  *
  * What it tells includes the time of the last change of anything about a file (ctime), which no program can set. A change
- * in the same tick of the kernel's clock as the one before would not show, and neither would a write through a mapped
- * page that was dirty already: so an entry is remembered only if its ctime is clearly older than the moment before the
- * reading when everything dirty had been written out. Times are compared for equality only, so that a clock which is set
+ * in the same tick of the kernel's clock as the one before would not show: so an entry is remembered only if its ctime is
+ * clearly older than its reading. Nor would a write through a mapped page that was dirty already: so what is dirty of a
+ * file is written out before it is read. Times are compared for equality only, so that a clock which is set
  * back hides nothing.
  */
 export interface Known {
