@@ -28,8 +28,9 @@ it('tells of a missing line end', () => {
   expect(unifiedDiff('a\n', 'a', names)).toContain('-a\n+a\n\\ No newline at end of file\n')
 })
 
-it('quotes a name that would break the line', () => {
+it('quotes a name that would break the line, and ends one with a space', () => {
   expect(unifiedDiff('', 'a\n', { before: null, after: 'x\ny' })).toContain('+++ "b/x\\ny"')
+  expect(unifiedDiff('', 'a\n', { before: null, after: 'x y' })).toContain('+++ b/x y\t\n')
 })
 
 it('tells text from what is not', () => {

@@ -28,11 +28,12 @@ export function unifiedDiff(
   return `${[...head, ...hunks.flatMap((hunk) => hunkLines(hunk, a, b))].join('\n')}\n`
 }
 
-/** A name that would break the line is quoted, as git does it. */
+/** A name that would break the line is quoted, and one with a space ends in a tab, as git does it for `patch`. */
 function side(letter: string, name: string | null): string {
   if (name === null) return '/dev/null'
   const path = `${letter}/${name}`
-  return /[\p{Cc}"\\]/u.test(path) ? JSON.stringify(path) : path
+  if (/[\p{Cc}"\\]/u.test(path)) return JSON.stringify(path)
+  return path.includes(' ') ? `${path}\t` : path
 }
 
 /** With their line ends, so that a missing one at the end is a difference. */

@@ -67,7 +67,7 @@ describe('diff', () => {
     expect((await shown(changes, people, '-q')).stderr).toBe('')
   })
 
-  const text = '--- a/f\n+++ b/f\n@@ -1 +1 @@\n-\u001b[2Jold\n+new\tx\n'
+  const text = '--- a/f\n+++ b/f\n@@ -1,3 +1,2 @@\n--- gone\n-\u001b[2Jold\n+new\tx\n \n'
   const texts = [
     change('f', { what: ['content'], text }),
     change('g', { what: ['content'], binary: true }),
@@ -78,7 +78,8 @@ describe('diff', () => {
     const { stdout } = await shown(texts, { terminal: true }, '--text')
     expect(stdout).toContain('\u001b[31m-\\x1b[2Jold\u001b[39m\n\u001b[32m+new\tx\u001b[39m\n')
     expect(stdout).toContain('\u001b[1m--- a/f\u001b[22m\n')
-    expect(stdout).toContain('\u001b[36m@@ -1 +1 @@\u001b[39m\n')
+    expect(stdout).toContain('\u001b[31m--- gone\u001b[39m\n')
+    expect(stdout).toContain('\u001b[36m@@ -1,3 +1,2 @@\u001b[39m\n')
     expect(stdout).toContain('not text')
     expect(stdout).toContain('Too large')
   })

@@ -24,8 +24,8 @@ const letters = { added: 'A', changed: 'M', removed: 'D', renamed: 'R' } as cons
 
 /** Letter, path, what differs, and where a renamed one was. */
 function plain({ change, path, what, from }: Change): string {
-  const cells = [letters[change], visible(path), what.join(','), from === null ? '' : visible(from)]
-  return cells.join('\t').trimEnd()
+  const more = from === null ? (what.length === 0 ? [] : [what.join(',')]) : [what.join(','), visible(from)]
+  return [letters[change], visible(path), ...more].join('\t')
 }
 
 function line(change: Change, view: View): string {
@@ -62,12 +62,13 @@ function textOf({ text, binary, omitted }: Change, { terminal, paint }: View): s
   if (binary === true) return terminal ? paint.dim('   not text') : 'not text'
   if (omitted !== undefined) return terminal ? paint.dim(`   ${visible(omitted)}`) : visible(omitted)
   if (text === undefined || text === '') return ''
-  const lines = text.trimEnd().split('\n')
-  return lines.map((row) => (terminal ? colored(row.split('\t').map(visible).join('\t'), paint) : row)).join('\n')
+  const lines = text.replace(/\n$/, '').split('\n')
+  if (!terminal) return lines.join('\n')
+  return lines.map((row, i) => colored(row.split('\t').map(visible).join('\t'), i < 2, paint)).join('\n')
 }
 
-function colored(row: string, paint: Paint): string {
-  if (row.startsWith('+++ ') || row.startsWith('--- ')) return paint.bold(row)
+function colored(row: string, isHead: boolean, paint: Paint): string {
+  if (isHead) return paint.bold(row)
   if (row.startsWith('+')) return paint.green(row)
   if (row.startsWith('-')) return paint.red(row)
   return row.startsWith('@@') ? paint.cyan(row) : row
