@@ -5,7 +5,7 @@ import { runOnImage } from './storage/on-image.ts'
 it.each([
   ['does what is asked of it', 'test/pool/pool.inside.ts', 20],
   ['survives a crash at every step', 'test/pool/crash.inside.ts', 3],
-])('a pool %s', (_, file, least) => {
+])('a pool %s', { timeout: 900_000 }, (_, file, least) => {
   const { passed, failures } = runOnImage({ fileSystem: 'ext4', as: 'root', files: [file] })
   expect(failures).toEqual([])
   expect(passed).toBeGreaterThanOrEqual(least)

@@ -6,9 +6,9 @@ it.each([
   ['ext4', 'an ordinary user'],
   ['btrfs', 'root'],
   ['btrfs', 'an ordinary user'],
-] as const)('a home on %s, of %s, chooses how it keeps its trees', (fileSystem, as) => {
+] as const)('a home on %s, of %s, chooses how it keeps its trees', { timeout: 900_000 }, (fileSystem, as) => {
   const files = ['test/pool/choice.inside.ts']
   const { passed, failures } = runOnImage({ fileSystem, as, files, env: { AW_ON: fileSystem } })
   expect(failures).toEqual([])
-  expect(passed).toBeGreaterThanOrEqual(11)
+  expect(passed).toBeGreaterThanOrEqual(12)
 })

@@ -31,8 +31,7 @@ export interface PoolPlace {
 
 /** Makes, mounts and records a pool. On failure nothing is left. */
 export async function makePool(place: PoolPlace, bytes: number): Promise<void> {
-  const mkfs = findSystemProgram('mkfs.btrfs')
-  if (mkfs === undefined) throw missingTools('mkfs.btrfs')
+  const mkfs = assertTools()
   if (readPool(place.inside) === undefined) assertNoImage(place)
   try {
     writePool(place.inside, { version: 1, state: 'making', bytes })
@@ -170,6 +169,13 @@ function withMountPoint({ root, owner }: PoolPlace, use: (path: string, fd: numb
 export const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** Where the program is that makes a btrfs. */
+export function assertTools(): string {
+  const mkfs = findSystemProgram('mkfs.btrfs')
+  if (mkfs === undefined) throw missingTools('mkfs.btrfs')
+  return mkfs
+}
 
 export const missingTools = (program: string): AwError =>
   new AwError('unsupported', `${program} is not installed`, {

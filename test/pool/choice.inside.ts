@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { initHome, openManager } from '../../src/aw.ts'
+import { deinitHome, initHome, openManager } from '../../src/aw.ts'
 import { removeTree } from '../../src/sys/safe-fs/index.ts'
 import { inRoot } from '../../tools/root.ts'
 import { containing } from './place.ts'
@@ -95,9 +95,24 @@ test('an empty home can be given another driver on purpose', async () => {
     expect(await initHome({ home, env: {}, storage: 'dir' })).toMatchObject({ driver: 'dir', changed: true })
     expect(await driverOf()).toBe('dir')
   } else {
+    const before = fs.readFileSync(join(root, '.aw-storage'), 'utf8')
     await expect(changed).rejects.toMatchObject({ code: isRoot ? 'disk_full' : 'permission_denied' })
+    expect(fs.readFileSync(join(root, '.aw-storage'), 'utf8')).toBe(before)
     expect(await driverOf()).toBe('dir')
   }
+})
+
+test('a root that is not mounted is neither given up nor replaced', async () => {
+  await driverOf('dir')
+  fs.renameSync(root, `${root}.away`)
+  fs.mkdirSync(root, { mode: 0o700 })
+  const told = { code: 'storage_unavailable', message: containing('is missing or not mounted') }
+  await expect(deinitHome({ home, env: {} })).rejects.toMatchObject(told)
+  await expect(initHome({ home, env: {}, storage: 'overlay' })).rejects.toMatchObject(told)
+  expect(fs.readdirSync(root)).toEqual([])
+  fs.rmdirSync(root)
+  fs.renameSync(`${root}.away`, root)
+  expect(await driverOf()).toBe('dir')
 })
 
 test('the setting and what is asked for must agree', async () => {
@@ -145,7 +160,7 @@ test('a driver by name works, or is an error with the reasons and nothing is mad
   expect(await driverOf()).toBe(best)
 })
 
-test('after a crash at any step of the first use, the next one works', () => {
+test('after a crash at any step of the first use, the next one works', { timeout: 600_000 }, () => {
   const program = `import { openAw } from ${JSON.stringify(inRoot('dist/index.js'))}
     await using aw = await openAw({ home: ${JSON.stringify(home)}, env: {} })
     const made = await aw.create({ id: 'one' })
@@ -159,7 +174,7 @@ test('after a crash at any step of the first use, the next one works', () => {
   const before: string[] = []
   for (let step = 1; !before.includes('.aw-storage') || !lines(join(home, 'storage.id')).includes('made'); step++) {
     fs.rmSync(home, { recursive: true, force: true })
-    expect(run(step).signal).toBe('SIGKILL')
+    expect(run(step)).toMatchObject({ signal: 'SIGKILL', stderr: '' })
     before.splice(0, before.length, ...(fs.existsSync(root) ? fs.readdirSync(root) : []))
     if (step % 2 === 0) expect(run()).toMatchObject({ status: 0, stderr: '' })
     expect(step).toBeLessThan(200)

@@ -30,29 +30,36 @@ async function expectWorks({ home }: PoolPlace, driver: string): Promise<void> {
   await manager.call('destroy', { id: made.id, purge: true })
 }
 
+/** A sweep starts a process for each step; how long that takes on a busy machine is no matter. */
+const timeout = 600_000
+
 const init = ['init', JSON.stringify({ storage: 'btrfs', size: small })]
 
-test('after a crash at any step of making a pool, the same again makes it, and it can be removed', async () => {
-  const place = poolPlace()
-  const steps = await atEveryStep(place, init, {
-    prepare: async () => expectNothing(place),
-    async after(step) {
-      // A reboot may come in between.
-      if (step % 2 === 0) place.reboot()
-      if (step % 3 > 0) {
-        expect(await place.init({ storage: 'btrfs', size: small })).toMatchObject({ driver: 'btrfs' })
-        expect(place.loops()).toHaveLength(1)
-        await expectWorks(place, 'btrfs')
-      }
-      await deinit(place)
-    },
-  })
-  expect(steps).toBeGreaterThan(20)
-  expectNothing(place)
-  await expectWorks(place, 'dir')
-})
+test(
+  'after a crash at any step of making a pool, the same again makes it, and it can be removed',
+  { timeout },
+  async () => {
+    const place = poolPlace()
+    const steps = await atEveryStep(place, init, {
+      prepare: async () => expectNothing(place),
+      async after(step) {
+        // A reboot may come in between.
+        if (step % 2 === 0) place.reboot()
+        if (step % 3 > 0) {
+          expect(await place.init({ storage: 'btrfs', size: small })).toMatchObject({ driver: 'btrfs' })
+          expect(place.loops()).toHaveLength(1)
+          await expectWorks(place, 'btrfs')
+        }
+        await deinit(place)
+      },
+    })
+    expect(steps).toBeGreaterThan(20)
+    expectNothing(place)
+    await expectWorks(place, 'dir')
+  },
+)
 
-test('after a crash at any step of removing a pool, the same again removes it', async () => {
+test('after a crash at any step of removing a pool, the same again removes it', { timeout }, async () => {
   const place = poolPlace()
   const steps = await atEveryStep(place, ['deinit'], {
     prepare: () => place.init({ storage: 'btrfs', size: small }),
@@ -66,7 +73,7 @@ test('after a crash at any step of removing a pool, the same again removes it', 
   expect(steps).toBeGreaterThan(12)
 })
 
-test('after a crash at any step of changing the driver, the same again changes it', async () => {
+test('after a crash at any step of changing the driver, the same again changes it', { timeout }, async () => {
   const place = poolPlace()
   const steps = await atEveryStep(place, ['init', '{"storage":"dir"}'], {
     prepare: () => place.init({ storage: 'overlay' }),

@@ -3,17 +3,23 @@ import { sizeText } from '../../domain/size.ts'
 import { fileSystemOf } from '../../sys/file-system.ts'
 import { assertEmpty, closeAreas, leaveRoot, treesIn } from '../../sys/leave-root.ts'
 import { mountedAt } from '../../sys/pool-mount.ts'
-import { clearPool, growPool, interrupted, makePool, mountHint, mountPool } from '../../sys/pool.ts'
+import { assertTools, clearPool, growPool, interrupted, makePool, mountHint, mountPool } from '../../sys/pool.ts'
 import { assertPoolSize, defaultPoolBytes, hasImage } from '../../sys/pool-image.ts'
 import { ensureRoot, openPlace, type OpenPlace } from '../../sys/pool-place.ts'
 import { dropPool, poolImage, readPool, writePool } from '../../sys/pool-record.ts'
 import { dropClaim, readClaim } from '../../sys/storage-claim.ts'
-import { readMarker } from '../../sys/storage-root.ts'
+import { assertRoot, readMarker } from '../../sys/storage-root.ts'
 import { assertWorks, best, forgetTrials } from './choice.ts'
 import { makeStorage, storageLock, type DriverName, type StoragePlace, type Wanted } from './registry.ts'
 import { areas } from './tree-root.ts'
 
 /** Setting up the storage of a home on purpose, and giving it up again. Both can be repeated after a crash anywhere. */
+
+export interface InitRequest {
+  readonly wanted: Wanted
+  /** Of a pool. */
+  readonly bytes?: number | undefined
+}
 
 export interface InitReport {
   readonly root: string
@@ -29,20 +35,17 @@ export interface PoolReport {
 }
 
 /** Makes the storage, or changes it while it holds no tree; the same again is no change, except for a larger pool. */
-export async function initStorage(
-  storage: StoragePlace,
-  { wanted, bytes }: { wanted: Wanted; bytes?: number | undefined },
-): Promise<InitReport> {
+export async function initStorage(storage: StoragePlace, { wanted, bytes }: InitRequest): Promise<InitReport> {
   using place = openPlace(storage.home, storage.root)
   using _ = await storageLock(place.lock)
   forgetTrials()
   const current = await currentDriver(storage, place)
-  const driver = wanted === 'auto' && current !== undefined ? current : wanted
-  if (driver !== current && current !== undefined) await giveUp(storage, place, current, wanted)
   const changed =
-    driver === current && current !== undefined ? resize(place, bytes) : await make(storage, place, driver, bytes)
-  const made = readClaim(storage.claim)?.driver ?? 'btrfs'
-  return { root: storage.root, driver: made as DriverName, changed, pool: poolReport(place) }
+    current !== undefined && (wanted === 'auto' || wanted === current)
+      ? resize(place, bytes)
+      : await change(storage, place, current, { wanted, bytes })
+  const driver = (readClaim(storage.claim)?.driver ?? 'btrfs') as DriverName
+  return { root: storage.root, driver, changed, pool: poolReport(place) }
 }
 
 /** Removes the storage of a home if it holds no tree. The next use of the home chooses anew. */
@@ -95,14 +98,27 @@ function mountOrTell(place: OpenPlace): void {
   })
 }
 
-async function giveUp(storage: StoragePlace, place: OpenPlace, current: DriverName, wanted: Wanted): Promise<void> {
+/** What there is is given up when it is certain that what is wanted can be had. */
+async function change(
+  storage: StoragePlace,
+  place: OpenPlace,
+  current: DriverName | undefined,
+  request: InitRequest,
+): Promise<true> {
+  if (current !== undefined) assertChangeable(storage, place, current)
+  const made = await plan(storage, place, request)
+  if (current !== undefined) await leave(storage)
+  await made()
+  return true
+}
+
+function assertChangeable(storage: StoragePlace, place: OpenPlace, current: DriverName): void {
   assertTreeless(storage, `The storage of this home was made by the driver ${current} and is in use`)
-  if (readPool(place.inside) !== undefined)
-    throw new AwError('invalid_state', `The storage of this home is a btrfs pool, not ${wanted}`, {
-      hint: 'Remove it first with: aw deinit --yes',
-      data: { driver: current, wanted },
-    })
-  await leave(storage)
+  if (readPool(place.inside) === undefined) return
+  throw new AwError('invalid_state', 'The storage of this home is a btrfs pool', {
+    hint: 'Remove it first with: aw deinit --yes',
+    data: { driver: current },
+  })
 }
 
 /** True if it has changed. */
@@ -121,17 +137,13 @@ function resize(place: OpenPlace, bytes: number | undefined): boolean {
   return bytes > record.bytes
 }
 
-async function make(storage: StoragePlace, place: OpenPlace, wanted: Wanted, bytes: number | undefined): Promise<true> {
-  if (wanted === 'btrfs' && fileSystemOf(storage.root) !== 'btrfs') {
-    requireRoot(place)
-    ensureRoot(place)
-    assertEmpty(storage.root)
-    const size = bytes ?? defaultPoolBytes(place.inside)
-    assertPoolSize(place.inside, size)
-    await makePool(place, size)
-    if (place.own) await closed(makeStorage(storage, 'btrfs'))
-    return true
-  }
+/** Checks everything that can be checked, and answers with what is then to be done. */
+async function plan(
+  storage: StoragePlace,
+  place: OpenPlace,
+  { wanted, bytes }: InitRequest,
+): Promise<() => Promise<void>> {
+  if (wanted === 'btrfs' && fileSystemOf(storage.root) !== 'btrfs') return planPool(storage, place, bytes)
   if (bytes !== undefined) throw noPool()
   if (!place.own)
     throw new AwError('permission_denied', `The home ${place.home} belongs to uid ${place.owner.uid}`, {
@@ -140,8 +152,20 @@ async function make(storage: StoragePlace, place: OpenPlace, wanted: Wanted, byt
     })
   const driver =
     wanted === 'auto' ? await best(storage) : wanted === 'dir' ? wanted : await assertWorks(storage, wanted)
-  await closed(makeStorage(storage, driver))
-  return true
+  return () => closed(makeStorage(storage, driver))
+}
+
+function planPool(storage: StoragePlace, place: OpenPlace, bytes: number | undefined): () => Promise<void> {
+  requireRoot(place)
+  const size = bytes ?? defaultPoolBytes(place.inside)
+  assertPoolSize(place.inside, size)
+  assertTools()
+  return async () => {
+    ensureRoot(place)
+    assertEmpty(storage.root)
+    await makePool(place, size)
+    if (place.own) await closed(makeStorage(storage, 'btrfs'))
+  }
 }
 
 async function closed(opening: Promise<AsyncDisposable>): Promise<void> {
@@ -188,7 +212,10 @@ function poolReport(place: OpenPlace): PoolReport | null {
   return record === undefined ? null : { image: poolImage(place.home), bytes: record.bytes }
 }
 
-function assertTreeless({ root }: StoragePlace, what: string): void {
+/** A root that is not mounted holds none to be seen, and says nothing. */
+function assertTreeless({ root, claim }: StoragePlace, what: string): void {
+  const { key, made = false, leaving = false } = readClaim(claim) ?? { key: '' }
+  if (made && !leaving) assertRoot(root, key)
   const trees = treesIn(root, areas)
   if (trees.length === 0) return
   const more = trees.length > 5 ? ` and ${trees.length - 5} more` : ''
