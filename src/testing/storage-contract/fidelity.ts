@@ -40,22 +40,22 @@ export function fidelityContract(open: OpenStorage): void {
     await storage.create(volume)
     const path = await pathOf(subject, volume)
     const isPromised = !storage.capabilities.unfaithful.some((said) => said.what === what)
-    if (isPromised) makeCase(name, path)
-    else if (!canMake(name, path)) return
-    const before = tellTree(path)
+    if (isPromised) await makeCase(name, path)
+    else if (!(await canMake(name, path))) return
+    const before = await tellTree(path)
     expect(await storage.snapshot(volume, snap(1))).toMatchObject({ consistency: 'atomic' })
-    const unchanged = tellTree(path)
+    const unchanged = await tellTree(path)
     await storage.create(fork(1), { from: snap(1) })
-    const forked = tellTree(await pathOf(subject, fork(1)))
+    const forked = await tellTree(await pathOf(subject, fork(1)))
     const copied = await copyOf(subject)
-    wreckTree(path)
-    const wrecked = tellTree(path)
+    await wreckTree(path)
+    const wrecked = await tellTree(path)
     expect(wrecked).not.toEqual(before)
     await storage.restore(volume, snap(1), snap(2))
-    const restored = tellTree(await pathOf(subject, volume))
+    const restored = await tellTree(await pathOf(subject, volume))
     const left = await changes(subject, snap(1), volume)
     await storage.create(fork(2), { from: snap(2) })
-    const kept = tellTree(await pathOf(subject, fork(2)))
+    const kept = await tellTree(await pathOf(subject, fork(2)))
     const { problems } = await storage.verify(snap(1))
 
     const unfaithful = [
@@ -76,9 +76,9 @@ export function fidelityContract(open: OpenStorage): void {
 }
 
 /** Some of what is not kept cannot even be made. */
-function canMake(name: string, path: string): boolean {
+async function canMake(name: string, path: string): Promise<boolean> {
   try {
-    makeCase(name, path)
+    await makeCase(name, path)
     return true
   } catch {
     return false
@@ -88,7 +88,7 @@ function canMake(name: string, path: string): boolean {
 async function copyOf(subject: StorageSubject): Promise<Told> {
   await subject.storage.create(staged)
   await subject.storage.import(staged, { place: snap(1) }, { into: 'in' })
-  return withoutTop(tellTree(`${await pathOf(subject, staged)}/in`))
+  return withoutTop(await tellTree(`${await pathOf(subject, staged)}/in`))
 }
 
 function differences(where: string, expected: Told, seen: Told): string[] {

@@ -1,4 +1,4 @@
-"""Makes one of the trees that a snapshot must keep: fidelity_cases.py CASE ROOT."""
+"""The trees that a snapshot must keep; each is made in the current directory."""
 
 import os
 import random
@@ -6,7 +6,6 @@ import socket
 import stat
 import struct
 import subprocess
-import sys
 
 NOBODY = 65534
 
@@ -247,8 +246,8 @@ def specials():
     os.mkfifo('pipe')
     os.mkfifo('private pipe', 0o600)
     os.mkdir('d')
-    server = socket.socket(socket.AF_UNIX)
-    server.bind('d/socket')
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind('d/socket')
     os.chmod('d/socket', 0o755)
 
 
@@ -263,9 +262,3 @@ def whiteouts():
     os.mkdir('directory')
     for name in ('removed', 'directory/removed'):
         os.mknod(name, stat.S_IFCHR, os.makedev(0, 0))
-
-
-if __name__ == '__main__':
-    os.umask(0o022)
-    os.chdir(sys.argv[2])
-    globals()[sys.argv[1]]()

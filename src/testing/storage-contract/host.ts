@@ -1,5 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import type { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import type { Place } from '../../ports/storage-driver.ts'
 import type { StorageSubject } from '../storage-contract.ts'
@@ -9,19 +11,39 @@ import type { StorageSubject } from '../storage-contract.ts'
 export const isRoot = process.getuid?.() === 0
 
 const script = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
-const python = (...args: string[]): string =>
-  execFileSync('python3', ['-B', ...args], { encoding: 'utf8', maxBuffer: 2 ** 28 })
 
 /** Everything there is to know, by path; `.` is the tree itself. */
 export type Told = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
-export const tellTree = (path: string): Told => JSON.parse(python(script('host_tree.py'), 'tell', path)) as Told
+export const tellTree = async (path: string): Promise<Told> => (await ask('tell', path)) as Told
 
 /** Changes, removes or replaces everything. */
-export const wreckTree = (path: string): void => void python(script('host_tree.py'), 'wreck', path)
+export const wreckTree = (path: string): Promise<unknown> => ask('wreck', path)
 
 /** Makes one of the trees in `fidelity_cases.py`. */
-export const makeCase = (name: string, path: string): void => void python(script('fidelity_cases.py'), name, path)
+export const makeCase = (name: string, path: string): Promise<unknown> => ask('make', name, path)
+
+interface Outsider {
+  readonly input: Writable
+  readonly answers: AsyncIterator<string>
+}
+
+let outsider: Outsider | undefined
+
+/** It is started once, since that takes longer than its work, and ends when its input does, which is with this process. */
+function startOutsider(): Outsider {
+  const { stdin, stdout } = spawn('python3', ['-B', script('host_tree.py')], { stdio: ['pipe', 'pipe', 'inherit'] })
+  return { input: stdin, answers: createInterface(stdout)[Symbol.asyncIterator]() }
+}
+
+async function ask(...request: string[]): Promise<unknown> {
+  outsider ??= startOutsider()
+  outsider.input.write(`${JSON.stringify(request)}\n`)
+  const { value } = (await outsider.answers.next()) as { value: string | undefined }
+  const { answer, error } = JSON.parse(value ?? '{ "error": "it has ended" }') as { answer?: unknown; error?: string }
+  if (error !== undefined) throw new Error(`${request.join(' ')}: ${error}`)
+  return answer
+}
 
 export async function pathOf({ storage }: StorageSubject, place: Place): Promise<string> {
   await storage.ready(place)
@@ -47,7 +69,10 @@ export async function startWriter(path: string): Promise<AsyncDisposable> {
     writer.kill('SIGKILL')
     await ended
   }
-  const first = await Promise.race([once(writer.stdout, 'data'), ended])
-  if (String(first[0]) !== 'writing\n') throw new Error(`The writer has ended: ${first.join(' ')}`)
+  const [first] = (await Promise.race([once(writer.stdout, 'data'), ended])) as unknown[]
+  if (String(first) !== 'writing') {
+    await stop()
+    throw new Error(`The writer has said ${String(first)}`)
+  }
   return { [Symbol.asyncDispose]: stop }
 }

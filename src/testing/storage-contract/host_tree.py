@@ -1,10 +1,13 @@
-"""Tells everything there is to know about a tree, or changes everything in it.
+"""Tells everything there is to know about trees, or changes everything in them.
 
 It knows nothing of how aw reads trees: it asks the kernel by itself, step by step with descriptors, so that no path is
 too long, and it opens for a moment what its owner has locked.
 
-    host_tree.py tell ROOT      prints JSON: by path, what is there
-    host_tree.py wreck ROOT
+Every line it reads is a request, every line it prints an answer, both JSON:
+
+    ["tell", ROOT]          by path, what is there
+    ["wreck", ROOT]
+    ["make", CASE, ROOT]    one of the trees in fidelity_cases.py
 """
 
 import hashlib
@@ -14,6 +17,8 @@ import shutil
 import stat
 import sys
 from contextlib import contextmanager
+
+import fidelity_cases
 
 KINDS = {
     stat.S_IFREG: 'file',
@@ -44,6 +49,16 @@ def unlocked(directory, name, status, need):
     finally:
         if locked:
             os.chmod(near(directory, name), mode)
+
+
+@contextmanager
+def opened(path, parent=None):
+    """Nothing stays open: it would keep a tree from being unmounted."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def names_in(directory):
@@ -105,23 +120,19 @@ def tell(directory, prefix, told, first_names):
             continue
         with unlocked(directory, name, status, 0o700):
             told[shown(path)] = about(directory, name, status, path, first_names)
-            inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=directory)
-            try:
+            with opened(name, directory) as inner:
                 tell(inner, path + b'/', told, first_names)
-            finally:
-                os.close(inner)
 
 
 def tell_all(root):
     told = {}
-    top = os.open(os.path.dirname(os.path.abspath(root)), os.O_RDONLY)
-    name = os.fsencode(os.path.basename(os.path.abspath(root)))
-    status = os.stat(name, dir_fd=top, follow_symlinks=False)
-    told['.'] = about(top, name, status, b'.', {})
-    with unlocked(top, name, status, 0o700):
-        inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=top)
-        tell(inner, b'', told, {})
-    json.dump(told, sys.stdout)
+    name = os.fsencode(os.path.basename(root))
+    with opened(os.path.dirname(root)) as top:
+        status = os.stat(name, dir_fd=top, follow_symlinks=False)
+        told['.'] = about(top, name, status, b'.', {})
+        with unlocked(top, name, status, 0o700), opened(name, top) as inner:
+            tell(inner, b'', told, {})
+    return told
 
 
 def wreck_file(directory, name, status, turn):
@@ -156,9 +167,8 @@ def wreck(directory, turn):
                 file.write(b'was something else')
         else:
             os.chmod(near(directory, name), 0o777)
-            inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=directory)
-            turn = wreck(inner, turn)
-            os.close(inner)
+            with opened(name, directory) as inner:
+                turn = wreck(inner, turn)
             if turn % 3 == 0:
                 shutil.rmtree(name, dir_fd=directory)
             elif turn % 3 == 1:
@@ -169,10 +179,26 @@ def wreck(directory, turn):
 
 def wreck_all(root):
     os.chmod(root, 0o755)
-    wreck(os.open(root, os.O_RDONLY | os.O_DIRECTORY), 0)
+    with opened(root) as top:
+        wreck(top, 0)
     with open(os.path.join(root, 'new file'), 'w') as file:
         file.write('new')
 
 
+def make(case, root):
+    os.chdir(root)
+    try:
+        getattr(fidelity_cases, case)()
+    finally:
+        os.chdir('/')
+
+
 if __name__ == '__main__':
-    {'tell': tell_all, 'wreck': wreck_all}[sys.argv[1]](sys.argv[2])
+    os.umask(0o022)
+    for line in sys.stdin:
+        command, *arguments = json.loads(line)
+        try:
+            answer = {'tell': tell_all, 'wreck': wreck_all, 'make': make}[command](*arguments)
+            print(json.dumps({'answer': answer}), flush=True)
+        except Exception as error:
+            print(json.dumps({'error': repr(error)}), flush=True)
