@@ -39,7 +39,7 @@ export function described(output: Outputs['describe'], view: View): Shown {
     const out = `${bold(workspace)} has no snapshot yet`
     return { out, note: `Take one with: aw snapshot ${workspace}` }
   }
-  const label = head.label === null ? '' : ` ${JSON.stringify(head.label)}`
+  const label = head.label === null ? '' : ` ${JSON.stringify(short(head.label))}`
   const since = dirty ? yellow(`${count(changes, 'path')} changed since`) : green('nothing changed since')
   const about = dim(`(${age(head.created_at, view.now)})`)
   return {
@@ -47,6 +47,9 @@ export function described(output: Outputs['describe'], view: View): Shown {
     ...(dirty ? { note: `See what: aw diff ${workspace}` } : {}),
   }
 }
+
+/** What follows it matters more than its end. */
+const short = (label: string): string => (label.length > 30 ? `${label.slice(0, 29)}…` : label)
 
 export function branches(output: Outputs['branch'], view: View): Shown {
   if (view.quiet) return { out: output.branches.map(({ name }) => name).join('\n') }

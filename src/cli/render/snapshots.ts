@@ -70,11 +70,13 @@ const inTwo = (lines: readonly GraphLine<Snapshot>[], view: View): string =>
 /** The drawing and what stands beside it, as one cell. */
 function drawn(graph: string, at: Snapshot | string | null, { paint }: View, more?: Cell): Cell {
   const isSnapshot = typeof at === 'object' && at !== null
+  // The mark of a snapshot has the colour of its id.
+  const lines = isSnapshot ? graph.length - 2 : graph.length
   const text = isSnapshot ? at.id : (at ?? '')
   const color = isSnapshot ? (at.head ? paint.green : at.reason === 'safety' ? paint.dim : paint.yellow) : paint.dim
   return {
     text: `${graph}${more?.text ?? text}`,
-    paint: (whole) => paint.dim(whole.slice(0, graph.length)) + (more?.paint ?? color)(whole.slice(graph.length)),
+    paint: (whole) => paint.dim(whole.slice(0, lines)) + (more?.paint ?? color)(whole.slice(lines)),
   }
 }
 
