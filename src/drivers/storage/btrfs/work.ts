@@ -22,8 +22,8 @@ export interface Work extends AsyncDisposable {
 
 export const workDirectory = 'work'
 
-/** A copy that somebody still looks at may be this old. */
-const oldest = 3600 * 1000
+/** A copy that somebody still looks at may be this old: a day. */
+const oldest = 24 * 3600 * 1000
 
 const restorePrefix = 'restore.'
 const discardPrefix = 'discarded.'
