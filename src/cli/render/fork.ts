@@ -1,14 +1,14 @@
 import type { Outputs } from '../../api/table.ts'
 import { count } from './units.ts'
-import type { Shown, View } from './view.ts'
+import type { Shown } from './view.ts'
 
 /** The path of each new workspace on a line of its own. Those that could not be made are told beside. */
-export function forked({ source, snapshot, forks }: Outputs['fork'], view: View): Shown {
+export function forked({ source, snapshot, forks }: Outputs['fork']): Shown {
   const made = forks.flatMap(({ workspace }) => (workspace === null ? [] : [workspace]))
   const failures = forks.flatMap(({ name, error }) =>
     error === null ? [] : [{ ...error, message: `${name}: ${error.message}` }],
   )
-  const out = made.map(({ path, workspace_id: name }) => (view.quiet ? name : path)).join('\n')
+  const out = made.map(({ path }) => path).join('\n')
   const note = `${count(made.length, 'fork')} of ${source} at ${snapshot}`
   return { out, ...(made.length > 0 ? { note } : {}), ...(failures.length > 0 ? { failures } : {}) }
 }

@@ -248,7 +248,7 @@ describe('fork', () => {
       stdout: '/w/one\n',
       stderr: 'aw: f/two: Taken\n  hint: Wait\naw: f/six: Full\n',
     })
-    expect((await shown([...args, '-q'], output, {})).stdout).toBe('f/one\n')
+    expect((await shown([...args, '-q'], output, {})).stdout).toBe('/w/one\n')
     const json = await shown([...args, '--json'], output, {})
     expect(json).toMatchObject({ exit: 4, stderr: '' })
     expect(JSON.parse(json.stdout)).toEqual(output)
