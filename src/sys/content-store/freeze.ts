@@ -47,12 +47,13 @@ export async function freeze(store: Store, volume: string, file: string, options
     const consistency = scanned.quiet ? 'atomic' : 'fuzzy'
     const manifest = store.stage(formatManifest({ consistency, lines }))
     const settled = [...scanned.entries.values()].filter(({ print }) => print !== '' && isSettled(print, flushedAt))
-    writeIndex(store.indexFile(top), store.incoming('index'), sweep, settled)
     // Bytes first, then names: a name that survives a power cut has its bytes, and a manifest its contents.
     await store.flushOnly([manifest, ...objects.pending()])
     const changedDirectories = objects.publish()
     hostFs.renameSync(manifest, file)
     await store.flushOnly([...changedDirectories, dirname(file)])
+    // Last: what is remembered to be in the store must be there, whatever interrupts us.
+    writeIndex(store.indexFile(top), store.incoming('index'), sweep, settled)
     const changed = options.since === undefined ? null : countDifferences(options.since, { consistency, lines })
     return { mechanism: 'content store', consistency, changed, entries: scanned.entries }
   } finally {

@@ -9,6 +9,7 @@ import { ctimeMs, factsOf, kindOf, look, type Print } from '../trees/stat.ts'
 import { openSeen } from '../trees/unlock.ts'
 import { walkTree, type Visit } from '../trees/walk.ts'
 import { formatEntry } from './entry.ts'
+import { isUnchanged } from './proof.ts'
 import type { Known } from './stat-index.ts'
 
 export interface ScanOptions {
@@ -49,6 +50,8 @@ export function* scanTree(top: number, options: ScanOptions): Steps<Scanned> {
   for (let pass = 1; ; pass++) {
     const { entries, changed } = yield* scanOnce(top, before, options, pass > 1)
     if (pass > 1 && changed === 0) return { entries, quiet: true }
+    if (yield* isUnchanged(top, entries, (print) => isSettled(print, options.flushedAt)))
+      return { entries, quiet: true }
     if (pass === mostPasses) return { entries, quiet: false }
     before = entries
   }
