@@ -3,6 +3,7 @@ import { AwError } from '../domain/errors.ts'
 import { counted } from './crash-points.ts'
 import { hasCode } from './errno.ts'
 import { FSCONFIG, MOUNT, native, nativeProblem, type Native, UMOUNT } from './native.ts'
+import { findSystemProgram, run } from './run.ts'
 import { readFlags } from './safe-fs/descriptors.ts'
 
 /** Overlay mounts, made by system calls: a list of layers then has no limit but the kernel's own, of 500. */
@@ -142,22 +143,59 @@ const plain = (text: string): string =>
     'latin1',
   ).toString()
 
+/** A mount that another namespace has, and a process that sees it. */
+export interface Elsewhere {
+  readonly process: string
+  readonly path: string
+}
+
 /**
- * Where something is mounted, as seen by any process of the machine: in our own namespace where, in others how often.
- * Each namespace is looked at once. One without a process is not seen.
+ * Where something is mounted, as seen by any process of the machine: in our own namespace, and in others. Each namespace
+ * is looked at once. One without a process is not seen.
  */
-export function mountsWhere(matches: (mount: Mounted) => boolean): { readonly own: string[]; readonly others: number } {
+export function mountsWhere(matches: (mount: Mounted) => boolean): { own: string[]; others: Elsewhere[] } {
   const found = (process: string): string[] => (mountsOf(process) ?? []).filter(matches).map(({ path }) => path)
   const seen = new Set([namespaceOf('self')])
-  let others = 0
+  const others: Elsewhere[] = []
   for (const process of fs.readdirSync('/proc')) {
     if (!/^\d+$/.test(process)) continue
     const namespace = namespaceOf(process)
     if (namespace === undefined || seen.has(namespace)) continue
     seen.add(namespace)
-    others += found(process).length
+    others.push(...found(process).map((path) => ({ process, path })))
   }
   return { own: found('self'), others }
+}
+
+/**
+ * Unmounts copies of a mount of ours. A process that gets a namespace of its own, as many services do, has copies of all
+ * mounts from then on, and whether it uses them or not they keep the file system alive. Only those are touched that are
+ * at the same path of the same root directory, where nothing but a copy can be; a sandbox that was given the mount has
+ * it elsewhere, or has another root. False if one is left: it is in use, or is no such copy.
+ */
+export async function unmountCopies(others: readonly Elsewhere[], path: string): Promise<boolean> {
+  const nsenter = findSystemProgram('nsenter')
+  for (const other of others) {
+    if (nsenter === undefined || other.path !== path || !hasOurRoot(other.process)) return false
+    const args = [`--mount=/proc/${other.process}/ns/mnt`, 'umount', '--no-canonicalize', path]
+    try {
+      await run(nsenter, args, { cwd: '/', env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' }, timeoutMs: 10_000 })
+    } catch {
+      // It is busy; or the process has ended, and its namespace with it.
+      if (namespaceOf(other.process) !== undefined) return false
+    }
+  }
+  return true
+}
+
+function hasOurRoot(process: string): boolean {
+  try {
+    const [theirs, ours] = [fs.statSync(`/proc/${process}/root/`), fs.statSync('/')]
+    return theirs.dev === ours.dev && theirs.ino === ours.ino
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ESRCH', 'EACCES', 'EPERM')) return false
+    throw error
+  }
 }
 
 function namespaceOf(process: string): string | undefined {

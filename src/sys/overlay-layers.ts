@@ -129,7 +129,8 @@ function retireLayer(root: string, id: string): void {
   const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_DIRECTORY)
   try {
     native()?.flock(fd, LOCK.EXCLUSIVE | LOCK.NONBLOCKING)
-    hostFs.renameSync(path, join(deadOf(root), id))
+    // The name may come again before this one is removed.
+    hostFs.renameSync(path, join(deadOf(root), `${id}-${randomBytes(6).toString('hex')}`))
   } catch (error) {
     // Somebody is about to make a tree with it.
     if (!hasCode(error, 'EAGAIN', 'EWOULDBLOCK')) throw error

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { AwError } from '../domain/errors.ts'
 import { hasCode } from './errno.ts'
 import { hostFs } from './host-fs.ts'
-import { cloneOf, isInUse, isMounted, mounts, mountsWhere } from './mounts.ts'
+import { cloneOf, isInUse, isMounted, mounts, mountsWhere, unmountCopies } from './mounts.ts'
 import { joinLinks } from './overlay-links.ts'
 import { filesOf, lowerStack, upperStack, workOf } from './overlay-layers.ts'
 import type { Stack } from './overlay-records.ts'
@@ -95,11 +95,11 @@ export function sweepMountPoints(directory: string, known: ReadonlySet<string>):
  * does: a process has a file open in it or works there, or it is mounted once more, in a sandbox say. Those who have
  * mounted it in a namespace that no process is in are only found when the layer is mounted the next time.
  */
-export function unmountQuiet(root: string, path: string, stack: Stack): boolean {
+export async function unmountQuiet(root: string, path: string, stack: Stack): Promise<boolean> {
   joinLinks(workOf(root, stack[0] ?? ''), path)
   const device = deviceOf(path)
   const { own, others } = mountsWhere((mount) => mount.device === device)
-  if (others > 0 || own.length > 1) return false
+  if (own.length > 1 || !(await unmountCopies(others, path))) return false
   try {
     mounts.unmount(path)
     return true
@@ -107,6 +107,12 @@ export function unmountQuiet(root: string, path: string, stack: Stack): boolean 
     if (isInUse(error)) return false
     throw error
   }
+}
+
+/** Copies of a mount that is not there any more; see `unmountCopies`. */
+export async function releaseCopies(root: string, path: string, stack: Stack): Promise<void> {
+  const upper = filesOf(root, stack[0] ?? '')
+  await unmountCopies(mountsWhere((mount) => mount.upper === upper).others, path)
 }
 
 /** As the kernel writes it in its list of mounts. */

@@ -1,8 +1,9 @@
-import { AwError } from '../../../domain/errors.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { AwError, toAwError } from '../../../domain/errors.ts'
 import type { Place } from '../../../ports/storage-driver.ts'
 import { viewOf } from '../../../sys/mounts.ts'
 import { filesOf, retireWork } from '../../../sys/overlay-layers.ts'
-import { closeMount, mountTree, openFrozen, openUnmounted } from '../../../sys/overlay-mountpoint.ts'
+import { closeMount, mountTree, openFrozen, openUnmounted, releaseCopies } from '../../../sys/overlay-mountpoint.ts'
 import { lockRecords, readRecord, type Stack } from '../../../sys/overlay-records.ts'
 import { missing, type TreeRoot } from '../tree-root.ts'
 
@@ -33,10 +34,22 @@ export async function ensureMounted(overlay: Overlay, place: Place): Promise<voi
   const stack = readRecord(root, place)
   if (stack === undefined || !overlay.mounts || !isSeen(place)) return
   if (stack[1] !== undefined) await retireWork(root, stack[1])
-  using records = await lockRecords(root, 'together')
-  const now = records.read(place)
-  if (now !== undefined) mountTree(root, trees.path(place), now)
+  for (let attempt = 1; ; attempt++) {
+    try {
+      using records = await lockRecords(root, 'together')
+      const now = records.read(place)
+      if (now !== undefined) mountTree(root, trees.path(place), now)
+      return
+    } catch (error) {
+      if (attempt === attempts || toAwError(error).code !== 'workspace_active') throw error
+    }
+    // Somebody has got a copy of the mount before it went; or the kernel has not yet let go of what was closed.
+    await releaseCopies(root, trees.path(place), stack)
+    await sleep(attempt)
+  }
 }
+
+const attempts = 20
 
 /** Lets something look at a tree, mounted or not, frozen or not. */
 export async function withView<T>(overlay: Overlay, place: Place, use: (view: string) => Promise<T> | T): Promise<T> {

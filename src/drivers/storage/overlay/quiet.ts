@@ -1,10 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Place } from '../../../ports/storage-driver.ts'
 import { isInUse, mounts, mountsWhere } from '../../../sys/mounts.ts'
 import { filesOf, upperStack } from '../../../sys/overlay-layers.ts'
-import { closeMount, mountTree, unmountQuiet } from '../../../sys/overlay-mountpoint.ts'
-import { lockRecords, type Stack } from '../../../sys/overlay-records.ts'
-import type { Overlay } from './context.ts'
+import { closeMount, unmountQuiet } from '../../../sys/overlay-mountpoint.ts'
+import type { Stack } from '../../../sys/overlay-records.ts'
+import { ensureMounted, type Overlay } from './context.ts'
 
 /**
  * Unmounts a tree that nobody uses, lets `change` change what it is made of, and mounts it again. `change` is given a way
@@ -20,7 +19,7 @@ export async function quietly(
   if (!overlay.mounts) return whileUnmounted(overlay, stack, change)
   const { root, trees } = overlay
   const path = trees.path(place)
-  if (!unmountQuiet(root, path, stack)) return false
+  if (!(await unmountQuiet(root, path, stack))) return false
   let made: number | undefined
   const close = (): void => {
     if (made !== undefined) closeMount(made)
@@ -34,7 +33,7 @@ export async function quietly(
     return true
   } catch (error) {
     close()
-    await mountAgain(overlay, place)
+    await ensureMounted(overlay, place)
     if (isInUse(error)) return false
     throw error
   } finally {
@@ -53,24 +52,7 @@ async function whileUnmounted(
 ): Promise<boolean> {
   const upper = filesOf(root, stack[0] ?? '')
   const { own, others } = mountsWhere((mount) => mount.upper === upper)
-  if (own.length + others > 0) return false
+  if (own.length + others.length > 0) return false
   await change(() => undefined)
   return true
-}
-
-const attempts = 50
-
-/** The kernel may take a moment to let go of what was just closed. */
-async function mountAgain({ root, trees }: Overlay, place: Place): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    using records = await lockRecords(root, 'together')
-    try {
-      const stack = records.read(place)
-      if (stack !== undefined) mountTree(root, trees.path(place), stack)
-      return
-    } catch (error) {
-      if (attempt === attempts) throw error
-    }
-    await sleep(10)
-  }
 }

@@ -1,0 +1,229 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import * as fs from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, it, onTestFinished } from 'vitest'
+import { overlayStorage } from '../src/drivers/storage/overlay.ts'
+import type { Place, StorageDriver } from '../src/ports/storage-driver.ts'
+import { code } from '../src/testing/storage-contract.ts'
+import { readTree } from '../src/testing/tree.ts'
+import { overlaySteps } from './overlay-steps.ts'
+
+const volume: Place = { area: 'volumes', name: 'ws' }
+const fork = (n: number): Place => ({ area: 'volumes', name: `fork_${n}` })
+const snap = (n: number): Place => ({ area: 'snapshots', name: `sn_${n}` })
+const program = fileURLToPath(new URL('programs/overlay-step.ts', import.meta.url))
+
+interface Subject {
+  readonly base: string
+  readonly storage: StorageDriver
+  readonly path: (place: Place, name?: string) => string
+}
+
+function subject(): Subject {
+  const base = fs.mkdtempSync(join(tmpdir(), 'aw-overlay-'))
+  onTestFinished(() => {
+    reboot(base)
+    fs.rmSync(base, { recursive: true })
+  })
+  const storage = open(base)
+  return { base, storage, path: (place, name = '') => join(storage.attachment(place).path, name) }
+}
+
+const open = (base: string): StorageDriver => overlayStorage({ root: join(base, 'storage'), claim: join(base, 'id') })
+
+/** What a reboot does to mounts. */
+function reboot(base: string): void {
+  const paths = fs.readFileSync('/proc/self/mountinfo', 'utf8').split('\n')
+  for (const path of paths.map((line) => line.split(' ')[4] ?? '').filter((path) => path.startsWith(`${base}/`)))
+    execFileSync('umount', [path])
+}
+
+const layers = (base: string): string[] => fs.readdirSync(join(base, 'storage', 'layers')).toSorted()
+
+/** Runs a shell in a mount namespace of its own until it is done with; resolves when it has said something. */
+async function elsewhere(script: string): Promise<AsyncDisposable> {
+  const shell = spawn('unshare', ['--mount', 'sh', '-ec', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+  await new Promise((resolve) => shell.stdout.once('data', resolve))
+  return {
+    async [Symbol.asyncDispose]() {
+      shell.kill('SIGKILL')
+      await new Promise((resolve) => shell.once('exit', resolve))
+    },
+  }
+}
+
+it('a hard link of a snapshot stays one when it is written to, and so do all its names in the next snapshot', async () => {
+  const { storage, path } = subject()
+  await storage.create(volume)
+  fs.writeFileSync(path(volume, 'a'), 'old')
+  fs.mkdirSync(path(volume, 'd'))
+  fs.linkSync(path(volume, 'a'), path(volume, 'd/b'))
+  fs.writeFileSync(path(volume, 'c'), 'c')
+  await storage.snapshot(volume, snap(1))
+  fs.appendFileSync(path(volume, 'd/b'), ' and new')
+  fs.appendFileSync(path(volume, 'c'), 'c')
+  expect(fs.readFileSync(path(volume, 'a'), 'utf8')).toBe('old and new')
+  expect(await storage.snapshot(volume, snap(2))).toMatchObject({ mechanism: 'overlay freeze' })
+  await storage.create(fork(1), { from: snap(2) })
+  for (const place of [volume, fork(1)]) {
+    expect(readTree(path(place), { modes: false })).toEqual({
+      a: { kind: 'file', content: 'old and new' },
+      c: { kind: 'file', content: 'cc' },
+      d: { kind: 'directory' },
+      'd/b': { kind: 'hardlink', to: 'a' },
+    })
+    expect(['a', 'd/b', 'c'].map((name) => fs.statSync(path(place, name)).nlink)).toEqual([2, 2, 1])
+  }
+})
+
+it('is mounted again after a reboot, and nobody writes below it until then', async () => {
+  const { base, storage, path } = subject()
+  await storage.create(volume)
+  fs.writeFileSync(path(volume, 'a'), '1')
+  await storage.snapshot(volume, snap(1))
+  fs.writeFileSync(path(volume, 'b'), '2')
+  const before = readTree(path(volume), { times: true })
+  reboot(base)
+  expect(fs.statSync(path(volume)).mode & 0o7777).toBe(0)
+  const writing = ['--reuid', '65534', '--regid', '65534', '--clear-groups', 'touch', path(volume, 'x')]
+  expect(spawnSync('setpriv', writing).status).not.toBe(0)
+  const again = open(base)
+  expect(await again.exists(volume)).toBe(true)
+  await again.ready(volume)
+  expect(readTree(path(volume), { times: true })).toEqual(before)
+  reboot(base)
+  expect(await again.snapshot(volume, snap(2))).toMatchObject({ mechanism: 'overlay freeze' })
+  reboot(base)
+  await again.restore(volume, snap(1), snap(3))
+  expect(fs.readdirSync(path(volume))).toEqual(['a'])
+})
+
+it('a tree that another namespace writes to is live, though the host could unmount it', async () => {
+  const { base, storage, path } = subject()
+  await storage.create(volume)
+  await storage.snapshot(volume, snap(0))
+  fs.writeFileSync(path(volume, 'log'), '')
+  const count = `i=0; while :; do i=$((i + 1)); echo $i >> ${base}/box/log; [ $i = 3 ] && echo writing; done`
+  fs.mkdirSync(join(base, 'box'))
+  {
+    await using _ = await elsewhere(`mount --bind ${path(volume)} ${base}/box; umount ${path(volume)}; ${count}`)
+    const made = await storage.snapshot(volume, snap(1))
+    expect(made.mechanism).toBe('overlay copy of changes')
+    await expect(storage.restore(volume, snap(0), snap(2))).rejects.toEqual(code('workspace_active'))
+    expect(await storage.list()).toEqual([volume, snap(0), snap(1)])
+  }
+  const numbers = fs.readFileSync(path(volume, 'log'), 'utf8').trim().split('\n').map(Number)
+  expect(numbers).toEqual(numbers.map((_, i) => i + 1))
+  const kept = (await storage.read(snap(1), 'log', { maxBytes: 2 ** 30 })).toString()
+  expect(fs.readFileSync(path(volume, 'log'), 'utf8').startsWith(kept)).toBe(true)
+  expect(await storage.snapshot(volume, snap(3))).toMatchObject({ mechanism: 'overlay freeze' })
+})
+
+it('a process that works in it makes it live, and what it has not changed meanwhile is of one instant', async () => {
+  const { storage, path } = subject()
+  await storage.create(volume)
+  fs.writeFileSync(path(volume, 'a'), 'one')
+  await storage.snapshot(volume, snap(1))
+  fs.mkdirSync(path(volume, 'd'))
+  fs.writeFileSync(path(volume, 'd/b'), 'two', { mode: 0o640 })
+  fs.linkSync(path(volume, 'd/b'), path(volume, 'd/c'))
+  fs.renameSync(path(volume, 'a'), path(volume, 'd/a'))
+  await using _ = await elsewhere(`cd ${path(volume)}; echo there; exec sleep 60`)
+  const made = await storage.snapshot(volume, snap(2), { consistent: true, since: snap(1) })
+  expect(made).toEqual({ mechanism: 'overlay copy of changes', consistency: 'atomic', changed: 5 })
+  await storage.create(fork(1), { from: snap(2) })
+  expect(readTree(path(fork(1)), { times: true })).toEqual(readTree(path(volume), { times: true }))
+  await expect(storage.restore(volume, snap(1), snap(3))).rejects.toEqual(code('workspace_active'))
+})
+
+it('a namespace that only has copies of all mounts does not make it live', async () => {
+  const { storage, path } = subject()
+  await storage.create(volume)
+  fs.writeFileSync(path(volume, 'a'), 'one')
+  await using _ = await elsewhere('echo there; exec sleep 60')
+  expect(await storage.snapshot(volume, snap(1))).toMatchObject({ mechanism: 'overlay freeze' })
+  fs.writeFileSync(path(volume, 'a'), 'two')
+  await storage.restore(volume, snap(1), snap(2))
+  expect(fs.readFileSync(path(volume, 'a'), 'utf8')).toBe('one')
+})
+
+it('a snapshot of what has not changed adds no layer', async () => {
+  const { base, storage, path } = subject()
+  await storage.create(volume)
+  fs.writeFileSync(path(volume, 'a'), 'one')
+  await storage.snapshot(volume, snap(1))
+  const before = layers(base)
+  await storage.snapshot(volume, snap(2), { since: snap(1) })
+  await storage.create(fork(1), { from: snap(2) })
+  expect(layers(base)).toHaveLength(before.length + 1)
+  expect(await storage.usage(snap(1), { own: true })).toMatchObject({ files: 1, bytes: 3, own: 0 })
+})
+
+it('has no more layers than are good for it, however many snapshots are made', async () => {
+  const { base, storage, path } = subject()
+  await storage.create(volume)
+  fs.writeFileSync(path(volume, 'base'), 'here')
+  const said = new Set<string>()
+  for (let i = 0; i < 110; i++) {
+    fs.writeFileSync(path(volume, `f${i % 7}`), String(i))
+    said.add((await storage.snapshot(volume, snap(i))).mechanism)
+  }
+  expect([...said]).toEqual(['overlay freeze', 'overlay freeze, layers flattened'])
+  const depths = fs.readdirSync(join(base, 'storage', 'records')).map((name) => {
+    return fs.readlinkSync(join(base, 'storage', 'records', name)).split(':').length
+  })
+  expect(Math.max(...depths)).toBeLessThan(104)
+  for (const i of [0, 50, 99, 100, 101, 109])
+    expect((await storage.read(snap(i), `f${i % 7}`, { maxBytes: 9 })).toString()).toBe(String(i))
+  expect((await storage.read(snap(109), 'base', { maxBytes: 9 })).toString()).toBe('here')
+  for (const place of await storage.list()) await storage.erase(place)
+  expect(layers(base)).toEqual(['0', '1'])
+})
+
+it('forks are whole or not made while others erase what they are made from', async () => {
+  const { base, storage } = subject()
+  await storage.create(volume)
+  const run = (what: string): Promise<string> => {
+    const child = spawn(process.execPath, [program, base, what], { stdio: ['ignore', 'pipe', 'inherit'] })
+    return new Promise((resolve) => {
+      let text = ''
+      child.stdout.on('data', (data) => (text += String(data)))
+      child.once('close', () => resolve(text))
+    })
+  }
+  const [snapshots, forks] = await Promise.all([run('snapshot and erase'), run('fork and look')])
+  expect(snapshots).toBe('done')
+  const { made, refused, wrong } = JSON.parse(forks) as { made: number; refused: number; wrong: unknown[] }
+  expect(wrong).toEqual([])
+  expect(made).toBeGreaterThan(0)
+  expect(made + refused).toBe(60)
+})
+
+const operations = ['create', 'fork', 'move', 'trash', 'snapshot', 'restore', 'erase'] as const
+
+it.each(operations)('%s: killed at any step, everything is as it was or as it is to be', async (operation) => {
+  let reached = 0
+  for (let step = 1, done = false; !done; step++) {
+    const base = fs.mkdtempSync(join(tmpdir(), 'aw-crash-'))
+    try {
+      const steps = overlaySteps(base)
+      await steps['prepare']?.()
+      const { status, signal } = spawnSync(process.execPath, [program, base, operation], {
+        env: { ...process.env, AW_CRASH_AT: String(step) },
+        stdio: ['ignore', 'ignore', 'inherit'],
+      })
+      expect([0, 'SIGKILL']).toContain(signal ?? status)
+      done = signal === null
+      // A process that was killed leaves its mounts; a power cut does not.
+      if (step % 2 === 0) reboot(base)
+      await expect(steps[`check ${operation}`]?.(), `step ${step}`).resolves.toBeUndefined()
+      reached = step
+    } finally {
+      reboot(base)
+      fs.rmSync(base, { recursive: true })
+    }
+  }
+  expect(reached).toBeGreaterThan(3)
+})
