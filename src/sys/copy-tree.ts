@@ -225,11 +225,13 @@ function linkToTwin(state: State, name: Name, stat: fs.BigIntStats): boolean {
 }
 
 function copyLink(state: State, name: Name, stat: fs.BigIntStats): void {
+  if (stat.nlink > 1n && linkToTwin(state, name, stat)) return
   const text = reading(state, name, () => fs.readlinkSync(at(state.from.top(), name), { encoding: 'buffer' }))
   if (text === undefined) return
   const paths = pathsOf(state, name)
   hostFs.symlinkSync(text, paths[1])
   dressUnopened(state.whose, { paths, stat })
+  if (stat.nlink > 1n) state.links.set(identityOf(stat), [...state.from.names, name])
 }
 
 function copyNode(state: State, name: Name, stat: fs.BigIntStats): void {

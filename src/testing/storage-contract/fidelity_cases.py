@@ -88,13 +88,18 @@ def links():
         'dangling': b'nowhere/at/all',
         'itself': b'itself',
         'to a directory': b'directory',
-        'long': b'x/' * 2000,
+        'long': b'x/' * 500,
         'not text': b'\xff\xfe',
         'newline': b'a\nb',
         'spaces': b'  ',
         'slashes': b'a//b/./..//',
     }.items():
         os.symlink(target, os.fsencode(name))
+    try:
+        os.symlink(b'x/' * 2000, 'very long')
+    except OSError:
+        # XFS ends at 1024 bytes.
+        pass
 
 
 def hard_links():
