@@ -78,23 +78,27 @@ function* scanOnce(
   try {
     const first = look(top, '')
     if (first) yield* add({ path: '.', name: '', directory: top, print: first.print })
-    for (const visit of visits) yield* add(visit)
+    for (const visit of visits) {
+      const old = before.get(visit.path)
+      if (!isAsBefore(visit.print, old)) yield* add(visit)
+      else if (old !== undefined && entries.set(visit.path, old).size % 64 === 0) yield
+    }
   } finally {
     visits.return()
   }
   if (isProof) for (const path of before.keys()) if (!entries.has(path)) changed += 1
   return { entries, changed }
 
+  function isAsBefore(print: Print, old: Known | undefined): boolean {
+    if (old?.print !== print) return false
+    return !isProof || kindOf(print) !== 'file' || isSettled(print, options.flushedAt)
+  }
+
   function* add(visit: Visit): Steps<void> {
     const old = before.get(visit.path)
-    const isEqual = old !== undefined && old.print === visit.print
-    const mustRead = kindOf(visit.print) === 'file' && isProof && !isSettled(visit.print, options.flushedAt)
-    if (isEqual && !mustRead) {
-      entries.set(visit.path, old)
-      return
-    }
+    const isEqual = old?.print === visit.print
     const now = yield* entryOf(visit, options)
-    if (now === undefined || old?.line !== now.line || !(isEqual || old.print === now.print)) changed += 1
+    if (now === undefined || old?.line !== now.line || !(isEqual || old?.print === now.print)) changed += 1
     if (now !== undefined) entries.set(visit.path, now)
     yield
   }
