@@ -123,13 +123,15 @@ function deviceOf(path: string): string {
   return `${major}:${minor}`
 }
 
-/** Whether nobody has mounted a tree that we have unmounted: the kernel says so by mounting it. */
-export function isQuiet(root: string, stack: Stack): boolean {
+/**
+ * That nobody has mounted a tree that we have unmounted: the kernel says so by mounting it. The descriptor is the
+ * caller's to close, which makes all that was written until then durable. Undefined if somebody has.
+ */
+export function proveQuiet(root: string, stack: Stack): number | undefined {
   try {
-    fs.closeSync(mounts.overlay(upperStack(root, stack)))
-    return true
+    return mounts.overlay(upperStack(root, stack))
   } catch (error) {
-    if (isInUse(error)) return false
+    if (isInUse(error)) return undefined
     throw error
   }
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Frozen, Place, RestoreOptions } from '../../../ports/storage-driver.ts'
 import { filesOf, forgetLayer, makeLayer, retireWork, syncLayers } from '../../../sys/overlay-layers.ts'
-import { isQuiet } from '../../../sys/overlay-mountpoint.ts'
+import { closeMount, proveQuiet } from '../../../sys/overlay-mountpoint.ts'
 import { lockRecords, type Stack, taken } from '../../../sys/overlay-records.ts'
 import { ensureMounted, type Overlay, stackOf, upperOf } from './context.ts'
 import { countChanges } from './diff.ts'
@@ -32,14 +32,19 @@ async function exchange(overlay: Overlay, [volume, to, keep]: readonly [Place, P
     {
       using records = await lockRecords(root, 'together')
       if (records.read(keep) !== undefined) throw taken(keep)
-      if (overlay.mounts && !isQuiet(root, before)) throw active(volume)
-      forgetLayer(root, layerOf(keep))
-      using layer = makeLayer(root, { id: layerOf(keep), like: filesOf(root, upperOf(wanted)) })
-      const next: Stack = [layer.id, ...wanted]
-      mount(next)
-      syncLayers(root, [layer.id])
-      records.add(keep, next)
-      records.exchange(keep, volume)
+      const proof = overlay.mounts ? proveQuiet(root, before) : undefined
+      if (overlay.mounts && proof === undefined) throw active(volume)
+      try {
+        forgetLayer(root, layerOf(keep))
+        using layer = makeLayer(root, { id: layerOf(keep), like: filesOf(root, upperOf(wanted)) })
+        const next: Stack = [layer.id, ...wanted]
+        mount(next)
+        syncLayers(root, [layer.id])
+        records.add(keep, next)
+        records.exchange(keep, volume)
+      } finally {
+        if (proof !== undefined) closeMount(proof)
+      }
       records.sync()
     }
     await retireWork(root, upperOf(before))
