@@ -50,9 +50,7 @@ async function forkPoint(
   request: Request,
 ): Promise<{ origin: Workspace; snapshot: SnapshotId }> {
   if (input.at !== undefined) return { origin: workspace, snapshot: await resolveSnapshot(core, workspace, input.at) }
-  // Where looking costs as much as freezing, freezing is the way to look.
-  const cheap = core.storage.capabilities.diff !== 'linear'
-  if (cheap && workspace.head !== null && !(await differs(core, workspace, workspace.head)))
+  if (workspace.head !== null && !(await differs(core, workspace, workspace.head)))
     return { origin: workspace, snapshot: workspace.head }
   const plan = { label: null, meta: {}, key: null, reason: 'fork' as const }
   const made = await takeSnapshot(core, request, workspace, plan, { consistent: input.consistent })
