@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import type { Frozen, RestoreOptions } from '../../ports/storage-driver.ts'
 import { readIfPresent } from '../durable-file.ts'
@@ -25,6 +25,7 @@ interface Restoring {
  * stays: whoever asks again after a crash must learn that the volume was changed and its old state is not to be dropped.
  */
 interface Journal {
+  /** Names, not paths: the root may be mounted elsewhere by then. */
   readonly keep: string
   readonly to: string
   readonly done: boolean
@@ -39,7 +40,12 @@ export async function restoreVolume(store: Store, files: Restoring, options: Opt
   const wanted = manifestAt(files.to)
   const kept = await freeze(store, files.volume, files.keep, { ...options, consistent: true })
   const { mechanism, consistency, changed } = kept
-  const journal: Journal = { keep: files.keep, to: files.to, done: false, frozen: { mechanism, consistency, changed } }
+  const journal: Journal = {
+    keep: basename(files.keep),
+    to: basename(files.to),
+    done: false,
+    frozen: { mechanism, consistency, changed },
+  }
   await writeJournal(store, files.volume, journal)
   await apply(store, files, kept, wanted, options)
   await writeJournal(store, files.volume, { ...journal, done: true })
@@ -52,7 +58,7 @@ export async function restoreVolume(store: Store, files: Restoring, options: Opt
  */
 export async function resumeRestore(store: Store, files: Restoring, options: Options): Promise<Frozen | undefined> {
   const journal = readJournal(store, files.volume)
-  if (journal === undefined || journal.keep !== files.keep || files.resume === undefined) return undefined
+  if (journal === undefined || journal.keep !== basename(files.keep) || files.resume === undefined) return undefined
   if (journal.done) return journal.frozen
   using _ = await store.enter(options.signal)
   const wanted = manifestAt(files.to)
