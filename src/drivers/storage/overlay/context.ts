@@ -5,7 +5,7 @@ import { viewOf } from '../../../sys/mounts.ts'
 import { filesOf, retireWork } from '../../../sys/overlay-layers.ts'
 import { closeMount, mountTree, openFrozen, openUnmounted, releaseCopies } from '../../../sys/overlay-mountpoint.ts'
 import { lockRecords, readRecord, type Stack } from '../../../sys/overlay-records.ts'
-import { missing, type TreeRoot } from '../tree-root.ts'
+import { isFrozen, missing, type TreeRoot } from '../tree-root.ts'
 
 /** What all parts of the driver share. */
 export interface Overlay {
@@ -21,6 +21,12 @@ export function stackOf({ root }: Overlay, place: Place): Stack {
   const stack = readRecord(root, place)
   if (stack !== undefined) return stack
   throw missing(place)
+}
+
+/** Of a tree that never changes: no other may have one over it. */
+export function frozenStackOf(overlay: Overlay, place: Place): Stack {
+  if (isFrozen(place)) return stackOf(overlay, place)
+  throw new AwError('snapshot_not_found', `${place.area}/${place.name} is no snapshot`, { data: { place } })
 }
 
 export const upperOf = (stack: Stack): string => stack[0] ?? ''

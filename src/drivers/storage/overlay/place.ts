@@ -5,7 +5,7 @@ import { filesOf, ground, makeLayer, retireWork, syncLayers, upperStack } from '
 import { attachTree, clearMountPoint, closeMount, mountTree, moveMount } from '../../../sys/overlay-mountpoint.ts'
 import { lockRecords, taken } from '../../../sys/overlay-records.ts'
 import { missing } from '../tree-root.ts'
-import { isSeen, type Overlay, stackOf, upperOf } from './context.ts'
+import { frozenStackOf, isSeen, type Overlay, upperOf } from './context.ts'
 
 /** A new layer over those of a snapshot, or over nothing. */
 export async function createTree(
@@ -18,7 +18,7 @@ export async function createTree(
     throw new AwError('unsupported', 'Overlay storage cannot limit the size of a tree', {
       hint: 'Use the storage driver btrfs for that',
     })
-  if (from !== undefined) await retireWork(root, upperOf(stackOf(overlay, from)))
+  if (from !== undefined) await retireWork(root, upperOf(frozenStackOf(overlay, from)))
   using records = await lockRecords(root, 'together')
   if (records.read(place) !== undefined) throw taken(place)
   const below = from === undefined ? [ground] : records.read(from)
