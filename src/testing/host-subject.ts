@@ -43,7 +43,7 @@ export function hostSubject({ base, root, open, close }: HostSubjectOptions): St
 }
 
 /** Also what is too deep for a path, or closed to its owner: Node's own removal ends there. */
-export function removeAnything(path: string): void {
+function removeAnything(path: string): void {
   if (process.getuid?.() !== 0) execFileSync('chmod', ['-R', 'u+rwX', path])
   execFileSync('rm', ['-rf', path])
 }

@@ -168,8 +168,15 @@ async function perform(subject: StorageSubject, step: Step): Promise<unknown> {
     case 'import folder':
       return storage.import(place, { folder: subject.folder(folder) }, { into: step.into })
     default:
-      return storage.import(place, { place: snapshotAt(step.from), path: step.path }, { into: step.into })
+      return importPath(subject, place, step)
   }
+}
+
+async function importPath(subject: StorageSubject, place: Place, step: Step & { do: 'import' }): Promise<unknown> {
+  const from = snapshotAt(step.from)
+  const hasIt = step.path === '.' || !(await subject.storage.exists(from)) || step.path in (await treeAt(subject, from))
+  // Whether a copy that is refused leaves the directory is not promised.
+  return hasIt ? subject.storage.import(place, { place: from, path: step.path }, { into: step.into }) : undefined
 }
 
 /** The path, or something on the way to it that is no directory. */

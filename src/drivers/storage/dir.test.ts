@@ -15,11 +15,11 @@ import { Worker } from 'node:worker_threads'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { native } from '../../sys/native.ts'
 import { hostSubject } from '../../testing/host-subject.ts'
-import { code, portableSuites, staged, storageContract } from '../../testing/storage-contract.ts'
+import { code, staged, storageContract } from '../../testing/storage-contract.ts'
 import { makeTree, readTree } from '../../testing/tree.ts'
 import { dirStorage } from './dir.ts'
 
-hostStorageContract('dir', async () => {
+storageContract('dir', async () => {
   const base = mkdtempSync(join(tmpdir(), 'aw-dir-'))
   const root = join(base, 'storage')
   return hostSubject({ base, root, open: () => dirStorage({ root, claim: join(base, 'storage.id') }) })

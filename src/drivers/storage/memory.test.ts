@@ -1,4 +1,4 @@
 import { memorySubject } from '../../testing/memory-subject.ts'
-import { portableSuites, storageContract } from '../../testing/storage-contract.ts'
+import { storageContract } from '../../testing/storage-contract.ts'
 
-storageContract('memory', async () => memorySubject(), portableSuites)
+storageContract('memory', async () => memorySubject())

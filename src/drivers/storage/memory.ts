@@ -198,8 +198,14 @@ interface CopyOptions {
 
 function copyInto(from: DirectoryNode, to: DirectoryNode, options: CopyOptions = {}): ImportReport {
   const { exclude = [], isFolder = false } = options
-  const counted = new Set<FileNode>()
+  const copies = new Map<Node, Node>()
   const skipped: ImportReport['skipped'][number][] = []
+  // One with two names stays one, and has nothing to do with the one it was copied from.
+  const copyOf = (node: Node): Node => {
+    const made = copies.get(node) ?? { ...node }
+    copies.set(node, made)
+    return made
+  }
   const copy = (node: DirectoryNode, target: DirectoryNode, prefix: string): void => {
     for (const [name, child] of node.entries) {
       const path = prefix + name
@@ -210,14 +216,13 @@ function copyInto(from: DirectoryNode, to: DirectoryNode, options: CopyOptions =
         target.entries.set(name, made)
         copy(child, made, `${path}/`)
       } else if (!isFolder || child.kind === 'file' || child.kind === 'symlink') {
-        // Files never change, so a copy is the same object; one with two names stays one.
-        target.entries.set(name, child)
-        if (child.kind === 'file') counted.add(child)
+        target.entries.set(name, copyOf(child))
       } else skipped.push({ path, reason: child.kind === 'char' ? 'device' : child.kind })
     }
     target.mode = node.mode
     target.mtime = node.mtime
   }
   copy(from, to, '')
-  return { files: counted.size, bytes: bytesIn([...counted]), reflinked: 0, skipped }
+  const files = [...copies.keys()].filter((node) => node.kind === 'file')
+  return { files: files.length, bytes: bytesIn(files), reflinked: 0, skipped }
 }

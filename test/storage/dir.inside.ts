@@ -1,0 +1,4 @@
+import { hostStorageContract } from '../../src/testing/storage-contract.ts'
+import { subjects } from './subjects.ts'
+
+hostStorageContract('dir', subjects.dir)

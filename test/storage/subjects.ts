@@ -1,0 +1,56 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { btrfsStorage } from '../../src/drivers/storage/btrfs.ts'
+import { dirStorage } from '../../src/drivers/storage/dir.ts'
+import { overlayStorage } from '../../src/drivers/storage/overlay.ts'
+import type { StorageDriver } from '../../src/ports/storage-driver.ts'
+import { hostSubject } from '../../src/testing/host-subject.ts'
+import type { OpenStorage } from '../../src/testing/storage-contract.ts'
+
+/** The drivers whose trees are on the host, each with a root of its own below the directory for temporary files. */
+export const subjects = {
+  dir: opener('dir', dirStorage),
+  btrfs: opener('btrfs', btrfsStorage, letRemove),
+  overlay: opener('overlay', overlayStorage, unmountBelow),
+} satisfies Record<string, OpenStorage>
+
+export type HostDriver = keyof typeof subjects
+
+function opener(
+  name: string,
+  make: (options: { root: string; claim: string }) => StorageDriver,
+  close?: (base: string) => void,
+): OpenStorage {
+  return async () => {
+    const base = mkdtempSync(join(tmpdir(), `aw-${name}-`))
+    const root = join(base, 'storage')
+    return hostSubject({
+      base,
+      root,
+      open: () => make({ root, claim: join(base, 'storage.id') }),
+      close: () => close?.(base),
+    })
+  }
+}
+
+/** Snapshots are read-only, also to `rm`, until they are told not to be. */
+function letRemove(base: string): void {
+  const root = join(base, 'storage')
+  for (const area of existsSync(root) ? readdirSync(root, { withFileTypes: true }) : []) {
+    if (!area.isDirectory()) continue
+    for (const tree of readdirSync(join(root, area.name), { withFileTypes: true })) {
+      if (tree.isDirectory())
+        execFileSync('btrfs', ['property', 'set', join(root, area.name, tree.name), 'ro', 'false'])
+    }
+  }
+}
+
+function unmountBelow(base: string): void {
+  const paths = readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .flatMap((line) => line.split(' ')[4] ?? [])
+    .filter((path) => path.startsWith(`${base}/`))
+  for (const path of paths.toReversed()) execFileSync('umount', [path])
+}
