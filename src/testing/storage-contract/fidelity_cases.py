@@ -259,7 +259,7 @@ def specials():
 def devices():
     os.mknod('null', stat.S_IFCHR | 0o666, os.makedev(1, 3))
     os.mknod('disk', stat.S_IFBLK | 0o600, os.makedev(7, 200))
-    os.mknod('large number', stat.S_IFCHR | 0o644, os.makedev(4000, 200_000))
+    os.mknod('large number', stat.S_IFCHR | 0o644, os.makedev(511, 200_000))
 
 
 def whiteouts():
