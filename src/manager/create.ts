@@ -107,10 +107,12 @@ async function provision(
   undo: UndoLog,
 ): Promise<Workspace> {
   const volume = volumeOf(workspace)
-  const imported = await makeVolume(core, request, workspace, operation, undo)
   const target = core.storage.attachment(volume).path
-  undo.add(() => core.host.unpublish(workspace.path, target, core.basePath))
-  await core.host.publish(workspace.path, target)
+  const publish = (): Promise<void> => {
+    undo.add(() => core.host.unpublish(workspace.path, target, core.basePath))
+    return core.host.publish(workspace.path, target)
+  }
+  const imported = await makeVolume(core, request, workspace, operation, undo, publish)
   const created = await append(core, request, workspace, [createdEvent(core, request, workspace, operation, imported)])
   undo.keep()
   return created
@@ -122,18 +124,23 @@ async function makeVolume(
   workspace: Workspace,
   operation: OperationRef,
   undo: UndoLog,
+  publish: () => Promise<void>,
 ): Promise<Workspace['imported']> {
   const { source } = workspace
   const volume = volumeOf(workspace)
-  // A tree from a snapshot comes whole or not at all, and nobody sees it before it is published.
+  // A tree from a snapshot comes whole or not at all, so its link may come at the same time: both wait for one disk.
   if (source.kind === 'workspace') {
     undo.add(() => core.storage.erase(volume))
-    await forkTree(core, request, workspace, volume, source.snapshot)
+    const published = publish()
+    const forked = forkTree(core, request, workspace, volume, source.snapshot)
+    const [one, other] = await Promise.allSettled([forked, published])
+    for (const result of [one, other]) if (result.status === 'rejected') throw result.reason
     return null
   }
   const imported = await buildTree(core, request, workspace, operation, undo)
   undo.add(() => core.storage.erase(volume))
   await core.storage.move(stageOf(operation), volume)
+  await publish()
   return imported
 }
 

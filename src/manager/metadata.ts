@@ -24,19 +24,26 @@ export function writeMetadata(
   tree.mkdir(profile.metadata, { parents: true })
   for (const name of profile.documents) {
     const path = `${profile.metadata}/${name}.json`
-    makeWay(tree, path, 'file')
+    const there = makeWay(tree, path, 'file')
     const content = `${JSON.stringify(writers[name](workspace, documents), null, 2)}\n`
-    tree.write(path, content, { mode: 0o444, durable })
+    if (!there || !holds(tree, path, content)) tree.write(path, content, { mode: 0o444, durable })
   }
 }
 
-/** Something of another kind goes to the next free name beside it. */
-function makeWay(tree: FileHandle, path: string, kind: FileKind): void {
+/** A tree that comes back mostly has it already: reading is cheaper than writing. */
+function holds(tree: FileHandle, path: string, content: string): boolean {
+  const { size, links } = tree.stat(path, { follow: false })
+  return links === 1 && size === Buffer.byteLength(content) && tree.read(path).equals(Buffer.from(content))
+}
+
+/** Something of another kind goes to the next free name beside it. True if there is one of the right kind. */
+function makeWay(tree: FileHandle, path: string, kind: FileKind): boolean {
   const there = kindAt(tree, path)
-  if (there === undefined || there === kind) return
+  if (there === undefined || there === kind) return there !== undefined
   let number = 1
   while (kindAt(tree, `${path}.moved-${number}`) !== undefined) number += 1
   tree.rename(path, `${path}.moved-${number}`)
+  return false
 }
 
 function kindAt(tree: FileHandle, path: string): FileKind | undefined {

@@ -2,6 +2,7 @@ import type { OperationKind } from '../domain/workspace/state.ts'
 import type { Recovery } from './core.ts'
 import { closeFailed, createdEvent } from './create.ts'
 import { closeLost, finishDestroy } from './destroy.ts'
+import { refreshMetadata } from './metadata.ts'
 import { abandon, append, intentOf, isFenced } from './operations.ts'
 import { stageOf, trashOf, volumeOf } from './places.ts'
 import { finishPurge } from './purge.ts'
@@ -30,6 +31,8 @@ const recoveries: Readonly<Record<OperationKind, Recovery>> = {
     const target = core.storage.attachment(volume).path
     const seen = (await core.storage.exists(volume)) && (await core.host.published(workspace.path)) === target
     if (seen) {
+      // A fork's link may have come before what aw writes into the tree.
+      if (workspace.source.kind === 'workspace') await refreshMetadata(core, workspace)
       const event = createdEvent(core, request, workspace, operation, null)
       return { workspace: await append(core, request, workspace, [event]), outcome: 'created' }
     }

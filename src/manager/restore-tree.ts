@@ -138,7 +138,6 @@ function exchange(core: Core, request: Request, workspace: Workspace, { resume =
   const intent = intentOf(workspace, 'restore')
   return core.storage.restore(volumeOf(workspace), snapshotPlace(intent.snapshot), snapshotPlace(intent.keep), {
     exclude: excluded(workspace),
-    since: intent.since === null ? undefined : snapshotPlace(intent.since),
     // From here on it is finished, whoever waits for it.
     signal: resume ? undefined : request.signal,
     resume: resume ? snapshotPlace(intent.resume) : undefined,

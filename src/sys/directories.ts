@@ -42,6 +42,20 @@ export function syncDirectory(path: string): void {
   }
 }
 
+/** The same, while other work goes on. */
+export async function syncDirectoryLater(path: string): Promise<void> {
+  try {
+    const fd = openSync(path, 'r')
+    try {
+      await hostFs.fsync(fd)
+    } finally {
+      closeSync(fd)
+    }
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error
+  }
+}
+
 /** Makes what a file or directory holds durable. */
 export function syncPath(path: string): void {
   const fd = openSync(path, 'r')

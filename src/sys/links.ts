@@ -1,13 +1,14 @@
 import { existsSync, readlinkSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { AwError } from '../domain/errors.ts'
-import { ensureDirectory, syncDirectory } from './directories.ts'
+import { ensureDirectory, syncDirectoryLater } from './directories.ts'
 import { hasCode } from './errno.ts'
 import { hostFs } from './host-fs.ts'
 
 /** The links by which users find workspaces: `<base>/<task>/<agent>` points to the tree. */
 
-export function publish(path: string, target: string, home: string): void {
+/** Durable when it resolves. The link is there when it returns. */
+export async function publish(path: string, target: string, home: string): Promise<void> {
   // A parent made for us can be removed as empty by someone else before we use it.
   for (let attempt = 0; ; attempt++) {
     ensureDirectory(dirname(path))
@@ -22,7 +23,7 @@ export function publish(path: string, target: string, home: string): void {
       if (!hasCode(error, 'ENOENT', 'EEXIST') || attempt === 100) throw error
     }
   }
-  syncDirectory(dirname(path))
+  await syncDirectoryLater(dirname(path))
 }
 
 /**

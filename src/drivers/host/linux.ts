@@ -22,7 +22,7 @@ export function linuxHost({ home, locks, avoid }: Places): Host {
     lock: (name, options) => lock(join(locks, `${name}.lock`), options),
     pause: (ms, signal) => sleep(ms, undefined, signal && { signal }).catch(() => undefined),
     users: async (directory) => processesUsing(directory),
-    publish: async (path, target) => publish(path, target, home),
+    publish: (path, target) => publish(path, target, home),
     unpublish: async (path, target, base) => unpublish(path, target, base, home),
     published: async (path) => published(path),
     gitInit: gitInitIn(avoid),
