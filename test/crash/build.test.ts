@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { byRecoverOrTouch, sweep, sweptOperation } from './sweep.ts'
+import { sweptOperation } from './operations.ts'
+import { byRecoverOrTouch, sweep } from './sweep.ts'
 
 /**
  * A process that makes or replaces a tree is killed before each of its changes; a third process recovers while a fourth

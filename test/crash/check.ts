@@ -17,6 +17,9 @@ export async function checkHome(home: string, manager: Manager): Promise<void> {
   expect(names('storage/volumes')).toEqual(live.map(({ id }) => id).toSorted())
   expect(names('storage/trash')).toEqual(all.flatMap(({ trash }) => trash.map(({ tree }) => tree)).toSorted())
   expect(names('storage/tmp')).toEqual([])
+  const snapshots: string[] = []
+  for (const { id } of all) for (const one of await manager.call('snapshots', { id })) snapshots.push(one.id)
+  expect(names('storage/snapshots')).toEqual(snapshots.toSorted())
   expect(names('texts')).toEqual(
     all
       .filter(({ state, config }) => state !== 'purged' && (config as object as Texts).documents !== undefined)

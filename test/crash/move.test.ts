@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { byRecoverOrTouch, sweep, sweptOperation } from './sweep.ts'
+import { sweptOperation } from './operations.ts'
+import { byRecoverOrTouch, sweep } from './sweep.ts'
 
 /** As in `build.test.ts`, for what moves or erases a tree. */
 it.each(['destroy', 'rename', 'purge', 'gc'])(

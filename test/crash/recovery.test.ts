@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { checkHome, checkReadModel } from './check.ts'
 import { makeHome } from './home.ts'
-import { byRecover, operations, sweep, sweptOperation, type SweepOptions } from './sweep.ts'
+import { operations, sweptOperation } from './operations.ts'
+import { byRecover, sweep, type SweepOptions } from './sweep.ts'
 
 /** Up to three processes die while they recover, each at another point, before one comes through. */
 const byDyingRecoverers: SweepOptions['recovery'] = async (crash, point, touch) => {

@@ -10,6 +10,8 @@ type View = Outputs['show']
 
 /** An operation that is stopped at every point, and how its workspace may look afterwards. */
 export interface Swept {
+  /** The operation that is called, if the sweep has another name. */
+  readonly calls?: string
   /** Makes what the operation needs; answers the workspace. */
   prepare(crash: CrashHome, name: string): Promise<View | undefined>
   input(crash: CrashHome, name: string): object
@@ -54,10 +56,10 @@ export async function sweep(operation: string, swept: Swept, options: SweepOptio
   const background = await crash.background('other')
   const { from = 1, step = 1 } = options
   for (let point = from; ; point += step) {
-    const name = `${operation}-${point}`
+    const name = `${operation.replaceAll(' ', '-')}-${point}`
     const view = await swept.prepare(crash, name)
     const before = view === undefined ? undefined : { view, tree: await treeOf(crash, view) }
-    const first = await crash.run(operation, swept.input(crash, name), point)
+    const first = await crash.run(swept.calls ?? operation, swept.input(crash, name), point)
     if (first.crashed) await options.recovery(crash, point, () => crash.tell(...swept.touch(name, before)))
     try {
       await background.resting(async () => {
@@ -93,7 +95,7 @@ async function treeOf(crash: CrashHome, view: View): Promise<Tree> {
 
 const config = { claude_md: 'Be careful.', task_spec: { goal: 'survive' }, git_config: { enabled: true } }
 
-async function make(crash: CrashHome, id: string): Promise<View> {
+export async function make(crash: CrashHome, id: string): Promise<View> {
   const view = await crash.manager.call('create', { id, from: { folder: crash.source }, config: { claude_md: 'x' } })
   writeFileSync(join(view.path, 'work', 'made by an agent'), id)
   return view
@@ -122,7 +124,7 @@ async function expectReady(crash: CrashHome, { view, tree }: Before): Promise<vo
   await expectUndeletable(crash, { view, tree })
 }
 
-const need = (before: Before | undefined): Before => {
+export const need = (before: Before | undefined): Before => {
   if (before === undefined) throw new Error('Nothing was prepared')
   return before
 }
@@ -130,7 +132,10 @@ const need = (before: Before | undefined): Before => {
 const stateOf = async (crash: CrashHome, before: Before | undefined): Promise<string> =>
   (await crash.manager.call('show', { id: need(before).view.id })).state
 
-const byLabel: Swept['touch'] = (_name, before) => ['label', { id: need(before).view.id, labels: { touched: 'yes' } }]
+export const byLabel: Swept['touch'] = (_name, before) => [
+  'label',
+  { id: need(before).view.id, labels: { touched: 'yes' } },
+]
 
 /** Whole in the one place or in the other; in the second if the operation was acknowledged. */
 const thereOrInTrash =
@@ -142,7 +147,7 @@ const thereOrInTrash =
     else await expectReady(crash, need(before))
   }
 
-export const operations: Readonly<Record<string, Swept>> = {
+export const lifeOperations: Readonly<Record<string, Swept>> = {
   create: {
     prepare: async () => undefined,
     input: (crash, id) => ({ id, from: { folder: crash.source }, config }),
@@ -227,10 +232,4 @@ export const operations: Readonly<Record<string, Swept>> = {
       else expect(state).toBe('purged')
     },
   },
-}
-
-export const sweptOperation = (name: string): Swept => {
-  const found = operations[name]
-  if (found === undefined) throw new Error(`No sweep is known for ${name}`)
-  return found
 }

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { byRecover, operations, sweep, sweptOperation, type SweepOptions } from '../crash/sweep.ts'
+import { operations, sweptOperation } from '../crash/operations.ts'
+import { byRecover, sweep, type SweepOptions } from '../crash/sweep.ts'
 
 /**
  * Every point of an operation, and for each of them a recovery that dies: at point 1 the first time, at point 2 the

@@ -1,0 +1,11 @@
+import { snapshotOperations } from './sweep-snapshots.ts'
+import { lifeOperations, type Swept } from './sweep.ts'
+
+/** Everything that is swept. */
+export const operations: Readonly<Record<string, Swept>> = { ...lifeOperations, ...snapshotOperations }
+
+export const sweptOperation = (name: string): Swept => {
+  const found = operations[name]
+  if (found === undefined) throw new Error(`No sweep is known for ${name}`)
+  return found
+}
