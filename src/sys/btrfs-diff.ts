@@ -1,10 +1,11 @@
 import { byPath, type Change } from '../domain/tree-diff.ts'
 import { type ChangedPaths, changedPaths } from './btrfs-changed-paths.ts'
-import { lastCommonTransaction } from './btrfs-lineage.ts'
+import { type Erased, lastCommonTransaction } from './btrfs-lineage.ts'
 import { withSubvolume } from './btrfs-subvolume.ts'
 import { compareTrees } from './compare-trees.ts'
 
 interface DiffOptions {
+  readonly erased: Erased
   readonly exclude?: readonly string[] | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -16,9 +17,9 @@ interface DiffOptions {
 export async function diffSubvolumes(
   before: string,
   after: string,
-  { exclude, signal }: DiffOptions,
+  { exclude, signal, erased }: DiffOptions,
 ): Promise<Change[] | undefined> {
-  const changed = changedBetween(before, after, exclude)
+  const changed = changedBetween(before, after, exclude, erased)
   if (changed === undefined) return undefined
   return classify(before, after, changed, signal)
 }
@@ -27,9 +28,9 @@ export async function diffSubvolumes(
 export async function countDifferences(
   before: string,
   after: string,
-  { exclude, signal, most }: DiffOptions & { readonly most: number },
+  { exclude, signal, erased, most }: DiffOptions & { readonly most: number },
 ): Promise<number | undefined> {
-  const changed = changedBetween(before, after, exclude)
+  const changed = changedBetween(before, after, exclude, erased)
   if (changed === undefined || changed.paths.size > most) return undefined
   return (await classify(before, after, changed, signal)).length
 }
@@ -39,10 +40,10 @@ async function classify(before: string, after: string, changed: ChangedPaths, si
   return changes.flatMap((change) => withoutReuse(change, changed)).sort(byPath)
 }
 
-const changedBetween = (before: string, after: string, exclude: readonly string[] | undefined) =>
+const changedBetween = (before: string, after: string, exclude: readonly string[] | undefined, erased: Erased) =>
   withSubvolume(before, (old) =>
     withSubvolume(after, (now) => {
-      const since = lastCommonTransaction(old, now)
+      const since = lastCommonTransaction(old, now, erased)
       return since === undefined ? undefined : changedPaths(old, now, since, exclude)
     }),
   )

@@ -93,14 +93,14 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
         await removeSubvolume(path(into))
         throw written(volume)
       }
-      return frozen(consistency, await countChanges(trees, since, into, { exclude, signal }))
+      return frozen(consistency, await countChanges({ trees, work }, since, into, { exclude, signal }))
     },
 
     async restore(volume, to, keep, { resume, since, exclude, signal } = {}) {
       assert()
       if (resume === undefined) restoreTree({ trees, work, volume, keep }, to)
       else if (!finishRestore({ trees, work, volume, keep })) return undefined
-      return frozen('atomic', await countChanges(trees, since, keep, { exclude, signal }))
+      return frozen('atomic', await countChanges({ trees, work }, since, keep, { exclude, signal }))
     },
 
     async *diff(from, to, options = {}) {

@@ -1,5 +1,6 @@
 import type { Change, DiffOptions, Place } from '../../../ports/storage-driver.ts'
 import { countDifferences, diffSubvolumes } from '../../../sys/btrfs-diff.ts'
+import { infoAt, lastChange } from '../../../sys/btrfs-subvolume.ts'
 import { compareTrees } from '../../../sys/compare-trees.ts'
 import { isFrozen, type TreeRoot } from '../tree-root.ts'
 import { readable } from './readable.ts'
@@ -20,13 +21,22 @@ export async function diffTrees(
     return readable(work, [before, after], ([one = before, other = after]) => compareTrees(one, other, options))
   const frozen = <T>(place: Place, path: string, use: (path: string) => Promise<T>): Promise<T> =>
     isFrozen(place) ? use(path) : work.withSnapshot(path, true, use)
+  if (isFrozen(from) !== isFrozen(to) && isUntouched(isFrozen(from) ? [before, after] : [after, before])) return []
   return frozen(from, before, (one) =>
     frozen(
       to,
       after,
-      async (other) => (await diffSubvolumes(one, other, options)) ?? compareTrees(one, other, options),
+      async (other) =>
+        (await diffSubvolumes(one, other, { ...options, erased: work.erased })) ?? compareTrees(one, other, options),
     ),
   )
+}
+
+/** Nothing was written to the volume since it was frozen into this snapshot, or made from it. */
+function isUntouched([snapshot, volume]: readonly [string, string]): boolean {
+  const [frozen, live] = [infoAt(snapshot), infoAt(volume)]
+  const since = frozen.parentUuid === live.uuid ? frozen.made : live.parentUuid === frozen.uuid ? live.made : undefined
+  return since !== undefined && live.changed <= since && lastChange(volume) <= since
 }
 
 /** A snapshot must not wait long for being counted. */
@@ -34,11 +44,13 @@ const most = 2000
 
 /** How many paths differ, where that costs no walk and is soon known. */
 export async function countChanges(
-  trees: TreeRoot,
+  { trees, work }: { trees: TreeRoot; work: Work },
   since: Place | undefined,
   frozen: Place,
   options: DiffOptions,
 ): Promise<number | null> {
   if (since === undefined || !isFrozen(since) || !trees.exists(since) || process.getuid?.() !== 0) return null
-  return (await countDifferences(trees.path(since), trees.path(frozen), { ...options, most })) ?? null
+  return (
+    (await countDifferences(trees.path(since), trees.path(frozen), { ...options, erased: work.erased, most })) ?? null
+  )
 }

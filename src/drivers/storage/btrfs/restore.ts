@@ -53,6 +53,7 @@ export function restoreTree(restore: Restore, to: Place): void {
     work.discard(other)
     throw error
   }
+  work.remember(other)
   work.discard(other)
 }
 
@@ -87,6 +88,7 @@ export function finishRestore({
     if (restore.keep === undefined) throw unfinished(restore.volume)
     snapshotSubvolume(other, trees.path(restore.keep), { readOnly: true })
   }
+  work.remember(other)
   work.discard(other)
   return isExchanged
 }

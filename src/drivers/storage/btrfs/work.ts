@@ -1,5 +1,9 @@
 import { join } from 'node:path'
-import { destroySubvolume, removeSubvolume, snapshotSubvolume } from '../../../sys/btrfs-subvolume.ts'
+import type { Erased } from '../../../sys/btrfs-lineage.ts'
+import { destroySubvolume, infoAt, removeSubvolume, snapshotSubvolume } from '../../../sys/btrfs-subvolume.ts'
+import { hasCode } from '../../../sys/errno.ts'
+import { hostFs } from '../../../sys/host-fs.ts'
+import { published } from '../../../sys/links.ts'
 import { listAreas, moveTree } from '../../../sys/storage-root.ts'
 
 /**
@@ -14,6 +18,9 @@ export interface Work extends AsyncDisposable {
   readonly fresh: () => string
   /** Calls with a snapshot that is gone afterwards. */
   readonly withSnapshot: <T>(source: string, readOnly: boolean, use: (path: string) => Promise<T>) => Promise<T>
+  /** Notes what a tree was made from that is about to go: what was frozen of it is compared by way of it. */
+  readonly remember: (path: string) => void
+  readonly erased: Erased
   /** Takes a tree out of sight at once; the rest goes on by itself where that takes long. */
   readonly discard: (path: string) => void
   /** Removes what others have left. */
@@ -25,6 +32,7 @@ export const workDirectory = 'work'
 /** A copy that somebody still looks at may be this old: a day. */
 const oldest = 24 * 3600 * 1000
 
+const lineagePrefix = 'lineage.'
 const restorePrefix = 'restore.'
 const discardPrefix = 'discarded.'
 
@@ -49,6 +57,20 @@ export function openWork(root: string): Work {
       } finally {
         await removeSubvolume(path)
       }
+    },
+    remember(path) {
+      // Only root can read the trees, and so only root compares by them.
+      if (process.getuid?.() !== 0) return
+      const { uuid, parentUuid, made } = infoAt(path)
+      try {
+        hostFs.symlinkSync(`${parentUuid}.${made}`, join(base, `${lineagePrefix}${uuid}`))
+      } catch (error) {
+        if (!hasCode(error, 'EEXIST')) throw error
+      }
+    },
+    erased(uuid) {
+      const [parentUuid, made] = published(join(base, `${lineagePrefix}${uuid}`))?.split('.') ?? []
+      return parentUuid === undefined || made === undefined ? undefined : { parentUuid, made: BigInt(made) }
     },
     discard(path) {
       if (destroySubvolume(path)) return
