@@ -113,20 +113,32 @@ async function stopEverywhere(name: string, one: Case, recover: Recover): Promis
     )
     mortal.end()
     await recover(core, point)
-    const { manager } = core.start()
-    const told = `${name}, killed after ${point} steps`
-    await checkWhole(core, manager)
-    const after = await workOf(manager)
-    expect([work, one.work], told).toContain(after)
-    if (done) expect(after, told).toBe(one.work)
-    const now = snapshotsOnDisk(core)
-    const gone = [...before.keys()].filter((snapshot) => !now.has(snapshot))
-    expect([0, one.removed ?? 0], told).toContain(gone.length)
-    if (done) expect(gone, told).toHaveLength(one.removed ?? 0)
-    for (const [snapshot, tree] of now) if (before.has(snapshot)) expect(tree).toEqual(before.get(snapshot))
-    if (after !== work && one.work !== 'missing') expect(contents(now), told).toContain(work)
+    try {
+      await checkOutcome(core, one, { work, snapshots: before }, done)
+    } catch (error) {
+      throw new Error(`${name}, killed after ${point} steps`, { cause: error })
+    }
     if (done && mortal.left() > 0) return point
   }
+}
+
+async function checkOutcome(core: MemoryCore, one: Case, before: Before, done: boolean): Promise<void> {
+  const { manager } = core.start()
+  await checkWhole(core, manager)
+  const work = await workOf(manager)
+  expect(done ? [one.work] : [before.work, one.work]).toContain(work)
+  const now = snapshotsOnDisk(core)
+  const gone = [...before.snapshots.keys()].filter((snapshot) => !now.has(snapshot))
+  const removed = one.removed ?? 0
+  expect(done ? [removed] : [0, removed]).toContain(gone.length)
+  for (const [snapshot, tree] of before.snapshots) if (now.has(snapshot)) expect(now.get(snapshot)).toEqual(tree)
+  // What was replaced is kept; by a reset, in the trash.
+  if (work !== before.work && one.work !== 'missing') expect(contents(now)).toContain(before.work)
+}
+
+interface Before {
+  readonly work: string
+  readonly snapshots: ReadonlyMap<string, Tree>
 }
 
 const contents = (snapshots: ReadonlyMap<string, Tree>): string[] =>

@@ -1,0 +1,84 @@
+import { expect, it } from 'vitest'
+import type { Manager } from '../ports/manager.ts'
+import { memoryCore } from '../testing/memory-core.ts'
+
+const refused = (code: string, data: object = {}): Error =>
+  expect.objectContaining({ code, data: expect.objectContaining(data) as object }) as Error
+
+const contentOf = async (manager: Manager): Promise<string> =>
+  Buffer.from((await manager.call('fs read', { id: 'a', path: 'work/f' })) as Uint8Array).toString()
+
+it('without a limit there are as many snapshots as are asked for', async () => {
+  const { manager } = memoryCore({ set: { 'snapshots.max': '0' } })
+  await manager.call('create', { id: 'a' })
+  for (let i = 0; i < 30; i++) await manager.call('snapshot', { id: 'a', auto: i % 2 === 0 })
+  expect(await manager.call('snapshots', { id: 'a' })).toHaveLength(30)
+})
+
+it('a limit that was lowered is kept by whoever comes next, and says how many there are', async () => {
+  const { manager, disk } = memoryCore({ set: { 'snapshots.max': '2' } })
+  await manager.call('create', { id: 'a' })
+  const first = await manager.call('snapshot', { id: 'a', auto: true })
+  await manager.call('snapshot', { id: 'a' })
+  await manager.call('snapshot', { id: 'a', auto: true })
+  const left = (await manager.call('snapshots', { id: 'a' })).map(({ id }) => id)
+  expect(left).toHaveLength(2)
+  expect(left).not.toContain(first.id)
+  expect(disk.directory(`/storage/snapshots/${first.id}`)).toBeUndefined()
+  await expect(manager.call('snapshot', { id: 'a' })).rejects.toEqual(refused('snapshot_limit', { limit: 2, count: 2 }))
+  expect((await manager.call('snapshots', { id: 'a' })).map(({ id }) => id)).toEqual(left)
+})
+
+it('forks count as workspaces: the one that is too many says so, and the others are there', async () => {
+  const { manager } = memoryCore({ set: { 'workspaces.max_workspaces': '3' } })
+  await manager.call('create', { id: 'a' })
+  const { forks } = await manager.call('fork', { id: 'a', count: 4 })
+  expect(forks.map(({ ok, error }) => error?.code ?? ok)).toEqual([true, true, 'limit_reached', 'limit_reached'])
+  await expect(manager.call('fork', { id: 'a' })).rejects.toEqual(refused('limit_reached'))
+  expect(await manager.call('list', {})).toHaveLength(3)
+})
+
+it('what a process works in is not restored unless that is named; a snapshot and a fork do not mind', async () => {
+  const { manager, machine } = memoryCore()
+  const { id } = await manager.call('create', { id: 'a' })
+  await manager.call('fs write', { id: 'a', path: 'work/f', content: 'one' })
+  await manager.call('snapshot', { id: 'a', label: 'one' })
+  await manager.call('fs write', { id: 'a', path: 'work/f', content: 'two' })
+  machine.use(`/storage/volumes/${id}/work`, { pid: 7, command: 'make', uses: 'cwd' })
+  await expect(manager.call('restore', { id: 'a' })).rejects.toEqual(refused('workspace_active'))
+  await expect(manager.call('restore', { id: 'a', paths: ['work/f'] })).rejects.toEqual(refused('workspace_active'))
+  await expect(manager.call('undo', { id: 'a' })).rejects.toEqual(refused('workspace_active'))
+  expect(await contentOf(manager)).toBe('two')
+  await manager.call('snapshot', { id: 'a' })
+  await manager.call('fork', { id: 'a' })
+  await manager.call('restore', { id: 'a', snapshot: 'one', include_active: true })
+  expect(await contentOf(manager)).toBe('one')
+})
+
+it('a snapshot that something else removed is not restored, and recovery takes it from the log', async () => {
+  const { manager, disk } = memoryCore()
+  await manager.call('create', { id: 'a' })
+  await manager.call('fs write', { id: 'a', path: 'work/f', content: 'one' })
+  const one = await manager.call('snapshot', { id: 'a', label: 'one' })
+  const two = await manager.call('snapshot', { id: 'a', label: 'two' })
+  disk.remove(`/storage/snapshots/${one.id}`)
+  for (const paths of [undefined, ['work/f']])
+    await expect(manager.call('restore', { id: 'a', snapshot: 'one', paths })).rejects.toEqual(
+      refused('snapshot_not_found', { snapshot: one.id }),
+    )
+  await expect(manager.call('fork', { id: 'a', at: 'one' })).rejects.toEqual(refused('snapshot_not_found'))
+  expect((await manager.call('verify', {})).intact).toBe(false)
+  expect(await manager.call('recover', {})).toMatchObject({ lost: ['a/main'], orphans: [] })
+  expect(await manager.call('snapshots', { id: 'a' })).toMatchObject([{ id: two.id, parent: null }])
+  expect(await manager.call('verify', {})).toMatchObject({ intact: true })
+  expect(await manager.call('list', { all: true })).toHaveLength(2)
+})
+
+it('a snapshot on disk that the log does not know is told, and kept', async () => {
+  const { manager, disk } = memoryCore()
+  await manager.call('create', { id: 'a' })
+  disk.makeDirectory('/storage/snapshots/snap_foreign')
+  for (const _ of [1, 2])
+    expect(await manager.call('recover', {})).toMatchObject({ orphans: ['snapshots/snap_foreign'], lost: [] })
+  expect(disk.directory('/storage/snapshots/snap_foreign')).toBeDefined()
+})
