@@ -29,12 +29,13 @@ function finding(name: DriverName, used: boolean, { probe, capabilities }: Trial
     const message = `${label}, does not work here: ${probe.reasons.join('; ')}`
     return { name: `driver ${name}`, status: used ? 'warning' : 'info', message, hint: probe.hint ?? wayTo(name) }
   }
-  const slow = used && capabilities?.fork !== 'constant'
+  const constant = capabilities?.fork === 'constant' && capabilities.visibility === 'host'
+  const other = !used && constant ? `A home without workspaces can have it: aw init --storage ${name}` : null
   return {
     name: `driver ${name}`,
     status: used ? 'ok' : 'info',
     message: `${label}, works${about}`,
-    hint: slow ? `For constant time: ${wayTo('btrfs')}` : null,
+    hint: used && !constant ? `For constant time: ${wayTo('btrfs')}` : other,
   }
 }
 
