@@ -31,13 +31,21 @@ export async function fork(core: Core, input: Inputs['fork'], request: Request):
     snapshot,
     at: core.clock.now().toISOString(),
   }
-  const names = await namesFor(core, given, input.count, origin)
+  const numbered = input.count !== undefined || given.length === 0
+  const total = numbered ? (input.count ?? 1) : given.length
   const forks: Forks['forks'][number][] = []
-  for (const name of names) {
+  for await (const name of numbered ? freeNames(core, given[0] ?? nameOf(origin)) : given) {
     checkpointSignal(request)
-    const one = forkOne(core, input, origin, source, name, request)
-    // A single one fails as a create does; of several each has its own result.
-    forks.push(names.length === 1 ? await one : await one.catch((error: unknown) => failed(request, name, error)))
+    try {
+      forks.push(await forkOne(core, input, origin, source, name, request))
+    } catch (error) {
+      // Somebody else has taken the number meanwhile: the next one is as good.
+      if (numbered && toAwError(error).code === 'workspace_exists') continue
+      // A single one fails as a create does; of several each has its own result.
+      if (total === 1) throw error
+      forks.push(failed(request, name, error))
+    }
+    if (forks.length === total) break
   }
   return { source: nameOf(origin), snapshot, forks }
 }
@@ -110,19 +118,10 @@ function givenNames({ to = [], count }: Inputs['fork']): string[] {
   })
 }
 
-/** Names that are given; with a count, or without a name, numbered ones that are free. */
-async function namesFor(
-  core: Core,
-  given: readonly string[],
-  count: number | undefined,
-  origin: Workspace,
-): Promise<readonly string[]> {
-  if (count === undefined && given.length > 0) return given
-  const names: string[] = []
-  const [stem = nameOf(origin)] = given
-  for (let number = 1; names.length < (count ?? 1); number++) {
+/** Numbered ones that nobody has, without end. */
+async function* freeNames(core: Core, stem: string): AsyncGenerator<string> {
+  for (let number = 1; ; number++) {
     const { task, agent } = parseName(`${stem}-${number}`)
-    if ((await core.store.find(task, agent)) === undefined) names.push(`${task}/${agent}`)
+    if ((await core.store.find(task, agent)) === undefined) yield `${task}/${agent}`
   }
-  return names
 }
