@@ -12,6 +12,7 @@ export const growingIntents: ReadonlySet<string> = new Set([
   'workspace_create_started',
   'workspace_reset_started',
   'snapshot_started',
+  'workspace_restore_started',
 ])
 
 /**
@@ -140,7 +141,10 @@ export function claims(before: Workspace | undefined, after: Workspace | undefin
 }
 
 /** @param holder the live workspace that has the name */
-export function assertNameFree(workspace: Workspace, holder: string | undefined): void {
+export function assertNameFree(
+  workspace: { id: string; task: string; agent: string },
+  holder: string | undefined,
+): void {
   if (holder === undefined || holder === workspace.id) return
   const name = nameOf(workspace)
   throw new AwError('workspace_exists', `${name} exists already`, {

@@ -1,4 +1,5 @@
 import type { Inputs, Outputs } from '../api/table.ts'
+import { assertNameFree } from '../domain/append-rules.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import type { SnapshotId, WorkspaceId } from '../domain/ids.ts'
 import { formatName, parseName } from '../domain/names.ts'
@@ -20,6 +21,8 @@ type Forks = Outputs['fork']
 export async function fork(core: Core, input: Inputs['fork'], request: Request): Promise<Forks> {
   const { id } = await findWorkspace(core, input.id)
   const given = givenNames(input)
+  const [first] = given
+  if (given.length === 1 && first !== undefined && input.count === undefined) await assertFree(core, first)
   const { origin, snapshot } = await withWorkspace(core, request, id, async (workspace) => {
     assertAllowed(workspace, 'fork')
     return forkPoint(core, input, workspace, request)
@@ -48,6 +51,13 @@ export async function fork(core: Core, input: Inputs['fork'], request: Request):
     if (forks.length === total) break
   }
   return { source: nameOf(origin), snapshot, forks }
+}
+
+/** Told before the source is frozen for nothing. The log has the last word. */
+async function assertFree(core: Core, name: string): Promise<void> {
+  const { task, agent } = parseName(name)
+  const holder = await core.store.find(task, agent)
+  if (holder?.operation === null) assertNameFree({ id: '', task, agent }, holder.id)
 }
 
 /** A snapshot that is asked for, the head if the tree is still that, else a new one. */

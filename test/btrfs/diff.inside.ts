@@ -2,7 +2,9 @@ import * as fc from 'fast-check'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { openWork } from '../../src/drivers/storage/btrfs/work.ts'
 import type { Change, Place } from '../../src/ports/storage-driver.ts'
+import { diffSubvolumes } from '../../src/sys/btrfs-diff.ts'
 import { compareTrees } from '../../src/sys/compare-trees.ts'
 import { collect } from '../../src/testing/collect.ts'
 import { type Edit, editHost } from '../../src/testing/edits.ts'
@@ -133,4 +135,19 @@ it('counts what has changed since a snapshot', async () => {
   const { changed } = await storage.snapshot(volume, snap(2), { since: snap(1), exclude: ['.own'] })
   expect(changed).toBe(1)
   expect((await storage.snapshot(volume, snap(3), { since: { area: 'snapshots', name: 'gone' } })).changed).toBe(null)
+})
+
+it('compares what a restore kept by what was written, however often it was done', async () => {
+  const { storage, root, path } = openBtrfs()
+  await storage.create(volume)
+  fs.writeFileSync(join(path(volume), 'file'), 'first')
+  await storage.snapshot(volume, snap(1))
+  for (const number of [2, 3, 4]) {
+    await storage.restore(volume, snap(1), snap(number))
+    fs.writeFileSync(join(path(volume), 'file'), `change ${number}`)
+  }
+  const { erased } = openWork(root)
+  const changes = await diffSubvolumes(path(snap(1)), path(snap(4)), { erased })
+  expect(changes).toMatchObject([{ path: 'file', change: 'changed', what: ['content'] }])
+  expect(await diffSubvolumes(path(snap(1)), path(snap(4)), { erased: () => undefined })).toBeUndefined()
 })

@@ -3,10 +3,8 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { openWork } from '../../src/drivers/storage/btrfs/work.ts'
-import { diffSubvolumes } from '../../src/sys/btrfs-diff.ts'
 import { code } from '../../src/testing/storage-contract.ts'
-import { isRoot, type Opened, openBtrfs, snap, volume } from './open.ts'
+import { type Opened, openBtrfs, snap, volume } from './open.ts'
 
 const program = fileURLToPath(new URL('../programs/restore-btrfs.ts', import.meta.url))
 
@@ -93,16 +91,3 @@ it('changes nothing if the old tree cannot be kept', async () => {
 /** What the driver keeps to itself, but for the notes on what discarded trees were made from. */
 const treesLeft = (root: string): string[] =>
   fs.readdirSync(join(root, 'work')).filter((name) => !name.startsWith('lineage.'))
-
-it.runIf(isRoot)('leaves what it kept comparable by what was written, however often it was done', async () => {
-  const opened = await withHistory()
-  const { storage, root, path } = opened
-  for (const number of [2, 3, 4]) {
-    await storage.restore(volume, snap(1), snap(number))
-    fs.writeFileSync(join(path(volume), 'file'), `change ${number}`)
-  }
-  const { erased } = openWork(root)
-  const changes = await diffSubvolumes(path(snap(1)), path(snap(4)), { erased })
-  expect(changes).toMatchObject([{ path: 'file', change: 'changed', what: ['content'] }])
-  expect(await diffSubvolumes(path(snap(1)), path(snap(4)), { erased: () => undefined })).toBeUndefined()
-})
