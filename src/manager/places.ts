@@ -17,3 +17,9 @@ export const pathOf = (core: Core, name: { task: string; agent: string }): strin
   `${core.basePath}/${name.task}/${name.agent}`
 
 export const snapshotPlace = (id: string): Place => ({ area: 'snapshots', name: id })
+
+/** One after the other; those of one area become durable together. Absent = done. */
+export async function eraseAll(core: Core, places: readonly Place[]): Promise<void> {
+  for (const [index, place] of places.entries())
+    await core.storage.erase(place, { more: places[index + 1]?.area === place.area })
+}

@@ -7,7 +7,7 @@ import { assertTreesUnused } from './activity.ts'
 import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { findTrashed } from './find.ts'
 import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
-import { erasingOf, snapshotPlace, trashOf } from './places.ts'
+import { eraseAll, erasingOf, snapshotPlace, trashOf } from './places.ts'
 import { forksOf, snapshotsOf } from './snapshots.ts'
 
 export async function purge(core: Core, input: Inputs['purge'], request: Request): Promise<Outputs['purge']> {
@@ -55,9 +55,8 @@ export async function finishPurge(
   const { trees, snapshots } = intentOf(workspace, 'purge')
   for (const tree of trees) {
     if (await core.storage.exists(trashOf(tree))) await core.storage.move(trashOf(tree), erasingOf(tree))
-    await core.storage.erase(erasingOf(tree))
   }
-  for (const id of snapshots) await core.storage.erase(snapshotPlace(id))
+  await eraseAll(core, [...trees.map(erasingOf), ...snapshots.map(snapshotPlace)])
   const last = workspace.state === 'trashed' && workspace.trash.every(({ tree }) => trees.includes(tree))
   if (last) await core.texts.remove(workspace.id)
   return append(core, request, workspace, [

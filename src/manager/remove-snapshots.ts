@@ -6,7 +6,7 @@ import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { findWorkspace } from './find.ts'
 import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
-import { snapshotPlace } from './places.ts'
+import { eraseAll, snapshotPlace } from './places.ts'
 import { checkedLabel } from './snapshot.ts'
 import { forksOf, resolveSnapshot, snapshotsOf } from './snapshots.ts'
 import { snapshotView, type SnapshotView } from './view.ts'
@@ -100,7 +100,10 @@ export async function finishRemoval(
   operation: OperationRef,
 ): Promise<Workspace> {
   const { snapshots, why } = intentOf(workspace, 'remove_snapshots')
-  for (const { snapshot } of snapshots) await core.storage.erase(snapshotPlace(snapshot))
+  await eraseAll(
+    core,
+    snapshots.map(({ snapshot }) => snapshotPlace(snapshot)),
+  )
   const data = { ...whose(workspace), snapshots, why }
   return append(core, request, workspace, [newEvent(core, request, 'snapshot_removed', data, operation)])
 }

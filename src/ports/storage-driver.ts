@@ -94,9 +94,10 @@ export interface StorageDriver extends AsyncDisposable {
 
   /**
    * Erases a tree, frozen or not, without following links or crossing mounts. Absent = done; safe to repeat after a
-   * crash. What other trees share with it stays as long as they need it.
+   * crash. What other trees share with it stays as long as they need it. Durable when it resolves, but in `tmp`: what
+   * comes back there is nobody's.
    */
-  erase(place: Place, options?: { signal?: AbortSignal | undefined }): Promise<void>
+  erase(place: Place, options?: EraseOptions): Promise<void>
 
   /** How a sandbox or a file handle reaches a writable tree. Data: does not check that it exists, nor mount it. */
   attachment(place: Place): Attachment
@@ -217,6 +218,12 @@ export interface RestoreOptions extends Excluding {
 }
 
 export type DiffOptions = Excluding
+
+export interface EraseOptions {
+  readonly signal?: AbortSignal | undefined
+  /** Another one of the area is erased right after it: what can be done once for all, durability too, waits for that. */
+  readonly more?: boolean | undefined
+}
 
 export interface Frozen {
   /** How it was made, in a word or two, for the log. */

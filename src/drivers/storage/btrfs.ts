@@ -1,6 +1,8 @@
+import { dirname } from 'node:path'
 import type { Frozen, Place, StorageCapabilities, StorageDriver } from '../../ports/storage-driver.ts'
 import { ownBytes, readAllFiles } from '../../sys/btrfs-files.ts'
 import { commit, removeSubvolume, snapshotSubvolume } from '../../sys/btrfs-subvolume.ts'
+import { syncDirectory } from '../../sys/directories.ts'
 import { hasCode } from '../../sys/errno.ts'
 import { readInTree } from '../../sys/read-in-tree.ts'
 import { measureTree } from '../../sys/safe-fs/index.ts'
@@ -128,9 +130,12 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
       commit(path(place))
     },
 
-    async erase(place, { signal } = {}) {
+    async erase(place, { signal, more = false } = {}) {
       assert()
       await removeSubvolume(path(place), { signal })
+      if (more) return
+      // The log may be flushed without the transaction that removes it: then it would be back after a power cut.
+      if (place.area !== 'tmp') syncDirectory(dirname(path(place)))
       await work.sweep(signal)
     },
 

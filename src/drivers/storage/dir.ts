@@ -182,10 +182,10 @@ export function dirStorage(options: DirOptions): StorageDriver {
       else await syncTree(path(place))
     },
 
-    async erase(place, { signal } = {}) {
+    async erase(place, options) {
       assertRoot(root, key)
-      if (isFrozen(place)) await eraseFrozen(store, path(place), frozenAreas, signal)
-      else await eraseTree(store, place, signal)
+      if (isFrozen(place)) await eraseFrozen(store, path(place), frozenAreas, options)
+      else await eraseTree(store, place, options)
     },
 
     attachment: (place) => ({ kind: 'dir', path: path(place) }),

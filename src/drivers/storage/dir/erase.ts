@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Place } from '../../../ports/storage-driver.ts'
+import type { EraseOptions, Place } from '../../../ports/storage-driver.ts'
 import { forgetVolume, type Store, unlinkIfPresent } from '../../../sys/content-store/store.ts'
 import { sweep } from '../../../sys/content-store/sweep.ts'
 import { syncDirectory } from '../../../sys/directories.ts'
@@ -10,16 +10,23 @@ export async function eraseFrozen(
   store: Store,
   file: string,
   areas: readonly string[],
-  signal?: AbortSignal,
+  { signal, more = false }: EraseOptions = {},
 ): Promise<void> {
   unlinkIfPresent(file)
+  if (more) return
   syncDirectory(join(file, '..'))
   await sweep(store, areas, signal)
 }
 
 /** A tree that is a directory, and what is remembered of it. */
-export async function eraseTree(store: Store, place: Place, signal?: AbortSignal): Promise<void> {
+export async function eraseTree(
+  store: Store,
+  place: Place,
+  { signal, more = false }: EraseOptions = {},
+): Promise<void> {
   const area = join(store.root, place.area)
   forgetVolume(store, join(area, place.name))
   await removeTree(area, place.name, { signal })
+  // Not every file system flushes this with the log that tells of it.
+  if (place.area !== 'tmp' && !more) syncDirectory(area)
 }

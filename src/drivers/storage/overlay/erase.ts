@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Place } from '../../../ports/storage-driver.ts'
+import type { EraseOptions, Place } from '../../../ports/storage-driver.ts'
 import { buryLayers, filesOf, retireLayers } from '../../../sys/overlay-layers.ts'
 import { clearMountPoint, sweepMountPoints } from '../../../sys/overlay-mountpoint.ts'
 import { lockRecords } from '../../../sys/overlay-records.ts'
@@ -10,12 +10,13 @@ import { isSeen, type Overlay, stackOf } from './context.ts'
 export async function eraseTree(
   { root, trees, mounts }: Overlay,
   place: Place,
-  options: { signal?: AbortSignal | undefined },
+  { more = false, ...options }: EraseOptions,
 ): Promise<void> {
   {
     using records = await lockRecords(root, 'alone')
     if (mounts && isSeen(place)) clearMountPoint(trees.path(place))
     if (records.read(place) !== undefined) records.remove(place)
+    if (more) return
     records.tidy()
     // Before the layers go: a record that comes back must find them.
     records.sync()
