@@ -1,0 +1,42 @@
+import * as fs from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { runOnImage } from '../storage/on-image.ts'
+import { textOf, type Sizes } from './sizes.ts'
+
+interface Ground {
+  readonly driver: string
+  readonly fileSystem: 'ext4' | 'btrfs'
+  readonly as: 'root' | 'an ordinary user'
+}
+
+const asRoot: readonly Ground[] = [
+  { driver: 'dir', fileSystem: 'ext4', as: 'root' },
+  { driver: 'dir', fileSystem: 'ext4', as: 'an ordinary user' },
+  { driver: 'btrfs', fileSystem: 'btrfs', as: 'root' },
+  { driver: 'btrfs', fileSystem: 'btrfs', as: 'an ordinary user' },
+  { driver: 'overlay', fileSystem: 'ext4', as: 'root' },
+]
+
+/** Only root can mount their file systems. */
+export const grounds = process.getuid?.() === 0 ? asRoot : []
+
+/** Many snapshots, deep chains of forks and many forks at once, with the times that they took. */
+export function expectScales({ driver, fileSystem, as }: Ground, sizes: Sizes): void {
+  const directory = fs.mkdtempSync(join(tmpdir(), 'aw-times-'))
+  const times = join(directory, 'times')
+  try {
+    fs.chmodSync(directory, 0o755)
+    fs.writeFileSync(times, '')
+    fs.chmodSync(times, 0o666)
+    const files = ['snapshots', 'chain', 'at-once'].map((name) => `test/scale/${name}.inside.ts`)
+    const env = { AW_TEST_DRIVER: driver, AW_TEST_SIZES: textOf(sizes), AW_TEST_TIMES: times }
+    const { passed, failures } = runOnImage({ fileSystem, as, files, env })
+    console.log(`${driver} as ${as}, ${textOf(sizes)}\n${fs.readFileSync(times, 'utf8')}`)
+    expect(failures).toEqual([])
+    expect(passed).toBe(7)
+  } finally {
+    fs.rmSync(directory, { recursive: true })
+  }
+}
