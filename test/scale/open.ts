@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest'
 import { openAw, type Aw, type Workspace } from '../../src/index.ts'
 import { sizesFrom } from './sizes.ts'
 
-export const driver = process.env['AW_TEST_DRIVER'] ?? ''
+const driver = process.env['AW_TEST_DRIVER'] ?? ''
 export const sizes = sizesFrom(process.env['AW_TEST_SIZES'] ?? '')
 
 /** A home on the driver that is tried, and a workspace in it that holds a little project. */
