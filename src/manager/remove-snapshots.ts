@@ -2,13 +2,14 @@ import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
 import type { SnapshotId } from '../domain/ids.ts'
 import type { WorkspaceEventData } from '../domain/workspace/events.ts'
+import type { Snapshot } from '../domain/workspace/snapshots.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { findWorkspace } from './find.ts'
 import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
 import { eraseAll, snapshotPlace } from './places.ts'
 import { checkedLabel } from './snapshot.ts'
-import { forksOf, resolveSnapshot, snapshotsOf } from './snapshots.ts'
+import { forksOf, resolveAmong, snapshotsOf } from './snapshots.ts'
 import { snapshotView, type SnapshotView } from './view.ts'
 
 export async function labelSnapshot(
@@ -19,7 +20,7 @@ export async function labelSnapshot(
   const { id } = await findWorkspace(core, input.id)
   const label = input.label === undefined || input.label === '' ? null : checkedLabel(input.label)
   return withWorkspace(core, request, id, async (workspace) => {
-    const found = await ownSnapshot(core, workspace, input.snapshot)
+    const found = ownSnapshot(workspace, await snapshotsOf(core, id), input.snapshot)
     const data = { ...whose(workspace), snapshot: found.snapshot, label }
     const after = await append(core, request, workspace, [newEvent(core, request, 'snapshot_labelled', data)])
     return snapshotView({ ...found, label }, after)
@@ -33,8 +34,8 @@ export async function removeSnapshot(
 ): Promise<Outputs['snapshot remove']> {
   const { id } = await findWorkspace(core, input.id)
   return withWorkspace(core, request, id, async (workspace) => {
-    const ids = new Set<SnapshotId>()
-    for (const ref of input.snapshots) ids.add((await ownSnapshot(core, workspace, ref)).snapshot)
+    const all = await snapshotsOf(core, id)
+    const ids = new Set(input.snapshots.map((ref) => ownSnapshot(workspace, all, ref).snapshot))
     for (const one of ids) await assertUnforked(core, one)
     await removeSnapshots(core, request, workspace, [...ids], 'user')
     return { removed: [...ids] }
@@ -42,9 +43,9 @@ export async function removeSnapshot(
 }
 
 /** The one a fork began as belongs to the workspace it was forked from. */
-async function ownSnapshot(core: Core, workspace: Workspace, ref: string) {
-  const id = await resolveSnapshot(core, workspace, ref)
-  const found = (await snapshotsOf(core, workspace.id)).get(id)
+function ownSnapshot(workspace: Workspace, all: ReadonlyMap<SnapshotId, Snapshot>, ref: string): Snapshot {
+  const id = resolveAmong(workspace, all, ref)
+  const found = all.get(id)
   if (found !== undefined) return found
   throw new AwError(
     'snapshot_not_found',

@@ -24,10 +24,23 @@ export const excluded = (...workspaces: readonly Workspace[]): string[] => [
  * Only snapshots of the workspace itself and the one it was forked from are found.
  */
 export async function resolveSnapshot(core: Core, workspace: Workspace, ref: string): Promise<SnapshotId> {
+  return pointedAt(workspace, ref) ?? resolveAmong(workspace, await snapshotsOf(core, workspace.id), ref)
+}
+
+function pointedAt(workspace: Workspace, ref: string): SnapshotId | null {
+  if (ref === 'head') return workspace.head
+  return ref === 'base' ? baseOf(workspace) : null
+}
+
+/** The same, for who has read the snapshots of the workspace already. */
+export function resolveAmong(
+  workspace: Workspace,
+  snapshots: ReadonlyMap<SnapshotId, Snapshot>,
+  ref: string,
+): SnapshotId {
   const base = baseOf(workspace)
-  if (ref === 'head' && workspace.head !== null) return workspace.head
-  if (ref === 'base' && base !== null) return base
-  const snapshots = await snapshotsOf(core, workspace.id)
+  const pointed = pointedAt(workspace, ref)
+  if (pointed !== null) return pointed
   if (isSnapshotId(ref) && (snapshots.has(ref) || ref === base)) return ref
   const labelled = [...snapshots.values()].findLast(({ label }) => label === ref)
   if (labelled !== undefined) return labelled.snapshot
