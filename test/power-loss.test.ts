@@ -3,7 +3,7 @@ import { drivers, expectNothingLost, someSeed } from './power-loss/fails.ts'
 
 /** A few instants for each; `npm run prove` takes many. */
 it.each(drivers)('what %s acknowledged is there after the power has failed', { timeout: 300_000 }, (driver) => {
-  expectNothingLost(driver, 4, someSeed())
+  expectNothingLost(driver, 3, someSeed())
 })
 
 it('is tried wherever it can be', () => {

@@ -4,8 +4,7 @@ import { expect, it } from 'vitest'
 import type { Aw, Workspace } from '../../src/index.ts'
 import { openHome, read, sizes, timed, write } from './open.ts'
 
-const { forks: many } = sizes
-const processes = 4
+const { forks: many, processes } = sizes
 const cli = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
 /** Each has what was there, and what is written to one nobody else sees. */
