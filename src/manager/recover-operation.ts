@@ -1,4 +1,4 @@
-import type { OperationKind } from '../domain/workspace/state.ts'
+import { isLive, type OperationKind } from '../domain/workspace/state.ts'
 import type { Recovery } from './core.ts'
 import { closeFailed, createdEvent } from './create.ts'
 import { closeLost, finishDestroy } from './destroy.ts'
@@ -18,11 +18,13 @@ import { finishUndelete, rollBackUndelete } from './undelete.ts'
  * reset goes back until the old tree has left its place; all else goes forward, unless something is in the way. Each may
  * be interrupted and repeated.
  */
-export const recoverOperation: Recovery = (core, request, workspace, operation) => {
+export const recoverOperation: Recovery = async (core, request, workspace, operation) => {
   const kind = workspace.operation?.kind
-  return kind === undefined
-    ? Promise.resolve({ workspace, outcome: 'nothing to do' })
-    : recoveries[kind](core, request, workspace, operation)
+  if (kind === undefined) return { workspace, outcome: 'nothing to do' }
+  const recovered = await recoveries[kind](core, request, workspace, operation)
+  // The dead process may have been in the middle of mounting the tree.
+  if (isLive(recovered.workspace.state)) await core.storage.ready(volumeOf(recovered.workspace))
+  return recovered
 }
 
 const recoveries: Readonly<Record<OperationKind, Recovery>> = {

@@ -13,13 +13,14 @@ export async function checkHome(home: string, manager: Manager): Promise<void> {
   expect(all.filter(({ operation }) => operation !== null)).toEqual([])
   const live = all.filter(({ state }) => state !== 'trashed' && state !== 'purged')
   const names = (directory: string): string[] => readdirSync(join(home, directory)).toSorted()
+  const places = placesOf(home)
 
-  expect(names('storage/volumes')).toEqual(live.map(({ id }) => id).toSorted())
-  expect(names('storage/trash')).toEqual(all.flatMap(({ trash }) => trash.map(({ tree }) => tree)).toSorted())
-  expect(names('storage/tmp')).toEqual([])
+  expect(places('volumes')).toEqual(live.map(({ id }) => id).toSorted())
+  expect(places('trash')).toEqual(all.flatMap(({ trash }) => trash.map(({ tree }) => tree)).toSorted())
+  expect(places('tmp')).toEqual([])
   const snapshots: string[] = []
   for (const { id } of all) for (const one of await manager.call('snapshots', { id })) snapshots.push(one.id)
-  expect(names('storage/snapshots')).toEqual(snapshots.toSorted())
+  expect(places('snapshots')).toEqual(snapshots.toSorted())
   expect(names('texts')).toEqual(
     all
       .filter(({ state, config }) => state !== 'purged' && (config as object as Texts).documents !== undefined)
@@ -33,6 +34,19 @@ export async function checkHome(home: string, manager: Manager): Promise<void> {
 
   const audit = await manager.call('audit verify', {})
   expect(audit).toMatchObject({ intact: true, problems: [] })
+}
+
+/** Trees are entries of their area; overlay's are records, since a tree of layers is no directory. */
+function placesOf(home: string): (area: string) => string[] {
+  const storage = join(home, 'storage')
+  const records = join(storage, 'records')
+  if (!existsSync(records)) return (area) => readdirSync(join(storage, area)).toSorted()
+  const names = readdirSync(records)
+  return (area) =>
+    names
+      .filter((name) => name.startsWith(`${area}.`))
+      .map((name) => name.slice(area.length + 1))
+      .toSorted()
 }
 
 interface Texts {

@@ -174,9 +174,17 @@ export async function makeHome({ fresh = false, uid, env: settings = {} }: HomeO
       for (const child of children) child.kill('SIGKILL')
       await Promise.all(ended)
       await manager[Symbol.asyncDispose]()
+      unmountBelow(base)
       rmSync(base, { recursive: true, force: true })
     },
   }
+}
+
+/** Trees may be mounts; whoever made them here is gone. */
+function unmountBelow(base: string): void {
+  const mounts = readFileSync('/proc/self/mountinfo', 'utf8').split('\n')
+  const points = mounts.map((line) => line.split(' ')[4] ?? '').filter((point) => point.startsWith(`${base}/`))
+  for (const point of points.toReversed()) spawnSync('umount', ['--lazy', point])
 }
 
 const answer = (out: string): Answer => (out.includes('\n') ? (JSON.parse(out) as Answer) : {})

@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest'
+import { sweptOperation } from './operations.ts'
+import { byRecoverOrTouch, sweep } from './sweep.ts'
+
+/** On a file system of its own, with the driver that the environment names. */
+
+const step = Number(process.env['AW_STEP'] ?? 1)
+
+it.each(['create', 'snapshot', 'restore', 'restore of paths', 'undo of a snapshot', 'fork', 'snapshot remove'])(
+  '%s can be killed at every point',
+  async (operation) => {
+    // Another first point each time, so that all of them have their turn.
+    const from = 1 + (Number(process.env['AW_SEED'] ?? 0) % step)
+    const points = await sweep(operation, sweptOperation(operation), { recovery: byRecoverOrTouch, from, step })
+    expect(points).toBeGreaterThan(5)
+  },
+  900_000,
+)
