@@ -62,7 +62,8 @@ export const configKeys = {
   'snapshots.safety_mb': {
     kind: 'count',
     default: 10240,
-    about: 'Space that the safety copies of a workspace may take before gc erases the oldest; 0 is no limit',
+    about:
+      'Space that the safety copies of a workspace may take before gc erases the oldest; counted are the files in which each differs from the next newer one, or the newest from the snapshot before it; 0 is no limit',
   },
   'trash.retention_days': {
     kind: 'count',

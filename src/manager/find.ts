@@ -1,7 +1,7 @@
 import { AwError } from '../domain/errors.ts'
 import { isWorkspaceId } from '../domain/ids.ts'
 import { formatName, parseName, type WorkspaceName } from '../domain/names.ts'
-import type { Workspace } from '../domain/workspace/state.ts'
+import { hasWayBack, isLost, type Workspace } from '../domain/workspace/state.ts'
 import type { Core } from './core.ts'
 
 /** A live workspace by its name, or any by its id. */
@@ -17,9 +17,9 @@ export async function lookUp(core: Core, ref: string): Promise<Workspace | undef
   return core.store.find(task, agent)
 }
 
-/** The newest trashed workspace of a name; an id picks another. */
+/** The workspace of a name that went last and can come back; an id picks another. */
 export async function findTrashed(core: Core, ref: string): Promise<Workspace> {
-  const found = isWorkspaceId(ref) ? await core.store.get(ref) : (await trashedByName(core, parseName(ref)))[0]
+  const found = isWorkspaceId(ref) ? await core.store.get(ref) : (await goneByName(core, parseName(ref)))[0]
   if (found !== undefined) return found
   const live = isWorkspaceId(ref) ? undefined : await lookUp(core, ref)
   if (live !== undefined) return live
@@ -29,18 +29,28 @@ export async function findTrashed(core: Core, ref: string): Promise<Workspace> {
   })
 }
 
-/** Last trashed first. */
-async function trashedByName(core: Core, name: WorkspaceName): Promise<Workspace[]> {
-  const found = await core.store.list({ task: name.task, agent: name.agent, states: ['trashed'] })
-  return found.toSorted((a, b) => lastTrashed(b).localeCompare(lastTrashed(a)) || b.id.localeCompare(a.id))
+/** In the trash, or lost with snapshots that are left. Who went last comes first. */
+async function goneByName(core: Core, name: WorkspaceName): Promise<Workspace[]> {
+  const found = await core.store.list({ task: name.task, agent: name.agent, states: ['trashed', 'purged'] })
+  return found
+    .filter((workspace) => workspace.state === 'trashed' || hasWayBack(workspace))
+    .toSorted((a, b) => goneAt(b).localeCompare(goneAt(a)) || b.id.localeCompare(a.id))
 }
 
-const lastTrashed = (workspace: Workspace): string => workspace.trash.at(-1)?.at ?? ''
+/** What else is in the trash of a lost one went there before. */
+const goneAt = (workspace: Workspace): string =>
+  isLost(workspace) ? workspace.updated_at : (workspace.trash.at(-1)?.at ?? '')
 
 /** With what the user can do about it. */
 export async function notFound(core: Core, ref: string): Promise<AwError> {
-  const known = isWorkspaceId(ref) ? await core.store.get(ref) : (await trashedByName(core, parseName(ref)))[0]
+  const known = isWorkspaceId(ref) ? await core.store.get(ref) : (await goneByName(core, parseName(ref)))[0]
   const name = isWorkspaceId(ref) ? ref : formatName(parseName(ref))
+  if (known !== undefined && hasWayBack(known)) {
+    return new AwError('workspace_not_found', `The tree of ${name} was removed by something other than aw`, {
+      hint: `Make it anew from its last snapshot: aw undelete ${name}; see all: aw snapshots ${known.id}`,
+      data: { workspace: name, id: known.id, state: known.state },
+    })
+  }
   if (known?.state !== 'trashed') {
     return new AwError('workspace_not_found', `There is no workspace ${name}`, {
       hint: 'See what there is: aw list',

@@ -4,7 +4,7 @@ import { AwError, toAwError } from '../domain/errors.ts'
 import type { SnapshotId, WorkspaceId } from '../domain/ids.ts'
 import { formatName, parseName } from '../domain/names.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
-import { baseOf, nameOf, type Source, type Workspace } from '../domain/workspace/state.ts'
+import { baseOf, isLost, nameOf, type Source, type Workspace } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
 import { createFrom } from './create.ts'
 import { differs } from './diff.ts'
@@ -24,7 +24,8 @@ export async function fork(core: Core, input: Inputs['fork'], request: Request):
   const [first] = given
   if (given.length === 1 && first !== undefined && input.count === undefined) await assertFree(core, first)
   const { origin, snapshot } = await withWorkspace(core, request, id, async (workspace) => {
-    assertAllowed(workspace, 'fork')
+    // Snapshots are all that is left of a lost one.
+    if (!isLost(workspace) || input.at === undefined) assertAllowed(workspace, 'fork')
     return forkPoint(core, input, workspace, request)
   })
   const source: Source = {

@@ -15,7 +15,7 @@ export async function gc(core: Core, input: Inputs['gc'], request: Request): Pro
   const cutoff = cutoffOf(core, input)
   if (input.plan === true) {
     const trees = (await Promise.all((await expired(core, cutoff)).map((one) => plan(core, one)))).flat()
-    const items = [...trees, ...(await gcSnapshots(core, request, true))]
+    const items = [...trees, ...(await gcSnapshots(core, request, cutoff, true))]
     return { applied: false, items, bytes: sum(items) }
   }
   using janitor = await core.host.lock('janitor', { timeoutMs: 0, signal: request.signal })
@@ -27,7 +27,7 @@ export async function gc(core: Core, input: Inputs['gc'], request: Request): Pro
   const items: Item[] = []
   for (const one of await expired(core, cutoff)) items.push(...(await apply(core, request, one, cutoff)))
   // After the trees: with the last of a workspace its snapshots may be spare as well.
-  items.push(...(await gcSnapshots(core, request, false)))
+  items.push(...(await gcSnapshots(core, request, cutoff, false)))
   return { applied: true, items, bytes: sum(items.filter(({ error }) => error === null)) }
 }
 

@@ -1,8 +1,8 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { toAwError } from '../domain/errors.ts'
-import type { SnapshotId } from '../domain/ids.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
-import type { Workspace } from '../domain/workspace/state.ts'
+import type { Snapshot } from '../domain/workspace/snapshots.ts'
+import { hasWayBack, isLive, type Workspace } from '../domain/workspace/state.ts'
 import { assertTreesUnused } from './activity.ts'
 import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { findTrashed } from './find.ts'
@@ -14,11 +14,11 @@ export async function purge(core: Core, input: Inputs['purge'], request: Request
   try {
     const { id } = await findTrashed(core, input.id)
     return await withWorkspace(core, request, id, async (workspace) => {
-      assertAllowed(workspace, 'purge')
+      if (!hasWayBack(workspace)) assertAllowed(workspace, 'purge')
       await assertTreesUnused(core, workspace, input)
       const trees = workspace.trash.map(({ tree }) => tree)
       const bytes = await bytesOf(core, trees)
-      await purgeTrees(core, request, workspace, trees)
+      await purgeTrees(core, request, workspace, trees, { wanted: true })
       return { purged: true, bytes }
     })
   } catch (error) {
@@ -27,14 +27,22 @@ export async function purge(core: Core, input: Inputs['purge'], request: Request
   }
 }
 
-/** Erases trees of a workspace for good. Needs its lock. */
+/**
+ * Erases trees of a workspace for good. Needs its lock.
+ *
+ * @param options.wanted somebody wants it gone: so do the snapshots of a lost one, which stay else
+ */
 export async function purgeTrees(
   core: Core,
   request: Request,
   workspace: Workspace,
   trees: string[],
+  { wanted = false } = {},
 ): Promise<Workspace> {
-  const data = { ...whose(workspace), trees, snapshots: await unneeded(core, workspace, trees) }
+  const isLast = isLastOf(workspace, trees) && (wanted || !hasWayBack(workspace))
+  // With its last tree go the snapshots of a workspace, but for those that forks began as.
+  const snapshots = isLast ? await unforked(core, (await snapshotsOf(core, workspace.id)).values()) : []
+  const data = { ...whose(workspace), trees, snapshots: snapshots.map(({ snapshot }) => snapshot) }
   const begun = await begin(core, request, workspace, 'workspace_purge_started', 'purge', data)
   try {
     return await finishPurge(core, request, begun.workspace, begun.operation)
@@ -57,25 +65,21 @@ export async function finishPurge(
     if (await core.storage.exists(trashOf(tree))) await core.storage.move(trashOf(tree), erasingOf(tree))
   }
   await eraseAll(core, [...trees.map(erasingOf), ...snapshots.map(snapshotPlace)])
-  const last = workspace.state === 'trashed' && workspace.trash.every(({ tree }) => trees.includes(tree))
-  if (last) await core.texts.remove(workspace.id)
+  const hasMore = hasWayBack(workspace) && workspace.snapshots.all > snapshots.length
+  if (isLastOf(workspace, trees) && !hasMore) await core.texts.remove(workspace.id)
   return append(core, request, workspace, [
     newEvent(core, request, 'workspace_purged', { ...whose(workspace), trees, snapshots }, operation),
   ])
 }
 
-/** With its last tree go the snapshots of a workspace, but for those that forks began as. */
-async function unneeded(core: Core, workspace: Workspace, trees: readonly string[]): Promise<SnapshotId[]> {
-  const last = workspace.state === 'trashed' && workspace.trash.every(({ tree }) => trees.includes(tree))
-  return last ? unforked(core, workspace) : []
-}
+const isLastOf = ({ state, trash }: Workspace, trees: readonly string[]): boolean =>
+  !isLive(state) && trash.every(({ tree }) => trees.includes(tree))
 
-/** Snapshots of a workspace that no other one needs. */
-export async function unforked(core: Core, workspace: Workspace): Promise<SnapshotId[]> {
-  const ids: SnapshotId[] = []
-  for (const id of (await snapshotsOf(core, workspace.id)).keys())
-    if ((await forksOf(core, id)).length === 0) ids.push(id)
-  return ids
+/** Those of them that no other workspace needs. */
+export async function unforked(core: Core, snapshots: Iterable<Snapshot>): Promise<Snapshot[]> {
+  const found: Snapshot[] = []
+  for (const one of snapshots) if ((await forksOf(core, one.snapshot)).length === 0) found.push(one)
+  return found
 }
 
 export async function bytesOf(core: Core, trees: readonly string[]): Promise<number> {

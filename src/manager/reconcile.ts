@@ -1,7 +1,7 @@
 import { toAwError } from '../domain/errors.ts'
 import type { NewEvent } from '../domain/event.ts'
 import { isWorkspaceId, type WorkspaceId } from '../domain/ids.ts'
-import { isLive, nameOf, type Workspace } from '../domain/workspace/state.ts'
+import { isLive, isLost, nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import { newEvent, type Core, type Request } from './core.ts'
 import { closeLost } from './destroy.ts'
@@ -117,9 +117,9 @@ async function restoreFound(
   for (const { area, name } of onDisk) {
     if (area !== 'volumes' || !isWorkspaceId(name) || (only !== undefined && name !== only.id)) continue
     const workspace = await core.store.get(name)
-    if (workspace === undefined || !isGivenUp(workspace)) continue
+    if (workspace === undefined || !isLost(workspace)) continue
     const restore = async (now: Workspace): Promise<boolean> => {
-      if (!isGivenUp(now) || !(await core.storage.exists(volumeOf(now)))) return false
+      if (!isLost(now) || !(await core.storage.exists(volumeOf(now)))) return false
       const tree = treeName(now)
       await core.storage.move(volumeOf(now), trashOf(tree))
       await append(core, request, now, [newEvent(core, request, 'workspace_found', { ...whose(now), tree })])
@@ -129,8 +129,6 @@ async function restoreFound(
   }
   return found
 }
-
-const isGivenUp = (workspace: Workspace): boolean => !isLive(workspace.state) && workspace.problem?.code === 'lost'
 
 /** Looks again under the lock, since the workspace may have moved on. Busy ones are somebody's business already. */
 async function mend(core: Core, request: Request, stale: Workspace): Promise<'lost' | 'relinked' | 'blocked' | 'fine'> {

@@ -1,26 +1,47 @@
 import type { Inputs } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
 import { isWorkspaceId } from '../domain/ids.ts'
-import { parseName, type WorkspaceName } from '../domain/names.ts'
+import { formatName, parseName, type WorkspaceName } from '../domain/names.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
-import { nameOf, type Workspace } from '../domain/workspace/state.ts'
+import { hasWayBack, nameOf, type Workspace } from '../domain/workspace/state.ts'
 import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { createFrom } from './create.ts'
 import { closeLost } from './destroy.ts'
 import { findTrashed } from './find.ts'
+import { fork } from './fork.ts'
 import { refreshMetadata } from './metadata.ts'
 import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
 import { erasingOf, pathOf, trashOf, volumeOf } from './places.ts'
+import { snapshotsOf } from './snapshots.ts'
 import { view, type WorkspaceView } from './view.ts'
 
 export async function undelete(core: Core, input: Inputs['undelete'], request: Request): Promise<WorkspaceView> {
   const replaced = /^(ws_[0-9a-z]+)\.(\d+)$/.exec(input.id)
   if (replaced !== null) return undeleteTree(core, input, request, replaced[1] ?? '')
-  const { id } = await findTrashed(core, input.id)
+  const found = await findTrashed(core, input.id)
+  if (hasWayBack(found)) return makeAnew(core, input, request, found)
+  const { id } = found
   return withWorkspace(core, request, id, async (workspace) => {
     assertAllowed(workspace, 'undelete')
     return view(await bringBack(core, request, workspace, input.as === undefined ? workspace : parseName(input.as)))
   })
+}
+
+/** The tree is lost, so what comes back is its last snapshot, as a fork; the others stay with what was lost. */
+async function makeAnew(
+  core: Core,
+  input: Inputs['undelete'],
+  request: Request,
+  lost: Workspace,
+): Promise<WorkspaceView> {
+  const all = await snapshotsOf(core, lost.id)
+  // A fork that was never kept, or was put back to what it began as, stands at a snapshot of another workspace.
+  const at = lost.head !== null && all.has(lost.head) ? lost.head : [...all.keys()].at(-1)
+  const name = input.as === undefined ? formatName(lost) : input.as
+  const { forks } = await fork(core, { id: lost.id, to: [name], at }, request)
+  const made = forks[0]?.workspace
+  if (made == null) throw gone(lost)
+  return made
 }
 
 /** A tree of a workspace that may be live again: it comes back as a new workspace, and the trash keeps it too. */

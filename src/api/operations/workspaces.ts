@@ -215,7 +215,7 @@ export const workspaceOperations = [
     group: 'Workspaces',
     summary: 'Bring a workspace back from the trash',
     details:
-      'A name takes the newest tree that was destroyed under it; an id ws_… picks another. A tree that a reset replaced is named ws_….GENERATION and comes back as a new workspace, so it needs --as.',
+      'A name takes the newest tree that was destroyed under it; an id ws_… picks another. A tree that a reset replaced is named ws_….GENERATION and comes back as a new workspace, so it needs --as. A workspace whose tree was lost is made anew from its last snapshot, as a fork of what is left of it.',
     input: object({
       id: string('Name, id, or name of a tree in the trash'),
       as: optional(string('Bring it back under this name')),

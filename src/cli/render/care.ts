@@ -35,8 +35,11 @@ export function recover(output: Outputs['recover'], { paint }: View): Shown {
     ...output.lost.map((name) => `${paint.red('✗')} ${name}: a tree or a snapshot of it is gone from the disk`),
   ]
   if (lines.length === 0) return { out: 'Nothing to recover: log and disk agree' }
-  const stuck = output.busy.length > 0 ? { note: 'Take over from a stuck process with: aw recover ID --steal' } : {}
-  return { out: lines.join('\n'), ...stuck }
+  const notes = [
+    ...(output.busy.length > 0 ? ['Take over from a stuck process with: aw recover ID --steal'] : []),
+    ...(output.lost.length > 0 ? ['Make one that has snapshots anew from its last: aw undelete NAME'] : []),
+  ]
+  return { out: lines.join('\n'), ...(notes.length > 0 && { note: notes.join('\n') }) }
 }
 
 export function shutdown({ policy, results, timed_out }: Outputs['shutdown'], { paint }: View): Shown {

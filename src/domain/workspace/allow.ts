@@ -1,5 +1,5 @@
 import { AwError } from '../errors.ts'
-import { nameOf, type Workspace, type WorkspaceStateName } from './state.ts'
+import { hasWayBack, nameOf, type Workspace, type WorkspaceStateName } from './state.ts'
 
 /** The states in which each use case may begin. Everything else is `invalid_state`. */
 export const allowedStates = {
@@ -35,6 +35,7 @@ export function assertAllowed(workspace: Workspace, useCase: UseCase): void {
 }
 
 function hintFor(workspace: Workspace): string {
+  if (hasWayBack(workspace)) return `Make it anew from its last snapshot: aw undelete ${workspace.id}`
   if (workspace.state === 'trashed') return `Bring it back first: aw undelete ${nameOf(workspace)}`
   if (workspace.state === 'purged') return 'Its bytes are gone; create a new workspace'
   if (workspace.state === 'creating' || workspace.state === 'destroying') {

@@ -29,6 +29,13 @@ export const transitions: Readonly<Record<WorkspaceStateName, readonly Workspace
 /** A live workspace holds its name; no other live workspace can have it. */
 export const isLive = (state: WorkspaceStateName): boolean => state !== 'trashed' && state !== 'purged'
 
+/** Something other than aw removed its tree. It did not go because somebody wanted it to: what is left of it stays. */
+export const isLost = ({ state, problem }: Pick<Workspace, 'state' | 'problem'>): boolean =>
+  !isLive(state) && problem?.code === 'lost'
+
+/** Its tree is lost, but snapshots of it are there: it can be made anew from them. */
+export const hasWayBack = (workspace: Workspace): boolean => isLost(workspace) && workspace.snapshots.all > 0
+
 /** The process that is carrying out an operation, precise enough never to be mistaken for a later one. */
 export interface Owner {
   readonly host: string
