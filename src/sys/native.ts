@@ -22,6 +22,7 @@ export interface Native {
   getdents64(fd: number, buffer: Buffer): number
   /** Moves to where data (SEEK.DATA) or a hole (SEEK.HOLE) begins, at `offset` or behind it. ENXIO: none. */
   lseek(fd: number, offset: number, whence: number): number
+  /** Names of attributes are their bytes, one character each (latin1). */
   flistxattr(fd: number): string[]
   fgetxattr(fd: number, name: string): Buffer
   fsetxattr(fd: number, name: string, value: Uint8Array): void
@@ -108,9 +109,9 @@ function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
   const renameCall = shape('int fromDir, const void *from, int toDir, const void *to, unsigned int flags')
   const bufferCall = shape('int fd, void *buffer, size_t size')
   const seekCall = shape('int fd, int64_t offset, int whence')
-  const valueCall = shape('int fd, const char *name, void *value, size_t size, int flags')
+  const valueCall = shape('int fd, const void *name, void *value, size_t size, int flags')
   const attributeListCall = shape('const void *path, void *buffer, size_t size')
-  const attributeCall = shape('const void *path, const char *name, void *value, size_t size, int flags')
+  const attributeCall = shape('const void *path, const void *name, void *value, size_t size, int flags')
   const nodeCall = shape('int fd, const void *path, const void *times, int flags')
   const makeCall = shape('int fd, const void *path, unsigned int mode, unsigned int device')
   const ioctlCall = shape('int fd, unsigned long request, void *argument')
@@ -168,27 +169,28 @@ function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
     lseek: (fd, offset, whence) => check(seekCall(number.lseek, fd, offset, whence), 'lseek'),
     flistxattr: (fd) =>
       sized('flistxattr', (buffer, size) => Number(bufferCall(number.flistxattr, fd, buffer, size)))
-        .toString()
+        .toString('latin1')
         .split('\0')
         .filter(Boolean),
     fgetxattr: (fd, name) =>
-      sized('fgetxattr', (buffer, size) => Number(valueCall(number.fgetxattr, fd, name, buffer, size, 0))),
+      sized('fgetxattr', (buffer, size) => Number(valueCall(number.fgetxattr, fd, latin1(name), buffer, size, 0))),
     fsetxattr: (fd, name, value) =>
-      void check(valueCall(number.fsetxattr, fd, name, value, value.length, 0), 'fsetxattr'),
-    fremovexattr: (fd, name) => void check(valueCall(number.fremovexattr, fd, name, null, 0, 0), 'fremovexattr'),
+      void check(valueCall(number.fsetxattr, fd, latin1(name), value, value.length, 0), 'fsetxattr'),
+    fremovexattr: (fd, name) =>
+      void check(valueCall(number.fremovexattr, fd, latin1(name), null, 0, 0), 'fremovexattr'),
     llistxattr: (path) =>
       sized('llistxattr', (buffer, size) => Number(attributeListCall(number.llistxattr, cString(path), buffer, size)))
-        .toString()
+        .toString('latin1')
         .split('\0')
         .filter(Boolean),
     lgetxattr: (path, name) =>
       sized('lgetxattr', (buffer, size) =>
-        Number(attributeCall(number.lgetxattr, cString(path), name, buffer, size, 0)),
+        Number(attributeCall(number.lgetxattr, cString(path), latin1(name), buffer, size, 0)),
       ),
     lsetxattr: (path, name, value) =>
-      void check(attributeCall(number.lsetxattr, cString(path), name, value, value.length, 0), 'lsetxattr'),
+      void check(attributeCall(number.lsetxattr, cString(path), latin1(name), value, value.length, 0), 'lsetxattr'),
     lremovexattr: (path, name) =>
-      void check(attributeCall(number.lremovexattr, cString(path), name, null, 0, 0), 'lremovexattr'),
+      void check(attributeCall(number.lremovexattr, cString(path), latin1(name), null, 0, 0), 'lremovexattr'),
     utimensat: (dirfd, path, atimeNs, mtimeNs) =>
       void check(
         nodeCall(number.utimensat, dirfd, cString(path), timespecs(atimeNs, mtimeNs), AT_SYMLINK_NOFOLLOW),
@@ -240,6 +242,8 @@ const STATX_ALL_AND_MOUNT = 0x17ff
 
 /** Names are bytes, which need not be text. */
 const cString = (path: string | Buffer): Buffer => Buffer.concat([Buffer.from(path as string), Buffer.alloc(1)])
+
+const latin1 = (name: string): Buffer => Buffer.from(`${name}\0`, 'latin1')
 
 function timespecs(...times: readonly bigint[]): Buffer {
   const buffer = Buffer.alloc(16 * times.length)

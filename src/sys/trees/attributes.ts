@@ -25,7 +25,7 @@ function readAttributes(path: string | Buffer): (readonly [string, Buffer])[] {
 /** As one text without blanks: equal if and only if they are; empty if there are none. */
 export function attributesText(path: string | Buffer): string {
   return readAttributes(path)
-    .map(([name, value]) => `${encodeURIComponent(name)}=${value.toString('base64url')}`)
+    .map(([name, value]) => `${escaped(name)}=${value.toString('base64url')}`)
     .join(',')
 }
 
@@ -38,8 +38,15 @@ export function writeAttributes(path: string | Buffer, text: string): void {
 
 function parse(pair: string): readonly [string, Buffer] {
   const [name = '', value = ''] = pair.split('=')
-  return [decodeURIComponent(name), Buffer.from(value, 'base64url')]
+  return [unescaped(name), Buffer.from(value, 'base64url')]
 }
+
+/** Names are bytes that need not be text: each that could be mistaken for something else by its number. */
+const escaped = (name: string): string =>
+  name.replaceAll(/[^\w.!~*'()-]/g, (byte) => `%${byte.codePointAt(0)?.toString(16).toUpperCase().padStart(2, '0')}`)
+
+const unescaped = (name: string): string =>
+  name.replaceAll(/%([0-9A-F]{2})/g, (_, hex: string) => String.fromCodePoint(Number.parseInt(hex, 16)))
 
 const namesAt = (path: string | Buffer): string[] =>
   attempt(() => native()?.llistxattr(path).filter(counts).toSorted()) ?? []
