@@ -1,4 +1,4 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +9,7 @@ import type { Place, StorageDriver } from '../src/ports/storage-driver.ts'
 import { code } from '../src/testing/storage-contract.ts'
 import { readTree } from '../src/testing/tree.ts'
 import { overlaySteps } from './overlay-steps.ts'
+import { letGo, unmountBelow } from './storage/unmount-below.ts'
 
 const volume: Place = { area: 'volumes', name: 'ws' }
 const fork = (n: number): Place => ({ area: 'volumes', name: `fork_${n}` })
@@ -24,7 +25,7 @@ interface Subject {
 function subject(): Subject {
   const base = fs.mkdtempSync(join(tmpdir(), 'aw-overlay-'))
   onTestFinished(() => {
-    reboot(base)
+    letGo(base)
     fs.rmSync(base, { recursive: true })
   })
   const storage = open(base)
@@ -32,13 +33,6 @@ function subject(): Subject {
 }
 
 const open = (base: string): StorageDriver => overlayStorage({ root: join(base, 'storage'), claim: join(base, 'id') })
-
-/** What a reboot does to mounts. */
-function reboot(base: string): void {
-  const paths = fs.readFileSync('/proc/self/mountinfo', 'utf8').split('\n')
-  for (const path of paths.map((line) => line.split(' ')[4] ?? '').filter((path) => path.startsWith(`${base}/`)))
-    execFileSync('umount', [path])
-}
 
 const layers = (base: string): string[] => fs.readdirSync(join(base, 'storage', 'layers')).toSorted()
 
@@ -85,17 +79,18 @@ it('is mounted again after a reboot, and nobody writes below it until then', asy
   await storage.snapshot(volume, snap(1))
   fs.writeFileSync(path(volume, 'b'), '2')
   const before = readTree(path(volume), { times: true })
-  reboot(base)
+  unmountBelow(base)
   expect(fs.statSync(path(volume)).mode & 0o7777).toBe(0)
   const writing = ['--reuid', '65534', '--regid', '65534', '--clear-groups', 'touch', path(volume, 'x')]
   expect(spawnSync('setpriv', writing).status).not.toBe(0)
+  expect(() => fs.writeFileSync(path(volume, 'x'), '')).toThrow('EPERM')
   const again = open(base)
   expect(await again.exists(volume)).toBe(true)
   await again.ready(volume)
   expect(readTree(path(volume), { times: true })).toEqual(before)
-  reboot(base)
+  unmountBelow(base)
   expect(await again.snapshot(volume, snap(2))).toMatchObject({ mechanism: 'overlay freeze' })
-  reboot(base)
+  unmountBelow(base)
   await again.restore(volume, snap(1), snap(3))
   expect(fs.readdirSync(path(volume))).toEqual(['a'])
 })
@@ -147,6 +142,47 @@ it('a namespace that only has copies of all mounts does not make it live', async
   fs.writeFileSync(path(volume, 'a'), 'two')
   await storage.restore(volume, snap(1), snap(2))
   expect(fs.readFileSync(path(volume, 'a'), 'utf8')).toBe('one')
+})
+
+/** Writes numbered files by path until it is killed, and says which it has closed without an error. */
+const writer = `
+const fs = require('node:fs')
+const path = require('node:path')
+const out = path.join(process.argv[1], 'work', 'out')
+const pause = new Int32Array(new SharedArrayBuffer(4))
+for (let i = 1; ; i++) {
+  Atomics.wait(pause, 0, 0, 0.2)
+  try {
+    fs.mkdirSync(out, { recursive: true })
+    fs.writeFileSync(path.join(out, String(i)), 'x')
+  } catch {
+    continue
+  }
+  fs.writeSync(1, i + '\\n')
+}`
+
+it('no write that was acknowledged gets lost while snapshots are taken', async () => {
+  const { base, storage, path } = subject()
+  await storage.create(volume)
+  const log = join(base, 'acknowledged')
+  const child = spawn(process.execPath, ['-e', writer, path(volume)], {
+    stdio: ['ignore', fs.openSync(log, 'w'), 'inherit'],
+  })
+  try {
+    await expect.poll(() => fs.statSync(log).size, { timeout: 20_000 }).toBeGreaterThan(0)
+    for (let i = 0; i < 30; i++) await storage.snapshot(volume, snap(i))
+  } finally {
+    child.kill('SIGKILL')
+    await new Promise((resolve) => child.once('exit', resolve))
+  }
+  const acknowledged = fs.readFileSync(log, 'utf8').trim().split('\n')
+  const present = new Set(fs.readdirSync(path(volume, 'work/out')))
+  expect(acknowledged.filter((name) => !present.has(name))).toEqual([])
+  expect(acknowledged.length).toBeGreaterThan(30)
+  unmountBelow(base)
+  expect(fs.readdirSync(path(volume))).toEqual([])
+  await storage.erase(volume)
+  expect(fs.readdirSync(join(base, 'storage', 'volumes'))).toEqual([])
 })
 
 it('a snapshot of what has not changed adds no layer', async () => {
@@ -217,11 +253,11 @@ it.each(operations)('%s: killed at any step, everything is as it was or as it is
       expect([0, 'SIGKILL']).toContain(signal ?? status)
       done = signal === null
       // A process that was killed leaves its mounts; a power cut does not.
-      if (step % 2 === 0) reboot(base)
+      if (step % 2 === 0) unmountBelow(base)
       await expect(steps[`check ${operation}`]?.(), `step ${step}`).resolves.toBeUndefined()
       reached = step
     } finally {
-      reboot(base)
+      letGo(base)
       fs.rmSync(base, { recursive: true })
     }
   }

@@ -1,16 +1,19 @@
 import * as fs from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { AwError } from '../domain/errors.ts'
+import { ensureDirectory, syncDirectory } from './directories.ts'
 import { hasCode } from './errno.ts'
 import { hostFs } from './host-fs.ts'
 import { cloneOf, isInUse, isMounted, mounts, mountsWhere, unmountCopies } from './mounts.ts'
 import { joinLinks } from './overlay-links.ts'
 import { filesOf, lowerStack, upperStack, workOf } from './overlay-layers.ts'
 import type { Stack } from './overlay-records.ts'
+import { sealing } from './sealed-directory.ts'
 
 /**
- * Where a tree is seen: a directory that nobody may enter, with an overlay mounted on it. A process that was killed
- * leaves its mounts, a reboot takes them all; the record of a tree says what is to be mounted, and the rest follows.
+ * Where a tree is seen: a directory that nobody may enter and nobody can write to, with an overlay mounted on it. A
+ * process that was killed leaves its mounts, a reboot takes them all; the record of a tree says what is to be mounted,
+ * and the rest follows. Who writes by path while nothing is mounted gets an error: what is written there would be lost.
  */
 
 /** Mounts a tree; nothing to do if it is. Only for who holds the lock of the records. */
@@ -28,6 +31,7 @@ export function mountTree(root: string, path: string, stack: Stack): void {
 export function attachTree(fd: number, path: string): void {
   clearMountPoint(path)
   hostFs.mkdirSync(path, 0)
+  sealing.seal(path)
   mounts.attach(fd, path)
 }
 
@@ -65,10 +69,29 @@ function adopt(upper: string, path: string, cause: unknown): number {
  */
 export function clearMountPoint(path: string): void {
   while (isMounted(path, dirname(path))) mounts.detach(path)
+  sealing.unseal(path)
   try {
     hostFs.rmdirSync(path)
   } catch (error) {
-    if (!hasCode(error, 'ENOENT')) throw error
+    if (hasCode(error, 'ENOTEMPTY', 'EEXIST', 'ENOTDIR')) setAside(path)
+    else if (!hasCode(error, 'ENOENT')) throw error
+  }
+}
+
+/** What somebody put where a tree is to be mounted, while it was not: it is theirs, and kept. */
+function setAside(path: string): void {
+  const directory = join(dirname(dirname(path)), 'found')
+  ensureDirectory(directory, 0o700)
+  for (let n = 1; ; n++) {
+    const to = join(directory, `${basename(path)}.${n}`)
+    try {
+      hostFs.renameNoReplaceSync(path, to)
+    } catch (error) {
+      if (hasCode(error, 'EEXIST')) continue
+      throw error
+    }
+    for (const changed of [directory, dirname(directory), dirname(path)]) syncDirectory(changed)
+    return
   }
 }
 
@@ -85,9 +108,19 @@ export function moveMount(from: string, to: string): boolean {
   return true
 }
 
-/** What processes that were killed have left. Only for who holds the lock of the records alone. */
+/**
+ * What processes that were killed have left. Only for who holds the lock of the records alone. One that cannot be
+ * removed is told, and left to the next sweep: the others do not wait for it.
+ */
 export function sweepMountPoints(directory: string, known: ReadonlySet<string>): void {
-  for (const name of fs.readdirSync(directory)) if (!known.has(name)) clearMountPoint(join(directory, name))
+  for (const name of fs.readdirSync(directory)) {
+    if (known.has(name)) continue
+    try {
+      clearMountPoint(join(directory, name))
+    } catch (error) {
+      process.emitWarning(`${join(directory, name)} was left behind and cannot be removed: ${String(error)}`)
+    }
+  }
 }
 
 /**

@@ -6,6 +6,7 @@ import { hostFs } from './host-fs.ts'
 import { mounts, viewOf } from './mounts.ts'
 import { findSystemProgram, run } from './run.ts'
 import { removeTree } from './safe-fs/index.ts'
+import { sealing } from './sealed-directory.ts'
 
 const overlayMagic = 0x794c7630
 const nfsMagic = 0x6969
@@ -38,6 +39,7 @@ function tryMounts(place: string): Probe {
   } finally {
     fs.closeSync(two)
   }
+  trySeal(at('lower'))
   return {
     usable: true,
     notes: [
@@ -45,6 +47,16 @@ function tryMounts(place: string): Probe {
       'the first write to a file of a snapshot copies that file, unless the file system shares blocks',
     ],
   }
+}
+
+/** Where a tree is not mounted for a moment, nobody must be able to write. */
+function trySeal(path: string): void {
+  try {
+    sealing.seal(path)
+  } catch (error) {
+    throw new Error('directories cannot be made immutable here, which keeps writes from getting lost', { cause: error })
+  }
+  sealing.unseal(path)
 }
 
 async function trySandbox(place: string): Promise<Probe> {

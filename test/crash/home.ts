@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { openManager } from '../../src/aw.ts'
 import { AwError } from '../../src/domain/errors.ts'
 import type { Manager } from '../../src/ports/manager.ts'
+import { letGo } from '../storage/unmount-below.ts'
 
 const program = fileURLToPath(new URL('program.ts', import.meta.url))
 /** Not in a directory where others could put theirs: what is in it is run. */
@@ -174,17 +175,11 @@ export async function makeHome({ fresh = false, uid, env: settings = {} }: HomeO
       for (const child of children) child.kill('SIGKILL')
       await Promise.all(ended)
       await manager[Symbol.asyncDispose]()
-      unmountBelow(base)
+      // Trees may be mounts; whoever made them here is gone.
+      letGo(base, ['--lazy'])
       rmSync(base, { recursive: true, force: true })
     },
   }
-}
-
-/** Trees may be mounts; whoever made them here is gone. */
-function unmountBelow(base: string): void {
-  const mounts = readFileSync('/proc/self/mountinfo', 'utf8').split('\n')
-  const points = mounts.map((line) => line.split(' ')[4] ?? '').filter((point) => point.startsWith(`${base}/`))
-  for (const point of points.toReversed()) spawnSync('umount', ['--lazy', point])
 }
 
 const answer = (out: string): Answer => (out.includes('\n') ? (JSON.parse(out) as Answer) : {})

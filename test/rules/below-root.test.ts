@@ -58,6 +58,7 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/read-in-tree.ts': 'one file of a tree by descriptors, without following a link',
   'src/sys/reserve.ts': 'a file of the home that only takes up room',
   'src/sys/run.ts': 'nothing: asks where a program is',
+  'src/sys/sealed-directory.ts': 'a directory that a tree is mounted on, which nobody else may enter',
   'src/sys/source-folder.ts': 'nothing: asks what a source folder is',
   'src/sys/storage-root.ts': 'the areas of a storage root, which hold trees and are not in one',
   'src/sys/sync-files.ts': 'files of a tree by descriptors, to make them durable',

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { btrfsStorage } from '../../src/drivers/storage/btrfs.ts'
@@ -8,12 +8,13 @@ import { overlayStorage } from '../../src/drivers/storage/overlay.ts'
 import type { StorageDriver } from '../../src/ports/storage-driver.ts'
 import { hostSubject } from '../../src/testing/host-subject.ts'
 import type { OpenStorage } from '../../src/testing/storage-contract.ts'
+import { letGo } from './unmount-below.ts'
 
 /** The drivers whose trees are on the host, each with a root of its own below the directory for temporary files. */
 export const subjects = {
   dir: opener('dir', dirStorage),
   btrfs: opener('btrfs', btrfsStorage, letRemove),
-  overlay: opener('overlay', overlayStorage, unmountBelow),
+  overlay: opener('overlay', overlayStorage, letGo),
 } satisfies Record<string, OpenStorage>
 
 export type HostDriver = keyof typeof subjects
@@ -45,12 +46,4 @@ function letRemove(base: string): void {
         execFileSync('btrfs', ['property', 'set', join(root, area.name, tree.name), 'ro', 'false'])
     }
   }
-}
-
-function unmountBelow(base: string): void {
-  const paths = readFileSync('/proc/self/mountinfo', 'utf8')
-    .split('\n')
-    .flatMap((line) => line.split(' ')[4] ?? [])
-    .filter((path) => path.startsWith(`${base}/`))
-  for (const path of paths.toReversed()) execFileSync('umount', [path])
 }

@@ -76,7 +76,7 @@ async function freezeUpper(
 }
 
 const changedMeanwhile = (place: Place): AwError =>
-  new AwError('workspace_busy', `Another operation on ${place.area}/${place.name} came in between`, {
+  new AwError('workspace_active', `Another operation on ${place.area}/${place.name} came in between`, {
     hint: 'Try again',
     data: { place },
   })

@@ -1,0 +1,40 @@
+import * as fs from 'node:fs'
+import { counted } from './crash-points.ts'
+import { hasCode } from './errno.ts'
+import { native } from './native.ts'
+import { readFlags } from './safe-fs/descriptors.ts'
+
+const GETFLAGS = 0x80086601
+const SETFLAGS = 0x40086602
+const IMMUTABLE = 0x10
+
+/**
+ * A sealed directory is one in which nobody makes anything, not even root, whom no mode stops; nor can it be renamed or
+ * removed. It outlasts a reboot. Needs root and a file system that knows the flag.
+ */
+export const sealing = counted({
+  seal: (path: string): void => setSealed(path, true),
+  /** Absent, or on a file system without the flag = nothing to do. */
+  unseal(path: string): void {
+    try {
+      setSealed(path, false)
+    } catch (error) {
+      if (!hasCode(error, 'ENOENT', 'ENOTDIR', 'ELOOP', 'ENOTTY', 'EOPNOTSUPP')) throw error
+    }
+  },
+})
+
+function setSealed(path: string, sealed: boolean): void {
+  const fd = fs.openSync(path, readFlags | fs.constants.O_DIRECTORY | fs.constants.O_NOFOLLOW)
+  try {
+    const flags = Buffer.alloc(8)
+    native()?.ioctl(fd, GETFLAGS, flags)
+    const before = flags.readUInt32LE(0)
+    const after = sealed ? before | IMMUTABLE : before & ~IMMUTABLE
+    if (after === before) return
+    flags.writeUInt32LE(after >>> 0, 0)
+    native()?.ioctl(fd, SETFLAGS, flags)
+  } finally {
+    fs.closeSync(fd)
+  }
+}
