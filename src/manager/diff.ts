@@ -13,18 +13,39 @@ import { snapshotPlace, volumeOf } from './places.ts'
 import { checkedPaths } from './restore-paths.ts'
 import { excluded, resolveSnapshot } from './snapshots.ts'
 
-/** Whether a workspace's tree differs from a snapshot. Stops at the first difference. */
-export async function differs(core: Core, workspace: Workspace, snapshot: SnapshotId): Promise<boolean> {
-  const from = snapshotPlace(snapshot)
-  for await (const _ of core.storage.diff(from, volumeOf(workspace), { exclude: excluded(workspace) })) return true
-  return false
+/**
+ * Whether a workspace's tree, or another snapshot of it, differs from a snapshot. Stops at the first difference. A
+ * snapshot that is damaged is equal to nothing.
+ */
+export async function differs(
+  core: Core,
+  workspace: Workspace,
+  snapshot: SnapshotId,
+  other: Place = volumeOf(workspace),
+): Promise<boolean> {
+  try {
+    const exclude = excluded(workspace)
+    for await (const _ of core.storage.diff(snapshotPlace(snapshot), other, { exclude })) return true
+    return false
+  } catch (error) {
+    if (isDamage(error)) return true
+    throw error
+  }
 }
 
+const isDamage = (error: unknown): boolean => toAwError(error).data['reason'] === 'damaged'
+
+/** At least one if the snapshot is damaged: then nobody knows how many. */
 export async function countDifferences(core: Core, workspace: Workspace, snapshot: SnapshotId): Promise<number> {
   let count = 0
   const from = snapshotPlace(snapshot)
-  for await (const _ of core.storage.diff(from, volumeOf(workspace), { exclude: excluded(workspace) })) count += 1
-  return count
+  try {
+    for await (const _ of core.storage.diff(from, volumeOf(workspace), { exclude: excluded(workspace) })) count += 1
+    return count
+  } catch (error) {
+    if (isDamage(error)) return Math.max(count, 1)
+    throw error
+  }
 }
 
 const most = 100
@@ -51,7 +72,7 @@ export async function countChanges(
 }
 
 /** A rename is a path that came and one that went. */
-function stepsOf({ path, change, from }: Change): (readonly [string, 'added' | 'changed' | 'removed'])[] {
+export function stepsOf({ path, change, from }: Change): (readonly [string, 'added' | 'changed' | 'removed'])[] {
   if (change !== 'renamed') return [[shownPath(path), change]]
   return [[shownPath(path), 'added'] as const, ...(from === undefined ? [] : [[shownPath(from), 'removed'] as const])]
 }
@@ -59,7 +80,7 @@ function stepsOf({ path, change, from }: Change): (readonly [string, 'added' | '
 /** Names are bytes; what is no text in them is shown as a replacement character. */
 const shownPath = (path: string): string => Buffer.from(path, 'latin1').toString()
 
-const isBelow = (path: string, paths: readonly string[] | null): boolean =>
+export const isBelow = (path: string, paths: readonly string[] | null): boolean =>
   paths === null || paths.some((outer) => path === outer || path.startsWith(`${outer}/`))
 
 type View = Outputs['diff']

@@ -5,7 +5,7 @@ import type { RestoreKind, SnapshotFacts } from '../domain/workspace/events.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Frozen } from '../ports/storage-driver.ts'
 import { newEvent, newId, type Core, type OperationRef, type Request } from './core.ts'
-import { countChanges } from './diff.ts'
+import { countChanges, differs, isBelow, stepsOf } from './diff.ts'
 import { refreshMetadata } from './metadata.ts'
 import { abandon, append, begin, giveUp, intentOf, isFenced, whose } from './operations.ts'
 import { snapshotPlace, volumeOf } from './places.ts'
@@ -21,8 +21,6 @@ export interface Plan {
   readonly snapshot: SnapshotId
   readonly branch: string
   readonly paths: string[] | null
-  /** The tree is its head, which is kept already. */
-  readonly clean?: boolean
 }
 
 /** Restores what the plan says. Needs the lock. */
@@ -52,12 +50,20 @@ export async function restoreTo(core: Core, request: Request, workspace: Workspa
     : exchangePaths(core, request, begun, operation, paths))
   const { keep } = intentOf(begun, 'restore')
   const kept = await keptBy(core, begun, done.frozen)
-  const replaced = plan.clean === true ? workspace.head : keep
-  const after = await finishRestore(core, request, begun, operation, { ...done, kept, replaced })
-  const changes = await countChanges(core, begun, keep, snapshot, paths)
+  const isHead = await equalsHead(core, begun, kept)
+  const outcome = { ...done, kept, replaced: isHead ? workspace.head : keep }
+  const after = await finishRestore(core, request, begun, operation, outcome)
   if (done.problem !== undefined) throw halfWay(begun, done.problem, keep)
-  const isSpare = plan.clean === true && (await removed(core, request, after, keep))
+  const changes = await countChanges(core, begun, keep, snapshot, paths)
+  const isSpare = isHead && (await removed(core, request, after, keep))
   return { workspace: nameOf(workspace), snapshot, branch, kept: isSpare ? null : keep, paths, ...changes }
+}
+
+/** Both are frozen: whatever is written meanwhile, this is true. */
+const equalsHead = async (core: Core, workspace: Workspace, kept: readonly SnapshotFacts[]): Promise<boolean> => {
+  const { since, keep } = intentOf(workspace, 'restore')
+  const isAlone = kept.length === 1 && kept[0]?.snapshot === keep
+  return since !== null && isAlone && !(await differs(core, workspace, since, snapshotPlace(keep)))
 }
 
 /** What equals another snapshot need not stay. It does no harm either: the restore is done. */
@@ -70,7 +76,7 @@ async function removed(core: Core, request: Request, workspace: Workspace, id: S
 
 interface Done {
   readonly frozen: Frozen
-  /** Some of the paths could not be put in their place. */
+  /** Some of the paths, or of the tree, could not be put in their place. */
   readonly problem?: AwError
 }
 
@@ -86,14 +92,32 @@ async function exchangeTree(
     if (frozen !== undefined) return { frozen }
     throw new AwError('internal', 'The storage did not restore the tree')
   } catch (error) {
-    // If even this fails, recovery goes on with it; the first error is the one to tell.
-    const frozen = isFenced(error)
-      ? undefined
-      : await exchange(core, request, workspace, { resume: true }).catch(() => null)
-    if (frozen) return { frozen }
-    if (frozen === undefined && !isFenced(error))
-      await giveUp(core, request, { workspace, operation }, 'restore', error)
+    if (isFenced(error)) throw error
+    // The first error is the one to tell.
+    const done = await exchangeAgain(core, request, workspace, error).catch(() => null)
+    if (done) return done
+    if (done === undefined) await giveUp(core, request, { workspace, operation }, 'restore', error)
     throw error
+  }
+}
+
+/**
+ * Finishes what was begun; undefined if nothing was. Where files are changed one by one, a restore that cannot go on in
+ * either direction ends as it is: all that was there is kept, and a workspace that waits for it for ever helps nobody.
+ */
+async function exchangeAgain(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  first?: unknown,
+): Promise<Done | undefined> {
+  try {
+    const frozen = await exchange(core, request, workspace, { resume: true })
+    return frozen && { frozen }
+  } catch (error) {
+    const isGone = toAwError(error).code === 'storage_unavailable'
+    if (isGone || core.storage.capabilities.restore !== 'in place') throw error
+    return { frozen: recovered, problem: toAwError(first ?? error) }
   }
 }
 
@@ -123,7 +147,7 @@ async function exchangePaths(
 }
 
 const halfWay = (workspace: Workspace, cause: AwError, keep: SnapshotId): AwError =>
-  new AwError(cause.code, `Not all paths could be restored: ${cause.message}`, {
+  new AwError(cause.code, `Not all of it could be restored: ${cause.message}`, {
     hint: `What was there before is kept: aw restore ${nameOf(workspace)} ${keep}`,
     data: { ...cause.data, id: workspace.id, kept: keep },
     cause,
@@ -171,6 +195,7 @@ async function finishRestore(
   { kept, replaced, problem: failed }: Outcome,
 ): Promise<Workspace> {
   const { snapshot, how, branch, paths, generation } = intentOf(workspace, 'restore')
+  const isUnfinished = paths === null && failed !== undefined
   const metadata = await refreshMetadata(core, workspace)
   const problem = failed === undefined ? metadata : { code: failed.code, message: failed.message }
   const data = {
@@ -179,7 +204,7 @@ async function finishRestore(
     snapshot,
     how,
     branch,
-    paths,
+    paths: isUnfinished ? [] : paths,
     kept,
     replaced,
     generation,
@@ -197,7 +222,7 @@ export async function recoverRestore(
 ): Promise<{ workspace: Workspace; outcome: string }> {
   const intent = intentOf(workspace, 'restore')
   const done: Done | undefined = await (intent.paths === null
-    ? exchange(core, request, workspace, { resume: true }).then((frozen) => frozen && { frozen })
+    ? exchangeAgain(core, request, workspace)
     : redoPaths(core, request, workspace, intent.paths))
   if (done === undefined) {
     await unprepare(core, workspace)
@@ -210,18 +235,47 @@ export async function recoverRestore(
   return { workspace: restored, outcome: 'restored' }
 }
 
-/** Paths can be put back again and again; the tree was untouched as long as it was not kept. */
+/**
+ * Paths can be put back again and again; the tree was untouched as long as it was not kept. What others have put there
+ * since is kept first.
+ */
 async function redoPaths(
   core: Core,
   request: Request,
   workspace: Workspace,
   paths: string[],
 ): Promise<Done | undefined> {
-  const { keep } = intentOf(workspace, 'restore')
+  const { keep, resume } = intentOf(workspace, 'restore')
   if (!(await core.storage.exists(snapshotPlace(keep)))) return undefined
-  const again = async (): Promise<void> =>
-    placePaths(core, workspace, await stagePaths(core, request, workspace, paths, { again: true }))
+  const again = async (): Promise<void> => {
+    if (await hasWork(core, workspace, paths, keep)) await keepFound(core, workspace, paths, resume)
+    await placePaths(core, workspace, await stagePaths(core, request, workspace, paths, { again: true }))
+  }
   return { frozen: recovered, ...(await attempt(core, workspace, again)) }
+}
+
+async function keepFound(core: Core, workspace: Workspace, paths: string[], resume: SnapshotId): Promise<void> {
+  if (!(await core.storage.exists(snapshotPlace(resume))))
+    await core.storage.snapshot(volumeOf(workspace), snapshotPlace(resume), { exclude: excluded(workspace) })
+  else if (await hasWork(core, workspace, paths, resume))
+    throw new AwError('workspace_active', 'The tree was changed again while the restore was interrupted', {
+      data: { id: workspace.id },
+    })
+}
+
+/** Whether the paths hold something that is neither in a snapshot of them nor in the one they are restored from. */
+async function hasWork(core: Core, workspace: Workspace, paths: string[], kept: SnapshotId): Promise<boolean> {
+  const fromTarget = await cameSince(core, workspace, paths, intentOf(workspace, 'restore').snapshot)
+  const fromKept = await cameSince(core, workspace, paths, kept)
+  return [...fromKept].some((path) => fromTarget.has(path))
+}
+
+async function cameSince(core: Core, workspace: Workspace, paths: string[], since: SnapshotId): Promise<Set<string>> {
+  const came = new Set<string>()
+  const options = { exclude: excluded(workspace) }
+  for await (const change of core.storage.diff(snapshotPlace(since), volumeOf(workspace), options))
+    for (const [path, kind] of stepsOf(change)) if (kind !== 'removed' && isBelow(path, paths)) came.add(path)
+  return came
 }
 
 /** What stands in the way is told; everything that was there is kept. */

@@ -2,16 +2,16 @@ import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
 import type { SnapshotId } from '../domain/ids.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
-import { nameOf, type Workspace } from '../domain/workspace/state.ts'
+import { nameOf, type Replaced, type Workspace } from '../domain/workspace/state.ts'
 import { assertUnused, type Risks } from './activity.ts'
 import type { Core, Request } from './core.ts'
-import { differs } from './diff.ts'
+import { differs, isBelow, stepsOf } from './diff.ts'
 import { findWorkspace } from './find.ts'
 import { withWorkspace } from './operations.ts'
-import { snapshotPlace } from './places.ts'
+import { snapshotPlace, volumeOf } from './places.ts'
 import { assertOutsideMetadata, checkedPaths } from './restore-paths.ts'
 import { restoreTo, type Plan } from './restore-tree.ts'
-import { resolveSnapshot, snapshotsOf } from './snapshots.ts'
+import { excluded, resolveSnapshot, snapshotsOf } from './snapshots.ts'
 
 type Restored = Outputs['restore']
 
@@ -50,14 +50,18 @@ async function chosen(
   )
 }
 
-/** To the head if the tree differs from it, else to what the head grew from. */
+/**
+ * Takes back what was done last: a restore, if the tree is as that left it; else to the head if the tree differs from it,
+ * else to what the head grew from.
+ */
 export async function undo(core: Core, input: Inputs['undo'], request: Request): Promise<Restored> {
   return underLock(core, input, request, async (workspace) => {
-    const { head, branch } = workspace
+    const { head, branch, before } = workspace
     const dirty = head !== null && (await differs(core, workspace, head))
+    if (before && (before.paths !== null || !dirty)) return takenBack(core, workspace, before)
     const parent = head === null ? null : ((await snapshotsOf(core, workspace.id)).get(head)?.parent ?? null)
     const snapshot = dirty ? head : parent
-    if (snapshot !== null) return { how: 'undo', snapshot, branch, paths: null, clean: !dirty }
+    if (snapshot !== null) return { how: 'undo', snapshot, branch, paths: null }
     const why = head === null ? 'has no snapshot to go back to' : 'is where it began'
     throw new AwError('nothing_to_undo', `${nameOf(workspace)} ${why}`, {
       hint: `Take snapshots as you go: aw snapshot ${nameOf(workspace)}`,
@@ -66,12 +70,22 @@ export async function undo(core: Core, input: Inputs['undo'], request: Request):
   })
 }
 
+/** If only paths were restored, what was done elsewhere since stays. */
+async function takenBack(core: Core, workspace: Workspace, { snapshot, branch, paths }: Replaced): Promise<Plan> {
+  const whole = { how: 'undo', snapshot, branch, paths: null } as const
+  if (paths === null || paths.length === 0) return whole
+  const changes = core.storage.diff(snapshotPlace(snapshot), volumeOf(workspace), { exclude: excluded(workspace) })
+  for await (const change of changes)
+    if (stepsOf(change).some(([path]) => !isBelow(path, paths))) return { ...whole, paths: [...paths] }
+  return whole
+}
+
 export async function redo(core: Core, input: Inputs['redo'], request: Request): Promise<Restored> {
   return underLock(core, input, request, async (workspace) => {
     const { head, branch, redo: stack } = workspace
     const [snapshot] = stack
     const dirty = head !== null && snapshot !== undefined && (await differs(core, workspace, head))
-    if (snapshot !== undefined && !dirty) return { how: 'redo', snapshot, branch, paths: null, clean: true }
+    if (snapshot !== undefined && !dirty) return { how: 'redo', snapshot, branch, paths: null }
     const name = nameOf(workspace)
     throw new AwError('nothing_to_redo', dirty ? `${name} was changed since the undo` : `${name} has nothing undone`, {
       hint: dirty

@@ -63,8 +63,8 @@ function snapshotNotFound(workspace: Workspace, ref: string, snapshots: readonly
 }
 
 /** What must stay as long as the workspace is what it is. */
-export const neededIds = ({ head, branches, redo }: Workspace): Set<SnapshotId> =>
-  new Set([head, ...Object.values(branches), ...redo].filter((id) => id !== null))
+export const neededIds = ({ head, branches, redo, before }: Workspace): Set<SnapshotId> =>
+  new Set([head, ...Object.values(branches), ...redo, before?.snapshot ?? null].filter((id) => id !== null))
 
 /** Workspaces that began as this snapshot and are not gone: they are compared with it. */
 export async function forksOf(core: Core, snapshot: SnapshotId): Promise<Workspace[]> {

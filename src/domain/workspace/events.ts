@@ -105,7 +105,10 @@ export interface WorkspaceEventData {
     since: SnapshotId | null
     generation: number
   }
-  /** The tree, or some paths of it, are as in the snapshot. `kept` are the snapshots of what was replaced. */
+  /**
+   * The tree, or some paths of it, are as in the snapshot. `kept` are the snapshots of what was replaced. With no path at
+   * all (an empty list) the restore could not be brought to an end: the tree is as the `problem` left it.
+   */
   workspace_restored: Whose & {
     workspace_path: string
     snapshot: SnapshotId

@@ -97,6 +97,7 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
         trash: [...before.trash, old],
         ...at(before, baseOf(before)),
         redo: [],
+        before: null,
       }
     }
     case 'workspace_rename_started': {
@@ -114,7 +115,7 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
       const counted = { ...before, operation: null, snapshots: count(before, [event.data]) }
       // What is made beside the work is no step of it.
       if (reason === 'safety') return counted
-      return { ...counted, ...at(before, snapshot), redo: [] }
+      return { ...counted, ...at(before, snapshot), redo: [], before: null }
     }
     case 'snapshot_removed':
       return forgotten(ended(before, 'remove_snapshots'), event.data.snapshots)
@@ -159,7 +160,7 @@ const main = 'main'
 /** A new tree stands where it began: a fork at the snapshot it was forked from. */
 function fresh({ source }: { source: Workspace['source'] }) {
   const head = baseOf({ source })
-  return { head, branch: main, branches: { [main]: head }, redo: [], snapshots: { all: 0, counted: 0 } }
+  return { head, branch: main, branches: { [main]: head }, redo: [], before: null, snapshots: { all: 0, counted: 0 } }
 }
 
 /** The tree is equal to a snapshot, and so is the end of its branch. */
@@ -172,13 +173,22 @@ const at = ({ branch, branches }: Workspace, head: Workspace['head'], on = branc
 function restored(before: Workspace, event: Of<'workspace_restored'>): Workspace {
   const { snapshot, how, branch, paths, kept, replaced, generation, problem } = event.data
   const after = { ...before, operation: null, problem: problem ?? null, snapshots: count(before, kept) }
-  if (paths !== null) return after
+  const replacedBefore = replacedBy(before, event.data)
+  if (paths !== null) return { ...after, before: replacedBefore }
   const redo = {
     restore: [],
     undo: [...(replaced === null ? [] : [replaced]), ...before.redo],
     redo: before.redo.slice(1),
   }
-  return { ...after, generation, ...at(before, snapshot, branch), redo: redo[how] }
+  return { ...after, generation, ...at(before, snapshot, branch), redo: redo[how], before: replacedBefore }
+}
+
+function replacedBy({ head, branch, before }: Workspace, data: Of<'workspace_restored'>['data']): Workspace['before'] {
+  const { how, snapshot, paths, replaced } = data
+  if (how === 'restore' || paths?.length === 0)
+    return replaced === null ? null : { snapshot: replaced, branch, paths }
+  // Only what was changed since the restore is undone: the restore itself is next.
+  return how === 'undo' && paths === null && snapshot === head ? before : null
 }
 
 type Counted = Parameters<typeof isCounted>[0]
@@ -198,6 +208,7 @@ function forgotten(before: Workspace, removed: Of<'snapshot_removed'>['data']['s
     head: kept(before.head),
     branches: Object.fromEntries(Object.entries(before.branches).map(([name, id]) => [name, kept(id)])),
     redo: before.redo.filter((id) => !parents.has(id)),
+    before: before.before && parents.has(before.before.snapshot) ? null : before.before,
     snapshots: count(before, [], removed),
   }
 }

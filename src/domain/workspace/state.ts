@@ -113,6 +113,14 @@ export interface TrashedTree {
 
 export type CleanupReason = 'agent_completed' | 'pod_shutdown' | 'user' | 'retention' | 'failed_create'
 
+export interface Replaced {
+  readonly snapshot: SnapshotId
+  /** The one that was gone on with then. */
+  readonly branch: string
+  /** Only these were replaced; none: nobody knows what was, as the restore was not brought to an end. */
+  readonly paths: readonly string[] | null
+}
+
 /** A workspace as the log tells it: the fold of its stream. */
 export interface Workspace {
   readonly id: WorkspaceId
@@ -140,6 +148,8 @@ export interface Workspace {
   readonly branches: Readonly<Record<string, SnapshotId | null>>
   /** What `redo` would restore, the next first. */
   readonly redo: readonly SnapshotId[]
+  /** What the last restore replaced: `undo` takes that restore back. Null if something else was done since. */
+  readonly before: Replaced | null
   /** How many snapshots it has, and how many of them count against the limit. */
   readonly snapshots: { readonly all: number; readonly counted: number }
   /** Why the workspace is in a state that nobody asked for. */

@@ -42,7 +42,15 @@ export function restoreContract(open: OpenManager): void {
     expect(kept).toMatchObject({ reason: 'safety', parent: newer.id, label: null })
     await aw.restore('a', { snapshot: done.kept ?? '' })
     expect(await workOf(made)).toEqual(replaced)
-    expect((await aw.snapshots('a')).map(({ label }) => label)).toEqual(['first', 'newer', null, null])
+    expect((await aw.snapshots('a')).map(({ label }) => label)).toEqual(['first', 'newer', null])
+  })
+
+  it('a restore of a tree that is its head leaves no copy of it behind', async () => {
+    const { aw, made } = await withSnapshot(open)
+    for (const paths of [undefined, ['work/f']])
+      expect(await aw.restore('a', { paths })).toMatchObject({ kept: null, added: 0, changed: 0, removed: 0 })
+    expect(await aw.snapshots('a')).toHaveLength(1)
+    expect(await made.files.readText('work/f')).toBe('first')
   })
 
   it("aw's own directory is no part of it and tells the present", async () => {

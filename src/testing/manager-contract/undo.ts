@@ -62,20 +62,66 @@ export function undoContract(open: OpenManager): void {
     await expect(aw.redo('a')).rejects.toEqual(code('nothing_to_redo'))
   })
 
-  it('a restore is undone like a change: to where its snapshot grew from', async () => {
-    const { aw } = await open()
-    const made = await aw.create({ id: 'a' })
-    for (const content of ['one', 'two', 'three']) {
-      await made.files.write('work/f', content)
-      await aw.snapshot('a', { label: content })
-    }
+  it('a restore is taken back with all that was unsaved before it, and can be redone', async () => {
+    const { aw, made, now } = await withThree(open)
+    await made.files.write('work/f', 'unsaved')
     const { kept } = await aw.restore('a', { snapshot: 'two' })
-    await aw.undo('a')
-    expect(await made.files.readText('work/f')).toBe('one')
+    expect(await aw.undo('a')).toMatchObject({ snapshot: kept, branch: 'main', kept: null })
+    expect(await now()).toBe('unsaved')
     await aw.redo('a')
-    expect(await made.files.readText('work/f')).toBe('two')
-    await aw.restore('a', { snapshot: kept ?? '' })
-    expect(await made.files.readText('work/f')).toBe('three')
+    expect(await now()).toBe('two')
+    await aw.undo('a')
+    expect(await now()).toBe('one')
+  })
+
+  it('a restore to where it all began is taken back, also one of a branch', async () => {
+    const { aw, now } = await withThree(open)
+    expect(await aw.restore('a', { snapshot: 'one' })).toMatchObject({ kept: null })
+    await aw.undo('a')
+    expect(await now()).toBe('three')
+    await aw.branch('a', { name: 'idea', at: 'one' })
+    await aw.restore('a', { branch: 'idea' })
+    expect(await aw.undo('a')).toMatchObject({ branch: 'main' })
+    expect(await now()).toBe('three')
+  })
+
+  it('a restore of paths is taken back, and what was done elsewhere stays', async () => {
+    const { aw, made, now } = await withThree(open)
+    await made.files.write('work/f', 'unsaved')
+    await made.files.write('work/other', 'before')
+    await aw.restore('a', { snapshot: 'one', paths: ['work/f'] })
+    await aw.undo('a')
+    expect([await now(), await made.files.readText('work/other')]).toEqual(['unsaved', 'before'])
+    await aw.redo('a')
+    expect([await now(), await made.files.readText('work/other')]).toEqual(['one', 'before'])
+    await aw.restore('a', { snapshot: 'two', paths: ['work/f'] })
+    await made.files.write('work/other', 'since')
+    expect(await aw.undo('a')).toMatchObject({ paths: ['work/f'] })
+    expect([await now(), await made.files.readText('work/other')]).toEqual(['one', 'since'])
+  })
+
+  it('changes since a restore are undone first, then the restore', async () => {
+    const { aw, made, now } = await withThree(open)
+    await aw.restore('a', { snapshot: 'two' })
+    await made.files.write('work/f', 'changed since')
+    await aw.undo('a')
+    expect(await now()).toBe('two')
+    await aw.undo('a')
+    expect(await now()).toBe('three')
+    for (const content of ['two', 'changed since']) {
+      await aw.redo('a')
+      expect(await now()).toBe(content)
+    }
+  })
+
+  it('after a new snapshot a restore is history', async () => {
+    const { aw, made, now } = await withThree(open)
+    await aw.restore('a', { snapshot: 'one' })
+    await made.files.write('work/f', 'four')
+    await aw.snapshot('a')
+    await aw.undo('a')
+    expect(await now()).toBe('one')
+    await expect(aw.undo('a')).rejects.toEqual(code('nothing_to_undo'))
   })
 
   it('there is nothing to undo without a snapshot, nor where a fork began', async () => {
@@ -113,6 +159,16 @@ export function undoContract(open: OpenManager): void {
     })
     await fc.assert(property, { numRuns: 25 })
   })
+}
+
+async function withThree(open: OpenManager) {
+  const { aw } = await open()
+  const made = await aw.create({ id: 'a' })
+  for (const content of ['one', 'two', 'three']) {
+    await made.files.write('work/f', content)
+    await aw.snapshot('a', { label: content })
+  }
+  return { aw, made, now: () => made.files.readText('work/f') }
 }
 
 const step = fc.constantFrom('change', 'snapshot', 'undo', 'undo', 'redo')
