@@ -6,23 +6,41 @@ import { hasCode } from './errno.ts'
 import { native, nativeProblem, type Native } from './native.ts'
 
 /**
- * Loop devices: a file of the host as a disk. They are of the whole machine, not of a mount namespace, and outlive the
- * process, so that a device is always found by the identity of its file, never by a name that was noted down.
+ * Loop devices: a file of the host as a disk. They are of the whole machine, not of a mount namespace, so that a device
+ * is always found by the identity of its file, never by a name that was noted down. One goes with its last user, be
+ * that a mount or a process: a file that was deleted must not be kept by a device that nobody knows of.
  */
 
-/** Makes a device of an open file; answers with its path. Without the page cache of the host in between if it can be. */
-export function attachLoop(file: number): string {
+/** A device that cannot go before it is let go of. */
+export interface HeldLoop extends Disposable {
+  readonly device: string
+}
+
+/** The device that this very file is behind already, or a new one. */
+export function holdLoop(file: number): HeldLoop {
+  for (const device of loopsOf(file)) {
+    const fd = openDevice(device, constants.O_RDONLY)
+    // It may have gone with its last user before it was held, and be another's now.
+    if (loopsOf(file).includes(device)) return held(device, fd)
+    closeSync(fd)
+  }
+  return attachLoop(file)
+}
+
+/** Makes a device of an open file. Without the page cache of the host in between if it can be. */
+export function attachLoop(file: number): HeldLoop {
   for (let attempt = 0; ; attempt++) {
     const device = freeDevice()
     try {
-      loops.attach(device, file)
-      return device
+      return held(device, loops.attach(device, file))
     } catch (error) {
       // Somebody else was faster.
       if (!hasCode(error, 'EBUSY') || attempt === 32) throw error
     }
   }
 }
+
+const held = (device: string, fd: number): HeldLoop => ({ device, [Symbol.dispose]: () => closeSync(fd) })
 
 /** The devices that have this very file behind them, whatever its name is now. */
 export function loopsOf(file: number): string[] {
@@ -64,13 +82,21 @@ const request = {
 const infoBytes = 232
 const flagsAt = 52
 const directIo = 16
+const autoClear = 4
 
 const loops = counted({
-  attach(device: string, file: number): void {
+  attach(device: string, file: number): number {
     const config = Buffer.alloc(304)
     config.writeUInt32LE(file, 0)
-    config.writeUInt32LE(directIo, 8 + flagsAt)
-    withDevice(device, (calls, fd) => calls.ioctl(fd, request.configure, config))
+    config.writeUInt32LE(directIo | autoClear, 8 + flagsAt)
+    const fd = openDevice(device, constants.O_RDWR)
+    try {
+      loaded().ioctl(fd, request.configure, config)
+      return fd
+    } catch (error) {
+      closeSync(fd)
+      throw error
+    }
   },
   detach: (device: string): void => void withDevice(device, (calls, fd) => calls.ioctl(fd, request.clear, 0)),
   grow: (device: string): void => void withDevice(device, (calls, fd) => calls.ioctl(fd, request.capacity, 0)),
@@ -107,15 +133,21 @@ function infoOf(device: string): Buffer | undefined {
 
 /** Closing a device that was open for writing makes the whole machine look at it again: who only asks does not. */
 function withDevice(device: string, use: (calls: Native, fd: number) => number, flags = constants.O_RDWR): number {
-  const calls = native()
-  if (calls === undefined)
-    throw new AwError('unsupported', `Loop devices need system calls that are missing here: ${nativeProblem()}`, {
-      hint: 'Install the optional package koffi',
-    })
-  const fd = openSync(device, flags | constants.O_NONBLOCK)
+  const calls = loaded()
+  const fd = openDevice(device, flags)
   try {
     return use(calls, fd)
   } finally {
     closeSync(fd)
   }
+}
+
+const openDevice = (device: string, flags: number): number => openSync(device, flags | constants.O_NONBLOCK)
+
+function loaded(): Native {
+  const calls = native()
+  if (calls !== undefined) return calls
+  throw new AwError('unsupported', `Loop devices need system calls that are missing here: ${nativeProblem()}`, {
+    hint: 'Install the optional package koffi',
+  })
 }

@@ -5,7 +5,7 @@ import { enableQuota, resizeToDevice } from './btrfs-device.ts'
 import { syncFileSystem } from './mounts.ts'
 import { durableFile } from './durable-file.ts'
 import { hostFs } from './host-fs.ts'
-import { attachLoop, detachLoop, growLoop, loopsOf } from './loop.ts'
+import { attachLoop, detachLoop, growLoop, holdLoop, loopsOf } from './loop.ts'
 import { mountBtrfs, mountedAt, unmount } from './pool-mount.ts'
 import { hasImage, makeImage, openImage } from './pool-image.ts'
 import { dropPool, poolImage, readPool, writePool } from './pool-record.ts'
@@ -36,7 +36,8 @@ export async function makePool(place: PoolPlace, bytes: number): Promise<void> {
   try {
     writePool(place.inside, { version: 1, state: 'making', bytes })
     using image = makeImage(place.inside, bytes)
-    const device = attachLoop(image.fd)
+    using held = attachLoop(image.fd)
+    const { device } = held
     await run(mkfs, ['--quiet', '--nodiscard', '--label', 'aw', device], { cwd: '/', env, timeoutMs: 300_000 })
     withMountPoint(place, leaveNote(place))
     mountOn(device, place, (root) => {
@@ -69,12 +70,10 @@ export function mountPool(place: PoolPlace): void {
   using image = openImage(place.inside)
   if (image === undefined) throw imageGone(place)
   if (isMounted(place, image.fd)) return
-  const [found] = loopsOf(image.fd)
-  const device = found ?? attachLoop(image.fd)
+  using held = holdLoop(image.fd)
   try {
-    mountOn(device, place, () => undefined)
+    mountOn(held.device, place, () => undefined)
   } catch (error) {
-    if (found === undefined) detachLoop(device)
     if (error instanceof AwError) throw error
     const file = poolImage(place.home)
     throw new AwError('storage_unavailable', `The pool ${file} cannot be mounted: ${messageOf(error)}`, {

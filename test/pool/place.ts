@@ -54,7 +54,8 @@ export function poolPlace(owner = 0): PoolPlace {
   const isMounted = (): boolean => fs.readFileSync('/proc/self/mountinfo', 'utf8').includes(` ${root} `)
   const reboot = (): void => {
     while (isMounted()) execFileSync('umount', [root])
-    for (const device of loops()) execFileSync('losetup', ['--detach', device])
+    // It may go by itself before.
+    for (const device of loops()) spawnSync('losetup', ['--detach', device])
   }
   const command = (args: readonly string[]): [string, string[]] => {
     const plain = [program, home]

@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -64,14 +65,34 @@ test('a pool is made, holds workspaces, and is there again after a reboot', asyn
   expect({ loops: place.loops().length, mounted: place.isMounted() }).toEqual({ loops: 1, mounted: true })
 })
 
-test('a device that is left over from before is used again', async () => {
+test('a device goes with the last mount, and one that is still used elsewhere is used again', async () => {
   const place = poolPlace()
   await place.init({ storage: 'btrfs', size: small })
-  execFileSync('umount', [place.root])
+  await withWorkspace(place, 'one', 'kept')
   const before = place.loops()
-  await place.init()
+  expect(before).toHaveLength(1)
+  const elsewhere = spawn('unshare', ['--mount', 'sh', '-c', 'echo there; exec sleep 600'])
+  onTestFinished(() => void elsewhere.kill())
+  await once(elsewhere.stdout, 'data')
+  execFileSync('umount', [place.root])
   expect(place.loops()).toEqual(before)
-  expect(place.isMounted()).toBe(true)
+  expect(await textOf(place, 'one')).toBe('kept')
+  expect({ loops: place.loops(), mounted: place.isMounted() }).toEqual({ loops: before, mounted: true })
+  elsewhere.kill()
+  await once(elsewhere, 'close')
+  execFileSync('umount', [place.root])
+  await expect.poll(place.loops, { timeout: 20_000 }).toEqual([])
+  expect(await textOf(place, 'one')).toBe('kept')
+  expect({ loops: place.loops().length, mounted: place.isMounted() }).toEqual({ loops: 1, mounted: true })
+})
+
+test('an image that is deleted under its mount is given back when that ends', async () => {
+  const place = poolPlace()
+  await place.init({ storage: 'btrfs', size: small })
+  fs.rmSync(place.image)
+  expect(place.loops()).toHaveLength(1)
+  execFileSync('umount', [place.root])
+  await expect.poll(place.loops, { timeout: 20_000 }).toEqual([])
 })
 
 test('several processes that open a home after a reboot mount it once', async () => {
