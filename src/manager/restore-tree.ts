@@ -135,6 +135,7 @@ async function exchangePaths(
       exclude: excluded(workspace),
       since: since === null ? undefined : snapshotPlace(since),
       consistent: true,
+      whole: paths.map((path) => Buffer.from(path).toString('latin1')),
       signal: request.signal,
     })
     const staged = await stagePaths(core, request, workspace, paths)

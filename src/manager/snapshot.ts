@@ -110,8 +110,18 @@ export async function takeSnapshot(
 
 export const factsOf = (
   plan: Plan & { snapshot: SnapshotId; parent: SnapshotId | null; branch: string },
-  { mechanism, consistency, changed }: Frozen,
-): SnapshotFacts => ({ ...plan, mechanism, consistency, files_changed: changed })
+  { mechanism, consistency, changed, left_out: left }: Frozen,
+): SnapshotFacts => ({
+  ...plan,
+  // What is not in it is told by it as long as it is there.
+  meta: left === undefined ? plan.meta : { ...plan.meta, left_out: left.slice(0, mostTold).map(asText) },
+  mechanism,
+  consistency,
+  files_changed: changed,
+})
+
+const mostTold = 20
+const asText = (path: string): string => Buffer.from(path, 'latin1').toString()
 
 /** Nobody was told of it: it goes. */
 export async function undoSnapshot(

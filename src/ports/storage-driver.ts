@@ -10,6 +10,7 @@ export type { Change } from '../domain/tree-diff.ts'
  * - `snapshots/<snapshot id>`: a frozen tree. It never changes, and only it can be the parent of another tree.
  * - `bases/…`: frozen trees made from sources, for many workspaces.
  * - `trash/<workspace id>.<generation>`: a tree that left its workspace, whole, until it is erased.
+ * - `found/<name>.<n>`: what others put where a tree was to be. Only listed and erased; its files are below that path.
  *
  * A tree is built in `tmp`, then *moved*: a rename on one mount, which happens whole or not at all and is durable when
  * the call resolves. Nothing is copied across mounts and nothing is ever replaced: a taken place is `file_exists`. So a
@@ -117,7 +118,7 @@ export interface StorageDriver extends AsyncDisposable {
   free(): Promise<{ bytes: number }>
 }
 
-export type Area = 'volumes' | 'trash' | 'tmp' | 'snapshots' | 'bases'
+export type Area = 'volumes' | 'trash' | 'tmp' | 'snapshots' | 'bases' | 'found'
 
 export interface Place {
   readonly area: Area
@@ -205,6 +206,8 @@ interface Excluding {
 
 export interface SnapshotOptions extends Excluding {
   readonly consistent?: boolean | undefined
+  /** Paths that are about to be replaced: `unsupported`, and nothing made, if the snapshot cannot hold all below them. */
+  readonly whole?: readonly string[] | undefined
   /** The snapshot that the volume was last equal to: a hint of what need not be looked at, and what `changed` counts from. */
   readonly since?: Place | undefined
   readonly onProgress?: OnProgress | undefined
@@ -231,6 +234,8 @@ export interface Frozen {
   readonly consistency: 'atomic' | 'fuzzy'
   /** How many paths differ from `since`, where that is known without looking at the whole tree. */
   readonly changed: number | null
+  /** Paths that could not be in it; see `capabilities.unfaithful`. */
+  readonly left_out?: readonly string[] | undefined
 }
 
 export interface Verified {

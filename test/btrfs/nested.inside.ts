@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { openManager } from '../../src/aw.ts'
 import { collect } from '../../src/testing/collect.ts'
 import { code } from '../../src/testing/storage-contract.ts'
 import { isRoot, openBtrfs, snap, volume } from './open.ts'
@@ -70,6 +72,42 @@ it('does not restore over a subvolume that no snapshot holds', async () => {
   expect(fs.readFileSync(join(path(volume), 'd/mine/file'), 'utf8')).toBe('precious')
   expect(await storage.list()).toEqual([volume, snap(1)])
   expect(storage.capabilities.unfaithful).toMatchObject([{ what: expect.stringContaining('subvolumes') as unknown }])
+})
+
+it('a snapshot says what it could not hold, and is not made where all of it was asked for', async () => {
+  const { storage, path } = openBtrfs()
+  await storage.create(volume)
+  expect(await storage.snapshot(volume, snap(1), { whole: ['d'] })).not.toHaveProperty('left_out')
+  fs.mkdirSync(join(path(volume), 'd/e'), { recursive: true })
+  btrfs('subvolume', 'create', join(path(volume), 'd/e/mine'))
+  btrfs('subvolume', 'create', join(path(volume), 'größe'))
+  for (const whole of [['d'], ['d/e'], ['x', 'd/e/mine'], ['d/e/mine/below'], ['.']])
+    await expect(storage.snapshot(volume, snap(2), { whole })).rejects.toEqual(code('unsupported'))
+  expect(await storage.exists(snap(2))).toBe(false)
+  expect(await storage.snapshot(volume, snap(2), { whole: ['d/f', 'd/e/min'] })).toMatchObject({
+    left_out: ['d/e/mine', Buffer.from('größe').toString('latin1')],
+  })
+})
+
+it('paths at, above and below a subvolume are not restored, others are', async () => {
+  const home = fs.mkdtempSync(join(tmpdir(), 'aw-home-'))
+  await using manager = await openManager({ home, env: { AW_STORAGE_DRIVER: 'btrfs' } })
+  const { path: tree } = await manager.call('create', { id: 'a' })
+  await manager.call('fs write', { id: 'a', path: 'work/d/file', content: 'one' })
+  await manager.call('fs write', { id: 'a', path: 'work/other', content: 'one' })
+  expect((await manager.call('snapshot', { id: 'a', label: 'one' })).meta).toEqual({})
+  await manager.call('fs write', { id: 'a', path: 'work/other', content: 'two' })
+  btrfs('subvolume', 'create', join(tree, 'work/d/mine'))
+  fs.writeFileSync(join(tree, 'work/d/mine/file'), 'precious')
+  for (const path of ['work', 'work/d', 'work/d/mine', 'work/d/mine/file'])
+    await expect(manager.call('restore', { id: 'a', snapshot: 'one', paths: [path] })).rejects.toEqual(
+      code('unsupported'),
+    )
+  expect(await manager.call('snapshots', { id: 'a' })).toHaveLength(1)
+  await manager.call('restore', { id: 'a', snapshot: 'one', paths: ['work/other'] })
+  expect(fs.readFileSync(join(tree, 'work/other'), 'utf8')).toBe('one')
+  expect(fs.readFileSync(join(tree, 'work/d/mine/file'), 'utf8')).toBe('precious')
+  expect((await manager.call('snapshot', { id: 'a' })).meta).toEqual({ left_out: ['work/d/mine'] })
 })
 
 it('shows a subvolume as an empty directory in a difference', async () => {

@@ -39,7 +39,7 @@ export function recover(output: Outputs['recover'], { paint }: View): Shown {
     ...(output.busy.length > 0 ? ['Take over from a stuck process with: aw recover ID --steal'] : []),
     ...(output.lost.length > 0 ? ['Make one that has snapshots anew from its last: aw undelete NAME'] : []),
   ]
-  return { out: lines.join('\n'), ...(notes.length > 0 && { note: notes.join('\n') }) }
+  return { out: lines.join('\n'), ...(notes.length > 0 && { note: notes.join('; ') }) }
 }
 
 export function shutdown({ policy, results, timed_out }: Outputs['shutdown'], { paint }: View): Shown {

@@ -1,20 +1,28 @@
 import type { Outputs } from '../../api/table.ts'
 import { columns, type Row } from './columns.ts'
+import { visible } from '../text.ts'
 import { age, count } from './units.ts'
 import type { Shown, View } from './view.ts'
 
 /** Scripts take this line as it is, so it is the id and nothing else. */
 export function snapshotMade(output: Outputs['snapshot']): Shown {
-  const { id, label, files_changed: changed, consistency, parent } = output
+  const { id, label, files_changed: changed, consistency, meta, parent } = output
   const amount = changed === 0 ? 'nothing' : count(changed ?? 0, 'path')
   const parts = [
     label === null ? 'Kept' : `Kept as ${JSON.stringify(label)}`,
     ...(changed === null ? [] : [`${amount} ${parent === null ? 'in it' : 'changed since the one before'}`]),
     consistency,
   ]
-  if (consistency !== 'fuzzy') return { out: id, note: parts.join(', ') }
-  const warning = `the tree was written to while it was kept, so ${id} may be a mixture; --consistent refuses that`
-  return { out: id, note: parts.join(', '), warning }
+  const warnings = [
+    ...(consistency === 'fuzzy'
+      ? [`the tree was written to while it was kept, so ${id} may be a mixture; --consistent refuses that`]
+      : []),
+    ...(Array.isArray(meta['left_out'])
+      ? [`what is in these btrfs subvolumes was not kept: ${visible(meta['left_out'].join(', '))}`]
+      : []),
+  ]
+  const warning = warnings.length === 0 ? {} : { warning: warnings.join('; ') }
+  return { out: id, note: parts.join(', '), ...warning }
 }
 
 export const snapshotLabelled = ({ id, label }: Outputs['snapshot label'], view: View): Shown => ({

@@ -10,6 +10,7 @@ import { moveTree } from '../../sys/storage-root.ts'
 import { countChanges, diffTrees } from './btrfs/diff.ts'
 import { freeze, written } from './btrfs/freeze.ts'
 import { assertLimits, buildTree, canLimit, makeEmpty, makeLimited } from './btrfs/make.ts'
+import { assertWhole, nestedIn } from './btrfs/nested.ts'
 import { probeBtrfs } from './btrfs/probe.ts'
 import { readable } from './btrfs/readable.ts'
 import { finishRestore, restoreTree } from './btrfs/restore.ts'
@@ -87,15 +88,18 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
       return readable(work, [tree], ([from = tree]) => importTree(trees, place, { ...source, tree: from }, options))
     },
 
-    async snapshot(volume, into, { consistent = false, since, exclude, signal } = {}) {
+    async snapshot(volume, into, { consistent = false, whole, since, exclude, signal } = {}) {
       assert()
       const source = found(volume)
+      if (whole !== undefined) assertWhole(source, whole)
       const consistency = free(into, () => freeze(source, path(into), attempts))
       if (consistency === 'fuzzy' && consistent) {
         await removeSubvolume(path(into))
         throw written(volume)
       }
-      return frozen(consistency, await countChanges({ trees, work }, since, into, { exclude, signal }))
+      const left_out = nestedIn(source)
+      const changed = await countChanges({ trees, work }, since, into, { exclude, signal })
+      return { ...frozen(consistency, changed), ...(left_out.length > 0 && { left_out }) }
     },
 
     async restore(volume, to, keep, { resume, since, exclude, signal } = {}) {

@@ -1,6 +1,5 @@
 import { AwError } from '../../../domain/errors.ts'
 import type { Place } from '../../../ports/storage-driver.ts'
-import { nestedSubvolumes } from '../../../sys/btrfs-ioctls.ts'
 import { hasQuota, passLimit } from '../../../sys/btrfs-quota.ts'
 import {
   exchangeSubvolumes,
@@ -12,6 +11,7 @@ import {
 import { treeExists } from '../../../sys/storage-root.ts'
 import type { TreeRoot } from '../tree-root.ts'
 import { freeze, written } from './freeze.ts'
+import { assertWhole } from './nested.ts'
 import type { Work } from './work.ts'
 
 interface Restore {
@@ -98,21 +98,6 @@ const unfinished = (volume: Place): AwError =>
     hint: 'Run: aw recover',
     data: { volume },
   })
-
-/** They are in no snapshot: what is in them would be lost with the old tree. */
-function assertWhole(volume: string): void {
-  const [way] = withSubvolume(volume, nestedSubvolumes)
-  if (way === undefined) return
-  const path = Buffer.concat(way.flatMap((name, i) => (i === 0 ? [name] : [Buffer.from('/'), name]))).toString()
-  throw new AwError(
-    'unsupported',
-    `The workspace cannot be restored: ${path} is a btrfs subvolume, which no snapshot holds`,
-    {
-      hint: `Copy what is in it to a plain directory and remove it: btrfs subvolume delete ${path}`,
-      data: { path },
-    },
-  )
-}
 
 function keepLimit(from: string, to: string): void {
   if (process.getuid?.() !== 0) return
