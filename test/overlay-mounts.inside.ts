@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -37,8 +37,8 @@ const open = (base: string): StorageDriver => overlayStorage({ root: join(base, 
 const layers = (base: string): string[] => fs.readdirSync(join(base, 'storage', 'layers')).toSorted()
 
 /** Runs a shell in a mount namespace of its own until it is done with; resolves when it has said something. */
-async function elsewhere(script: string): Promise<AsyncDisposable> {
-  const shell = spawn('unshare', ['--mount', 'sh', '-ec', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+async function elsewhere(script: string, how: readonly string[] = []): Promise<AsyncDisposable> {
+  const shell = spawn('unshare', ['--mount', ...how, 'sh', '-ec', script], { stdio: ['ignore', 'pipe', 'inherit'] })
   await new Promise((resolve) => shell.stdout.once('data', resolve))
   return {
     async [Symbol.asyncDispose]() {
@@ -133,15 +133,89 @@ it('a process that works in it makes it live, and what it has not changed meanwh
   await expect(storage.restore(volume, snap(1), snap(3))).rejects.toEqual(code('workspace_active'))
 })
 
-it('a namespace that only has copies of all mounts does not make it live', async () => {
-  const { storage, path } = subject()
+it('copies of a mount in another namespace make it live, and are left alone', async () => {
+  const { base, storage, path } = subject()
   await storage.create(volume)
   fs.writeFileSync(path(volume, 'a'), 'one')
-  await using _ = await elsewhere('echo there; exec sleep 60')
-  expect(await storage.snapshot(volume, snap(1))).toMatchObject({ mechanism: 'overlay freeze' })
-  fs.writeFileSync(path(volume, 'a'), 'two')
-  await storage.restore(volume, snap(1), snap(2))
+  {
+    await using _ = await elsewhere(
+      `echo there; until [ -e ${base}/go ]; do sleep 0.05; done; cat ${path(volume)}/a >${base}/seen; exec sleep 60`,
+    )
+    expect(await storage.snapshot(volume, snap(1))).toMatchObject({ mechanism: 'overlay copy of changes' })
+    await expect(storage.restore(volume, snap(1), snap(2))).rejects.toEqual(code('workspace_active'))
+    unmountBelow(base)
+    const refused = storage.ready(volume)
+    await expect(refused).rejects.toMatchObject({
+      code: 'workspace_active',
+      data: { elsewhere: [{ path: path(volume), process: expect.any(Number) as number }] },
+    })
+    fs.writeFileSync(join(base, 'go'), '')
+    await expect
+      .poll(() => fs.existsSync(join(base, 'seen')) && fs.readFileSync(join(base, 'seen'), 'utf8'))
+      .toBe('one')
+  }
+  await storage.ready(volume)
   expect(fs.readFileSync(path(volume, 'a'), 'utf8')).toBe('one')
+})
+
+it('copies that go when the mount goes do not make it live', async () => {
+  const { base, storage, path } = subject()
+  execFileSync('mount', ['--bind', base, base])
+  try {
+    execFileSync('mount', ['--make-shared', base])
+    await storage.create(volume)
+    fs.writeFileSync(path(volume, 'a'), 'one')
+    await using _ = await elsewhere('echo there; exec sleep 60', ['--propagation', 'slave'])
+    expect(await storage.snapshot(volume, snap(1))).toMatchObject({ mechanism: 'overlay freeze' })
+    fs.writeFileSync(path(volume, 'a'), 'two')
+    await storage.restore(volume, snap(1), snap(2))
+    expect(fs.readFileSync(path(volume, 'a'), 'utf8')).toBe('one')
+  } finally {
+    unmountBelow(base)
+    execFileSync('umount', [base])
+  }
+})
+
+it('what others put where a tree is to be mounted is kept, told and in nobody’s way', async () => {
+  const { base, storage, path } = subject()
+  for (const place of [volume, fork(1)]) await storage.create(place)
+  fs.writeFileSync(path(volume, 'a'), 'one')
+  letGo(base)
+  for (const place of [volume, fork(1), fork(2)]) {
+    fs.mkdirSync(path(place), { recursive: true })
+    fs.writeFileSync(path(place, 'stray'), place.name)
+  }
+  await storage.ready(volume)
+  expect(fs.readdirSync(path(volume))).toEqual(['a'])
+  await storage.erase(fork(1))
+  const found = ['fork_1.1', 'fork_2.1', 'ws.1'].map((name): Place => ({ area: 'found', name }))
+  expect(await storage.list()).toEqual([volume, ...found])
+  expect(found.map((place) => fs.readFileSync(path(place, 'stray'), 'utf8'))).toEqual(['fork_1', 'fork_2', 'ws'])
+  letGo(base)
+  fs.writeFileSync(path(volume, 'stray'), 'again')
+  await storage.erase(volume)
+  expect(fs.readFileSync(path({ area: 'found', name: 'ws.2' }, 'stray'), 'utf8')).toBe('again')
+  for (const place of await storage.list()) await storage.erase(place)
+  expect(await storage.list()).toEqual([])
+})
+
+it('a storage root that was copied file by file says so, and its snapshots can still be forked', async () => {
+  const { base, storage, path } = subject()
+  await storage.create(volume)
+  fs.writeFileSync(path(volume, 'a'), 'one')
+  await storage.snapshot(volume, snap(1))
+  fs.writeFileSync(path(volume, 'a'), 'two')
+  unmountBelow(base)
+  const copy = subject()
+  execFileSync('cp', ['-a', `${base}/.`, copy.base])
+  const copied = open(copy.base)
+  const refused = { code: 'storage_unavailable', hint: expect.stringContaining('fork') as string }
+  await expect(copied.ready(volume)).rejects.toMatchObject(refused)
+  await expect(copied.snapshot(volume, snap(2))).rejects.toMatchObject(refused)
+  await copied.create(fork(1), { from: snap(1) })
+  expect(fs.readFileSync(copy.path(fork(1), 'a'), 'utf8')).toBe('one')
+  fs.appendFileSync(copy.path(fork(1), 'a'), ' more')
+  expect((await copied.read(snap(1), 'a', { maxBytes: 9 })).toString()).toBe('one')
 })
 
 /** Writes numbered files by path until it is killed, and says which it has closed without an error. */

@@ -1,4 +1,4 @@
-import { toAwError } from '../domain/errors.ts'
+import { type AwError, toAwError } from '../domain/errors.ts'
 import type { NewEvent } from '../domain/event.ts'
 import { isWorkspaceId, type WorkspaceId } from '../domain/ids.ts'
 import { isLive, isLost, nameOf, type Workspace } from '../domain/workspace/state.ts'
@@ -34,8 +34,12 @@ export async function reconcile(core: Core, request: Request, only?: Workspace):
   const lost: string[] = []
   const failed: Reconciled['failed'] = []
   for (const workspace of live) {
-    // What a reboot unmounted is mounted again.
-    await core.storage.ready(volumeOf(workspace))
+    // What a reboot unmounted is mounted again. Where that fails, the others do not wait for it.
+    const problem = await core.storage.ready(volumeOf(workspace)).then(() => undefined, toAwError)
+    if (problem !== undefined) {
+      failed.push(notReady(workspace, problem))
+      continue
+    }
     const linked = (await core.host.published(workspace.path)) === core.storage.attachment(volumeOf(workspace)).path
     if (volumes.has(workspace.id) && linked) continue
     const fate = await mend(core, request, workspace)
@@ -104,6 +108,13 @@ const blocked = (workspace: Workspace): Reconciled['failed'][number] => ({
   name: nameOf(workspace),
   operation: 'link',
   message: `there is something at ${workspace.path} that aw did not make; move it away and recover again`,
+})
+
+const notReady = (workspace: Workspace, { message, hint }: AwError): Reconciled['failed'][number] => ({
+  id: workspace.id,
+  name: nameOf(workspace),
+  operation: 'mount',
+  message: hint === undefined ? message : `${message}. ${hint}`,
 })
 
 /** A mount that is back brings trees back that were given up without it. They go to the trash, where they can be had. */

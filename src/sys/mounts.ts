@@ -3,7 +3,6 @@ import { AwError } from '../domain/errors.ts'
 import { counted } from './crash-points.ts'
 import { hasCode } from './errno.ts'
 import { FSCONFIG, MOUNT, native, nativeProblem, type Native, UMOUNT } from './native.ts'
-import { findSystemProgram, run } from './run.ts'
 import { readFlags } from './safe-fs/descriptors.ts'
 
 /** Overlay mounts, made by system calls: a list of layers then has no limit but the kernel's own, of 500. */
@@ -91,15 +90,24 @@ function messagesOf(context: number): string {
 }
 
 function explained(error: unknown, messages: string): unknown {
+  if (hasCode(error, 'ESTALE')) return copied(error, messages)
   if (!(error instanceof Error) || messages === '' || isInUse(error)) return error
-  if (hasCode(error, 'ESTALE')) {
-    return new AwError('storage_unavailable', `The layers of a tree do not belong together: ${messages}`, {
-      hint: 'They were copied or restored from a backup as files; bring the storage root back as a whole disk',
-      cause: error,
-    })
-  }
   return Object.assign(error, { message: `${error.message}: ${messages}` })
 }
+
+/** Layers refer to what is below them by the numbers that the file system gave it, which no copy of files has. */
+const copied = (cause: unknown, messages: string): AwError =>
+  new AwError(
+    'storage_unavailable',
+    'The layers of this tree were copied, or restored from a backup, file by file: they cannot be used for writing',
+    {
+      hint:
+        'Its snapshots can be read and forked: fork the last one. To move a home with all that is in it, copy its disk ' +
+        'as a whole, or use the storage driver dir',
+      data: { messages },
+      cause,
+    },
+  )
 
 /** Whether something is mounted at a path whose parent directory is on another mount. */
 export function isMounted(path: string, parent: string): boolean {
@@ -108,8 +116,14 @@ export function isMounted(path: string, parent: string): boolean {
 }
 
 interface Mounted {
+  readonly id: string
+  /** The id of the mount that it is mounted on. */
+  readonly parent: string
   readonly device: string
   readonly path: string
+  /** Groups of mounts: what is mounted or unmounted on one of the first becomes so on all that name it. */
+  readonly tells: string | undefined
+  readonly hears: readonly string[]
   /** Of an overlay. */
   readonly upper: string | undefined
 }
@@ -129,9 +143,14 @@ function mountsOf(process: string): Mounted[] | undefined {
 function mountedFrom(line: string): Mounted {
   const fields = line.split(' ')
   const upper = /(?:^|,)upperdir=([^,]*)/.exec(fields.at(-1) ?? '')?.[1]
+  const groups = fields.slice(6, fields.indexOf('-', 6)).map((field) => field.split(':'))
   return {
+    id: fields[0] ?? '',
+    parent: fields[1] ?? '',
     device: fields[2] ?? '',
     path: plain(fields[4] ?? ''),
+    tells: groups.find(([kind]) => kind === 'shared')?.[1],
+    hears: groups.flatMap(([kind, group]) => ((kind === 'shared' || kind === 'master') && group ? [group] : [])),
     upper: upper === undefined ? undefined : plain(upper),
   }
 }
@@ -145,8 +164,11 @@ const plain = (text: string): string =>
 
 /** A mount that another namespace has, and a process that sees it. */
 export interface Elsewhere {
-  readonly process: string
+  readonly process: number
+  readonly namespace: string
   readonly path: string
+  /** It goes when the one at the same path here is unmounted: the kernel sees to that. */
+  readonly follows: boolean
 }
 
 /**
@@ -154,7 +176,9 @@ export interface Elsewhere {
  * is looked at once. One without a process is not seen.
  */
 export function mountsWhere(matches: (mount: Mounted) => boolean): { own: string[]; others: Elsewhere[] } {
-  const found = (process: string): string[] => (mountsOf(process) ?? []).filter(matches).map(({ path }) => path)
+  const ours = mountsOf('self') ?? []
+  const own = ours.filter(matches)
+  const told = new Map(own.map((mount) => [mount.path, below(ours, mount)?.tells]))
   const seen = new Set([namespaceOf('self')])
   const others: Elsewhere[] = []
   for (const process of fs.readdirSync('/proc')) {
@@ -162,41 +186,18 @@ export function mountsWhere(matches: (mount: Mounted) => boolean): { own: string
     const namespace = namespaceOf(process)
     if (namespace === undefined || seen.has(namespace)) continue
     seen.add(namespace)
-    others.push(...found(process).map((path) => ({ process, path })))
-  }
-  return { own: found('self'), others }
-}
-
-/**
- * Unmounts copies of a mount of ours. A process that gets a namespace of its own, as many services do, has copies of all
- * mounts from then on, and whether it uses them or not they keep the file system alive. Only those are touched that are
- * at the same path of the same root directory, where nothing but a copy can be; a sandbox that was given the mount has
- * it elsewhere, or has another root. False if one is left: it is in use, or is no such copy.
- */
-export async function unmountCopies(others: readonly Elsewhere[], path: string): Promise<boolean> {
-  const nsenter = findSystemProgram('nsenter')
-  for (const other of others) {
-    if (nsenter === undefined || other.path !== path || !hasOurRoot(other.process)) return false
-    const args = [`--mount=/proc/${other.process}/ns/mnt`, 'umount', '--no-canonicalize', path]
-    try {
-      await run(nsenter, args, { cwd: '/', env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' }, timeoutMs: 10_000 })
-    } catch {
-      // It is busy; or the process has ended, and its namespace with it.
-      if (namespaceOf(other.process) !== undefined) return false
+    const theirs = mountsOf(process) ?? []
+    for (const mount of theirs.filter(matches)) {
+      const group = told.get(mount.path)
+      const follows = group !== undefined && (below(theirs, mount)?.hears.includes(group) ?? false)
+      others.push({ process: Number(process), namespace, path: mount.path, follows })
     }
   }
-  return true
+  return { own: own.map(({ path }) => path), others }
 }
 
-function hasOurRoot(process: string): boolean {
-  try {
-    const [theirs, ours] = [fs.statSync(`/proc/${process}/root/`), fs.statSync('/')]
-    return theirs.dev === ours.dev && theirs.ino === ours.ino
-  } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ESRCH', 'EACCES', 'EPERM')) return false
-    throw error
-  }
-}
+/** What a mount is mounted on. */
+const below = (all: readonly Mounted[], { parent }: Mounted): Mounted | undefined => all.find(({ id }) => id === parent)
 
 function namespaceOf(process: string): string | undefined {
   try {

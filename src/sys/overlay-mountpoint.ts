@@ -1,10 +1,11 @@
 import * as fs from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { AwError } from '../domain/errors.ts'
+import type { Place } from '../ports/storage-driver.ts'
 import { ensureDirectory, syncDirectory } from './directories.ts'
 import { hasCode } from './errno.ts'
 import { hostFs } from './host-fs.ts'
-import { cloneOf, isInUse, isMounted, mounts, mountsWhere, unmountCopies } from './mounts.ts'
+import { cloneOf, type Elsewhere, isInUse, isMounted, mounts, mountsWhere } from './mounts.ts'
 import { joinLinks } from './overlay-links.ts'
 import { filesOf, lowerStack, upperStack, workOf } from './overlay-layers.ts'
 import type { Stack } from './overlay-records.ts'
@@ -46,21 +47,26 @@ function openTree(root: string, path: string, stack: Stack): number {
 
 /** It was being moved when the process was killed, and is still mounted where it was before. */
 function adopt(upper: string, path: string, cause: unknown): number {
-  const before = mountsWhere((mount) => mount.upper === upper).own.find((other) => other !== path)
-  if (before === undefined) {
-    throw new AwError(
-      'workspace_active',
-      `The tree ${path} cannot be mounted: somebody still has it mounted elsewhere`,
-      {
-        hint: 'End the processes that use it (a sandbox of an earlier run, say), and try again',
-        data: { path },
-        cause,
-      },
-    )
-  }
+  const { own, others } = mountsWhere((mount) => mount.upper === upper)
+  const before = own.find((other) => other !== path)
+  if (before === undefined) throw mountedElsewhere(path, others, cause)
   const fd = cloneOf(before)
   mounts.detach(before)
   return fd
+}
+
+/** Other namespaces are not ours to unmount in: somebody may be at work there. */
+function mountedElsewhere(path: string, others: readonly Elsewhere[], cause: unknown): AwError {
+  const [one] = others
+  const where = one === undefined ? 'elsewhere' : `in another mount namespace, that of process ${one.process}`
+  return new AwError('workspace_active', `The tree ${path} cannot be mounted here: it is mounted ${where}`, {
+    hint:
+      one === undefined
+        ? 'End the processes that use it (a sandbox of an earlier run, say), and try again'
+        : `Run aw there: nsenter --mount=/proc/${one.process}/ns/mnt aw …; or end process ${one.process}`,
+    data: { path, elsewhere: others.map(({ process, namespace, path }) => ({ process, namespace, path })) },
+    cause,
+  })
 }
 
 /**
@@ -80,7 +86,7 @@ export function clearMountPoint(path: string): void {
 
 /** What somebody put where a tree is to be mounted, while it was not: it is theirs, and kept. */
 function setAside(path: string): void {
-  const directory = join(dirname(dirname(path)), 'found')
+  const directory = foundOf(dirname(dirname(path)))
   ensureDirectory(directory, 0o700)
   for (let n = 1; ; n++) {
     const to = join(directory, `${basename(path)}.${n}`)
@@ -94,6 +100,17 @@ function setAside(path: string): void {
     return
   }
 }
+
+const foundOf = (root: string): string => join(root, 'found')
+
+/** What was put aside. */
+export const listFound = (root: string): Place[] =>
+  fs.existsSync(foundOf(root))
+    ? fs
+        .readdirSync(foundOf(root))
+        .toSorted()
+        .map((name) => ({ area: 'found', name }))
+    : []
 
 /** Moves what is mounted, with all who are in it; nothing if it is not. */
 export function moveMount(from: string, to: string): boolean {
@@ -125,14 +142,15 @@ export function sweepMountPoints(directory: string, known: ReadonlySet<string>):
 
 /**
  * Unmounts a tree that nobody uses, so that its upper layer can be frozen. False, and it stays mounted, if somebody
- * does: a process has a file open in it or works there, or it is mounted once more, in a sandbox say. Those who have
- * mounted it in a namespace that no process is in are only found when the layer is mounted the next time.
+ * does: a process has a file open in it or works there, or it is mounted once more, in a sandbox say. A process with a
+ * namespace of its own has copies of all mounts; those that do not go with ours count as in use. Those who have mounted
+ * it in a namespace that no process is in are only found when the layer is mounted the next time.
  */
-export async function unmountQuiet(root: string, path: string, stack: Stack): Promise<boolean> {
+export function unmountQuiet(root: string, path: string, stack: Stack): boolean {
   joinLinks(workOf(root, stack[0] ?? ''), path)
   const device = deviceOf(path)
   const { own, others } = mountsWhere((mount) => mount.device === device)
-  if (own.length > 1 || !(await unmountCopies(others, path))) return false
+  if (own.length > 1 || !others.every(({ follows }) => follows)) return false
   try {
     mounts.unmount(path)
     return true
@@ -140,12 +158,6 @@ export async function unmountQuiet(root: string, path: string, stack: Stack): Pr
     if (isInUse(error)) return false
     throw error
   }
-}
-
-/** Copies of a mount that is not there any more; see `unmountCopies`. */
-export async function releaseCopies(root: string, path: string, stack: Stack): Promise<void> {
-  const upper = filesOf(root, stack[0] ?? '')
-  await unmountCopies(mountsWhere((mount) => mount.upper === upper).others, path)
 }
 
 /** As the kernel writes it in its list of mounts. */

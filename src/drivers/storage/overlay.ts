@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Attachment, Place, StorageCapabilities, StorageDriver } from '../../ports/storage-driver.ts'
 import { filesOf, initLayers, workOf } from '../../sys/overlay-layers.ts'
+import { listFound } from '../../sys/overlay-mountpoint.ts'
 import { probeOverlay } from '../../sys/overlay-probe.ts'
 import { listRecords, readRecord } from '../../sys/overlay-records.ts'
 import { readInTree } from '../../sys/read-in-tree.ts'
@@ -50,7 +51,7 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
     mounts: isRoot,
     trees: {
       ...trees,
-      exists: (place) => readRecord(root, place) !== undefined,
+      exists: (place) => (place.area === 'found' ? trees.exists(place) : readRecord(root, place) !== undefined),
       found(place) {
         if (readRecord(root, place) === undefined) throw missing(place)
         return trees.path(place)
@@ -152,7 +153,7 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
     async list() {
       trees.assert()
       const order = (place: Place): number => areas.indexOf(place.area)
-      return listRecords(root).toSorted((a, b) => order(a) - order(b))
+      return [...listRecords(root).toSorted((a, b) => order(a) - order(b)), ...listFound(root)]
     },
 
     async free() {

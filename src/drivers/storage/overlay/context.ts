@@ -3,7 +3,7 @@ import { AwError, toAwError } from '../../../domain/errors.ts'
 import type { Place } from '../../../ports/storage-driver.ts'
 import { viewOf } from '../../../sys/mounts.ts'
 import { filesOf, retireWork } from '../../../sys/overlay-layers.ts'
-import { closeMount, mountTree, openFrozen, openUnmounted, releaseCopies } from '../../../sys/overlay-mountpoint.ts'
+import { closeMount, mountTree, openFrozen, openUnmounted } from '../../../sys/overlay-mountpoint.ts'
 import { lockRecords, readRecord, type Stack } from '../../../sys/overlay-records.ts'
 import { isFrozen, missing, type TreeRoot } from '../tree-root.ts'
 
@@ -34,7 +34,10 @@ export const upperOf = (stack: Stack): string => stack[0] ?? ''
 /** The directory of a tree's upper layer: what was written to it. */
 export const upperFiles = ({ root }: Overlay, stack: Stack): string => filesOf(root, upperOf(stack))
 
-/** Mounts a tree if it is not: after a reboot, or after a process was killed. */
+/**
+ * Mounts a tree if it is not: after a reboot, or after a process was killed. `workspace_active` if another mount
+ * namespace has it: whoever is there goes on undisturbed.
+ */
 export async function ensureMounted(overlay: Overlay, place: Place): Promise<void> {
   const { root, trees } = overlay
   const stack = readRecord(root, place)
@@ -47,10 +50,11 @@ export async function ensureMounted(overlay: Overlay, place: Place): Promise<voi
       if (now !== undefined) mountTree(root, trees.path(place), now)
       return
     } catch (error) {
-      if (attempt === attempts || toAwError(error).code !== 'workspace_active') throw error
+      const { code, data } = toAwError(error)
+      const isUsed = Array.isArray(data['elsewhere']) && data['elsewhere'].length > 0
+      if (attempt === attempts || code !== 'workspace_active' || isUsed) throw error
     }
-    // Somebody has got a copy of the mount before it went; or the kernel has not yet let go of what was closed.
-    await releaseCopies(root, trees.path(place), stack)
+    // The kernel may not yet have let go of what was closed.
     await sleep(attempt)
   }
 }

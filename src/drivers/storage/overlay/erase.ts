@@ -3,7 +3,7 @@ import type { EraseOptions, Place } from '../../../ports/storage-driver.ts'
 import { buryLayers, filesOf, retireLayers } from '../../../sys/overlay-layers.ts'
 import { clearMountPoint, sweepMountPoints } from '../../../sys/overlay-mountpoint.ts'
 import { lockRecords } from '../../../sys/overlay-records.ts'
-import { measureTree } from '../../../sys/safe-fs/index.ts'
+import { measureTree, removeTree } from '../../../sys/safe-fs/index.ts'
 import { isSeen, type Overlay, stackOf } from './context.ts'
 
 /** Removes a tree, and the layers that no other needs; also those that a process has left that was killed. */
@@ -12,6 +12,7 @@ export async function eraseTree(
   place: Place,
   { more = false, ...options }: EraseOptions,
 ): Promise<void> {
+  if (place.area === 'found') return void (await removeTree(join(root, place.area), place.name, options))
   {
     using records = await lockRecords(root, 'alone')
     if (mounts && isSeen(place)) clearMountPoint(trees.path(place))
