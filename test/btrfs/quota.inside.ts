@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Place } from '../../src/ports/storage-driver.ts'
 import { enableQuota } from '../../src/sys/btrfs-device.ts'
+import { fileSystemId } from '../../src/sys/btrfs-ioctls.ts'
+import { withSubvolume } from '../../src/sys/btrfs-subvolume.ts'
 import { code } from '../../src/testing/storage-contract.ts'
 import { openBtrfs, snap, volume } from './open.ts'
 
@@ -53,3 +55,26 @@ it('holds a tree to what it may have beyond its parent, also after a restore', a
   await storage.erase(fork)
   expect(await storage.list()).toEqual([volume, snap(1), snap(2)])
 })
+
+it('a restore of a quiet tree costs two commits, also where it has a limit to pass on', async () => {
+  const counts: number[] = []
+  // The kernel commits now and then by itself.
+  for (let attempt = 0; attempt < 5 && !counts.includes(2); attempt++) {
+    const { storage, root, path } = openBtrfs()
+    enableQuota(root)
+    await storage.create(volume, { maxBytes: 8 * MB })
+    await storage.snapshot(volume, snap(1))
+    fs.writeFileSync(join(path(volume), 'file'), 'changed')
+    execFileSync('btrfs', ['subvolume', 'sync', root])
+    execFileSync('sync', ['-f', root])
+    const before = commitsOf(root)
+    await storage.restore(volume, snap(1), snap(2))
+    counts.push(commitsOf(root) - before)
+  }
+  expect(Math.min(...counts)).toBe(2)
+})
+
+function commitsOf(root: string): number {
+  const id = withSubvolume(root, fileSystemId)
+  return Number(/commits (\d+)/.exec(fs.readFileSync(`/sys/fs/btrfs/${id}/commit_stats`, 'utf8'))?.[1])
+}

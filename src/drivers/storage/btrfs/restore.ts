@@ -36,9 +36,9 @@ export function restoreTree(restore: Restore, to: Place): void {
   const other = work.restoring(restore.volume.name)
   snapshotSubvolume(wanted, other, { readOnly: false })
   try {
-    keepLimit(volume, other)
-    // A writer is told before anything has changed.
+    // A writer is told before anything has changed. Right after a commit, there is nothing to flush but his.
     if (!isQuiet(volume)) throw written(restore.volume)
+    keepLimit(volume, other)
     exchangeSubvolumes(volume, other)
     try {
       if (freeze(other, trees.path(keep), attempts) === 'fuzzy') {
