@@ -137,29 +137,34 @@ export const settingView = object({
   about: string('What it does'),
 })
 
-export const snapshotView = object(
-  {
-    id: string('snap_…'),
-    workspace: string('The workspace, TASK/AGENT'),
-    parent: nullable(string('The snapshot it grew from')),
-    branch: string('On which branch it was made'),
-    label: nullable(string('What it is called')),
-    meta: json('What its maker wanted to be known'),
-    key: nullable(string("Its maker's own name for it")),
-    reason: choice(['user', 'auto', 'safety', 'fork'], 'Why it was made'),
-    author: string('Who made it'),
-    created_at: string('When (ISO 8601)'),
-    mechanism: string('How'),
-    consistency: choice(
-      ['atomic', 'frozen', 'fuzzy'],
-      'atomic: the tree at one instant; frozen: its writers were stopped; fuzzy: it was written to meanwhile',
-    ),
-    files_changed: nullable(integer('Paths that differ from its parent; null if that was not counted')),
-    head: boolean('Whether the workspace stands here'),
-    tips: list(string('A branch'), 'Branches that end here'),
-    size_bytes: optional(nullable(integer('Bytes of its tree'))),
-    own_bytes: optional(nullable(integer('Bytes that erasing it would give back; null if that cannot be told'))),
-  },
+const snapshotFields = {
+  id: string('snap_…'),
+  workspace: string('The workspace, TASK/AGENT'),
+  parent: nullable(string('The snapshot it grew from')),
+  branch: string('On which branch it was made'),
+  label: nullable(string('What it is called')),
+  meta: json('What its maker wanted to be known'),
+  key: nullable(string("Its maker's own name for it")),
+  reason: choice(['user', 'auto', 'safety', 'fork'], 'Why it was made'),
+  author: string('Who made it'),
+  created_at: string('When (ISO 8601)'),
+  mechanism: string('How'),
+  consistency: choice(
+    ['atomic', 'frozen', 'fuzzy'],
+    'atomic: the tree at one instant; frozen: its writers were stopped; fuzzy: it was written to meanwhile',
+  ),
+  files_changed: nullable(integer('Paths that differ from its parent; null if that was not counted')),
+  head: boolean('Whether the workspace stands here'),
+  tips: list(string('A branch'), 'Branches that end here'),
+  size_bytes: optional(nullable(integer('Bytes of its tree'))),
+  own_bytes: optional(nullable(integer('Bytes that erasing it would give back; null if that cannot be told'))),
+  base: optional(boolean('Whether the workspace, a fork, began here')),
+} as const
+
+export const snapshotView = object(snapshotFields, 'A snapshot')
+
+export const madeSnapshot = object(
+  { ...snapshotFields, created: boolean('Whether it is new; false if one with the key was there already') },
   'A snapshot',
 )
 
@@ -167,6 +172,7 @@ const changedEntry = object({
   kind: choice(['file', 'directory', 'symlink', 'fifo', 'socket', 'block', 'char'], 'What it is'),
   size: integer('Bytes'),
   mode: integer('Permission bits'),
+  target: optional(string('What a link says')),
 })
 
 export const changeView = object(
@@ -181,7 +187,7 @@ export const changeView = object(
     before: nullable(changedEntry),
     after: nullable(changedEntry),
     binary: optional(boolean('It is not text')),
-    text: optional(string('How its text differs, as a unified diff')),
+    text: optional(string('How it differs, as a patch that git apply takes; empty if git sees no difference')),
     omitted: optional(string('Why the text was left out')),
   },
   'A difference between two trees',

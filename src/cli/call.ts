@@ -1,6 +1,6 @@
 import type { Operation } from '../api/operation.ts'
 import { AwError, toAwError, type ErrorCode } from '../domain/errors.ts'
-import type { CallContext, Manager } from '../ports/manager.ts'
+import type { CallContext, Manager, Progress } from '../ports/manager.ts'
 import type { Arguments } from './arguments.ts'
 import { paint, wantsColor } from './color.ts'
 import { errorObject, humanError } from './errors.ts'
@@ -22,6 +22,7 @@ interface Session {
   readonly manager: Manager
   readonly context: CallContext
   readonly progress: ProgressLine | undefined
+  readonly told: ReadonlySet<string>
 }
 
 /** Calls the operation for each of its inputs and shows what comes back. */
@@ -31,12 +32,19 @@ export async function callOperation(operation: Operation, given: Arguments, glob
   const place = { ...(home === undefined ? {} : { home }), ...(configFile === undefined ? {} : { configFile }) }
   await using manager = await io.connect({ ...place, set, env: io.env, cwd: io.cwd })
   using progress = await progressLine(io, quiet)
-  const context: CallContext = {
-    signal: io.signal,
-    ...(progress === undefined ? {} : { onProgress: (news) => progress.show(news) }),
+  const told = new Set<string>()
+  const onProgress = (news: Progress): void => {
+    if (news.made === undefined || json) return progress?.show(news)
+    // What is there is told at once: whoever stops the command must know of it.
+    progress?.clear()
+    told.add(news.made.name)
+    void io.stdout.write(`${news.made.path}\n`).catch(() => undefined)
   }
-  const session: Session = { operation, globals, io, manager, context, progress }
-  const full = json ? inputs : inputs.map((input) => ({ ...textDefaults(operation.name, quiet), ...input }))
+  const context: CallContext = { signal: io.signal, onProgress }
+  const session: Session = { operation, globals, io, manager, context, progress, told }
+  const full = json
+    ? inputs
+    : inputs.map((input) => ({ ...textDefaults(operation.name, { quiet, terminal: io.stdout.isTerminal }), ...input }))
   const [only = {}] = full
   if (operation.form === 'stream') return await showStream(session, only)
   return await (full.length === 1 ? callOne(session, only) : callMany(session, full))
@@ -104,19 +112,24 @@ async function call({ manager, operation, context, progress }: Session, input: I
   }
 }
 
-const viewOf = ({ globals, io }: Session, input: Input): View => ({
+const viewOf = ({ globals, io, told }: Session, input: Input): View => ({
   paint: paint(wantsColor(io.stdout.isTerminal, io.env, globals.noColor)),
   terminal: io.stdout.isTerminal,
   columns: io.stdout.isTerminal ? io.stdout.columns : Infinity,
   quiet: globals.quiet,
   now: io.now(),
   input,
+  told,
 })
 
 const show = (session: Session, renderer: Renderer, output: unknown, input: Input, name?: string): Promise<void> =>
   tell(session, renderer(output as never, viewOf(session, input)), name)
 
-async function tell(session: Session, { out, note, warning, failures = [] }: Shown, name?: string): Promise<void> {
+async function tell(
+  session: Session,
+  { out, note, notice, warning, failures = [] }: Shown,
+  name?: string,
+): Promise<void> {
   const { globals, io } = session
   const label = name === undefined || out === '' ? '' : `${name}${io.stdout.isTerminal ? '  ' : '\t'}`
   if (typeof out !== 'string') await io.stdout.write(out)
@@ -125,8 +138,9 @@ async function tell(session: Session, { out, note, warning, failures = [] }: Sho
   for (const { code, message, hint } of failures) {
     await complain(session, new AwError(code as ErrorCode, message, hint === null ? {} : { hint }))
   }
-  if (note !== undefined && io.stderr.isTerminal && !globals.quiet) {
-    await io.stderr.write(`${paint(wantsColor(true, io.env, globals.noColor)).dim(note)}\n`)
+  const last = notice ?? (io.stderr.isTerminal ? note : undefined)
+  if (last !== undefined && !globals.quiet) {
+    await io.stderr.write(`${paint(wantsColor(io.stderr.isTerminal, io.env, globals.noColor)).dim(last)}\n`)
   }
 }
 

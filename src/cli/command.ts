@@ -13,7 +13,7 @@ export type Command =
 const aliases: Readonly<Record<string, string>> = { check: 'doctor' }
 
 /** What people used to other tools type. Only ever suggested: one thing has one name. */
-const otherWords: Readonly<Record<string, string>> = {
+export const otherWords: Readonly<Record<string, string>> = {
   add: 'create',
   back: 'undo',
   branches: 'branch',
@@ -43,6 +43,12 @@ const otherWords: Readonly<Record<string, string>> = {
   rollback: 'restore',
   save: 'snapshot',
   snap: 'snapshot',
+  'snapshot delete': 'snapshot remove',
+  'snapshot erase': 'snapshot remove',
+  'snapshot list': 'snapshots',
+  'snapshot ls': 'snapshots',
+  'snapshot rm': 'snapshot remove',
+  'snapshot tag': 'snapshot label',
   status: 'describe',
   switch: 'restore',
   tag: 'snapshot label',

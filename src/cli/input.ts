@@ -8,7 +8,7 @@ import { parseDuration } from '../domain/duration.ts'
 import { AwError } from '../domain/errors.ts'
 import { nearest } from '../domain/nearest.ts'
 import { missing, type Arguments } from './arguments.ts'
-import { commandsOf } from './command.ts'
+import { commandsOf, otherWords } from './command.ts'
 import { flagsOf, readsStdin, repeatedAt, usage, type Flag } from './flags.ts'
 import { splitPair } from './globals.ts'
 import type { Io } from './io.ts'
@@ -126,9 +126,10 @@ async function fromStdin(flag: Flag, io: Io): Promise<unknown> {
 /** `aw snapshot lable x head`: perhaps the first word was meant as part of the command. */
 function unexpected(operation: Operation, word: string, first: string, table: Table): AwError {
   const longer = commandsOf(operation.name, table).map(({ name }) => name.slice(operation.name.length + 1))
-  const close = nearest(first, longer)
+  const near = nearest(first, longer)
+  const close = otherWords[`${operation.name} ${first}`] ?? (near && `${operation.name} ${near}`)
   return new AwError('invalid_input', `${operation.name} does not know what to do with ${JSON.stringify(word)}`, {
-    hint: close === undefined ? `Usage: ${usage(operation)}` : `Did you mean aw ${operation.name} ${close}?`,
+    hint: close === undefined ? `Usage: ${usage(operation)}` : `Did you mean aw ${close}?`,
     data: { argument: word },
   })
 }

@@ -1,4 +1,4 @@
-import { operations, type Table } from '../api/table.ts'
+import { operations, type OperationName, type Table } from '../api/table.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import type { ConnectOptions } from './connect.ts'
 import type { Io, Output } from './io.ts'
@@ -79,6 +79,18 @@ const output = (chunks: Uint8Array[], isTerminal: boolean): Output => ({
 })
 
 const text = (chunks: readonly Uint8Array[]): string => Buffer.concat(chunks).toString('utf8')
+
+export const people: Scene = { terminal: true, env: { NO_COLOR: '1' } }
+
+/** What `aw` prints when the core answers so. */
+export async function shown(args: readonly string[], output: unknown, scene: Scene = people): Promise<Result> {
+  const line = args.join(' ')
+  const fits = operations.map(({ name }): OperationName => name).filter((name) => `${line} `.startsWith(`${name} `))
+  const longest = fits.toSorted((a, b) => b.length - a.length)[0] ?? ''
+  return runCli(args, { ...scene, answers: { [longest]: output } })
+}
+
+export const snapshotId = (letter: string): string => `snap_${letter.repeat(26)}`
 
 /** A workspace as the core would show it. */
 export const sampleWorkspace = (more: Readonly<Record<string, unknown>> = {}): Record<string, unknown> => ({

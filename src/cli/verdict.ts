@@ -10,7 +10,7 @@ const verdicts: Readonly<Record<string, (output: never) => number>> = {
   exists: (output: { exists: boolean }) => (output.exists ? 0 : 3),
   doctor: (output: { ok: boolean }) => (output.ok ? 0 : 1),
   'audit verify': (output: { intact: boolean }) => (output.intact ? 0 : 1),
-  verify: (output: { intact: boolean }) => (output.intact ? 0 : 1),
+  verify: (output: { intact: boolean | null }) => (output.intact === false ? 1 : 0),
   fork: (output: { forks: readonly { error: { code: string } | null }[] }) => {
     const first = output.forks.find(({ error }) => error !== null)
     return first?.error ? errorTable[first.error.code as ErrorCode].exit : 0
@@ -23,6 +23,8 @@ const verdicts: Readonly<Record<string, (output: never) => number>> = {
   },
 }
 
-/** People want to see sizes; programs ask for them, because measuring takes time. */
-export const textDefaults = (name: string, quiet: boolean): Record<string, unknown> =>
-  (name === 'list' && !quiet) || name === 'show' ? { sizes: true } : {}
+/** People want to see sizes and where a fork began; programs ask for it, because it takes time. */
+export function textDefaults(name: string, { quiet, terminal }: { quiet: boolean; terminal: boolean }) {
+  if ((name === 'list' && !quiet) || name === 'show') return { sizes: true }
+  return name === 'snapshots' && terminal && !quiet ? { base: true } : {}
+}

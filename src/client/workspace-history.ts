@@ -36,8 +36,8 @@ export interface SnapshotMaker {
   (input?: Rest<'snapshot'>, context?: CallContext): Promise<Outputs['snapshot']>
   /** All of them, oldest first. */
   list(input?: Rest<'snapshots'>, context?: CallContext): Promise<Outputs['snapshots']>
-  /** Without a label it has none. */
-  label(snapshot: string, label?: string, context?: CallContext): Promise<Outputs['snapshot label']>
+  /** `null` takes the label away. */
+  label(snapshot: string, label: string | null, context?: CallContext): Promise<Outputs['snapshot label']>
   remove(snapshots: readonly string[], context?: CallContext): Promise<Outputs['snapshot remove']>
 }
 
@@ -48,8 +48,8 @@ export function historyOf(manager: Manager, id: string, handle: (view: Workspace
   return {
     snapshot: Object.assign(take, {
       list: (input?: Rest<'snapshots'>, context?: CallContext) => manager.call('snapshots', { ...input, id }, context),
-      label: (snapshot: string, label?: string, context?: CallContext) =>
-        manager.call('snapshot label', { id, snapshot, label }, context),
+      label: (snapshot: string, label: string | null, context?: CallContext) =>
+        manager.call('snapshot label', { id, snapshot, ...(label === null ? { remove: true } : { label }) }, context),
       remove: (snapshots: readonly string[], context?: CallContext) =>
         manager.call('snapshot remove', { id, snapshots }, context),
     }),

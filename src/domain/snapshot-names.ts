@@ -2,13 +2,19 @@ import { AwError } from './errors.ts'
 
 const longest = 120
 
-/** The first line that says something, in one piece, without what would move a terminal's cursor. */
+/**
+ * The first line that says something, in one piece, without what would move a terminal's cursor. A word that means
+ * another snapshot is put in quotes: by it alone this one could never be found.
+ */
 export function labelFrom(message: string): string | null {
   const first = message.split(/[\r\n\u2028\u2029]+/).find((line) => visible.test(line))
-  return first === undefined
-    ? null
-    : cut(first.replaceAll(unshown, ' ').replaceAll(/^[\p{C}\p{Z}]+|[\p{C}\p{Z}]+$/gu, ''))
+  if (first === undefined) return null
+  const label = cut(first.replaceAll(unshown, ' ').replaceAll(/^[\p{C}\p{Z}]+|[\p{C}\p{Z}]+$/gu, ''))
+  return hasOtherMeaning(label) ? cut(`"${label}"`) : label
 }
+
+/** `head`, `base` and whatever looks like an id. */
+export const hasOtherMeaning = (label: string): boolean => /^(head|base|snap_\S*)$/.test(label)
 
 const visible = /[^\p{C}\p{Z}]/u
 /** What joins the parts of an emoji, or keeps letters of a word apart, is shown in a way. */

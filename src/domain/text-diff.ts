@@ -12,28 +12,13 @@ export function isText(bytes: Uint8Array): boolean {
 const context = 3
 
 /**
- * How one text becomes another, as `patch` and `git apply` read it; empty if they are equal. It is the shortest way as
- * long as the texts differ in few lines; where they differ in thousands, the part that differs is told as replaced.
- * @param names null for a side on which the file does not exist
+ * The lines that tell how one text becomes another, as `patch` and `git apply` read them below the names; none if they
+ * are equal. It is the shortest way as long as the texts differ in few lines; where they differ in thousands, the part
+ * that differs is told as replaced.
  */
-export function unifiedDiff(
-  before: string,
-  after: string,
-  names: { before: string | null; after: string | null },
-): string {
+export function hunksOf(before: string, after: string): string[] {
   const [a, b] = [linesOf(before), linesOf(after)]
-  const hunks = group(editScript(a, b))
-  if (hunks.length === 0) return ''
-  const head = [`--- ${side('a', names.before)}`, `+++ ${side('b', names.after)}`]
-  return `${[...head, ...hunks.flatMap((hunk) => hunkLines(hunk, a, b))].join('\n')}\n`
-}
-
-/** A name that would break the line is quoted, and one with a space ends in a tab, as git does it for `patch`. */
-function side(letter: string, name: string | null): string {
-  if (name === null) return '/dev/null'
-  const path = `${letter}/${name}`
-  if (/[\p{Cc}"\\]/u.test(path)) return JSON.stringify(path)
-  return path.includes(' ') ? `${path}\t` : path
+  return group(editScript(a, b)).flatMap((hunk) => hunkLines(hunk, a, b))
 }
 
 /** With their line ends, so that a missing one at the end is a difference. */

@@ -14,6 +14,8 @@ export interface ChangeEntry {
   readonly kind: 'file' | 'directory' | 'symlink' | 'fifo' | 'socket' | 'block' | 'char'
   readonly size: number
   readonly mode: number
+  /** What a link says, as bytes (latin1). */
+  readonly target?: string | undefined
 }
 
 /** An entry of a tree, with all that makes a difference. */
@@ -108,8 +110,10 @@ function differences(before: DiffEntry, after: DiffEntry): Change['what'] {
 const hasSameContent = (before: DiffEntry, after: DiffEntry): boolean =>
   (after.kind !== 'file' || before.size === after.size) && before.content === after.content
 
-const shown = ({ kind, size, mode }: ChangeEntry): ChangeEntry => ({
-  kind,
-  size: kind === 'directory' ? 0 : size,
-  mode,
-})
+/** Content is not asked for in vain: a file's may have to be read. */
+const shown = (entry: DiffEntry): ChangeEntry => {
+  const { kind, size, mode } = entry
+  return kind === 'symlink'
+    ? { kind, size, mode, target: entry.content }
+    : { kind, size: kind === 'directory' ? 0 : size, mode }
+}

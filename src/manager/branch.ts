@@ -10,7 +10,13 @@ import { resolveSnapshot } from './snapshots.ts'
 
 export async function branch(core: Core, input: Inputs['branch'], request: Request): Promise<Outputs['branch']> {
   const found = await findWorkspace(core, input.id)
-  if (input.name === undefined) return branches(found)
+  if (input.name === undefined) {
+    if (input.remove !== true && input.at === undefined) return branches(found)
+    throw new AwError('invalid_input', `Which branch is to ${input.remove === true ? 'go' : 'begin there'}?`, {
+      hint: `Name it: aw branch ${nameOf(found)} NAME ${input.remove === true ? '--remove' : `--at ${input.at}`}`,
+      data: { field: 'name' },
+    })
+  }
   const name = parseBranch(input.name)
   return withWorkspace(core, request, found.id, async (workspace) => {
     assertAllowed(workspace, 'snapshot')
@@ -21,12 +27,15 @@ export async function branch(core: Core, input: Inputs['branch'], request: Reque
     // Asking for a branch that is there already changes nothing, unless it is to begin elsewhere.
     if (known && input.remove !== true && input.at === undefined) return branches(workspace)
     if (known && name === workspace.branch && input.at !== undefined) throw currentBranch(workspace, name)
-    return branches(await append(core, request, workspace, [newEvent(core, request, 'workspace_branched', data)]))
+    const after = await append(core, request, workspace, [newEvent(core, request, 'workspace_branched', data)])
+    const moved = known && input.remove !== true ? { name, from: workspace.branches[name] ?? null, to: at } : null
+    return { ...branches(after), moved }
   })
 }
 
 const branches = (workspace: Workspace): Outputs['branch'] => ({
   branch: workspace.branch,
+  moved: null,
   branches: Object.entries(workspace.branches).map(([name, id]) => ({
     name,
     snapshot: id,

@@ -1,17 +1,20 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
-import { isSnapshotId, isWorkspaceId, type SnapshotId } from '../domain/ids.ts'
-import { isText, unifiedDiff } from '../domain/text-diff.ts'
-import type { Change } from '../domain/tree-diff.ts'
+import { gitPatch, isGitsOwn, type PatchSide } from '../domain/git-patch.ts'
+import type { SnapshotId } from '../domain/ids.ts'
+import { quotePath } from '../domain/paths.ts'
+import { profileOf } from '../domain/profiles.ts'
+import { isText } from '../domain/text-diff.ts'
+import type { Change, ChangeEntry } from '../domain/tree-diff.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import type { Core, Request } from './core.ts'
-import { findWorkspace } from './find.ts'
 import { checkpointSignal } from './operations.ts'
 import { snapshotPlace, volumeOf } from './places.ts'
 import { checkedPaths } from './restore-paths.ts'
-import { excluded, resolveSnapshot } from './snapshots.ts'
+import { sideOf } from './sides.ts'
+import { excluded, noHead } from './snapshots.ts'
 
 /**
  * Whether a workspace's tree, or another snapshot of it, differs from a snapshot. Stops at the first difference. A
@@ -35,7 +38,10 @@ export async function differs(
 
 const isDamage = (error: unknown): boolean => toAwError(error).data['reason'] === 'damaged'
 
-/** At least one if the snapshot is damaged: then nobody knows how many. */
+/**
+ * In how many paths; a renamed one is two, as in the note of a snapshot. At least one if the snapshot is damaged: then
+ * nobody knows how many.
+ */
 export async function countDifferences(core: Core, workspace: Workspace, snapshot: SnapshotId): Promise<number> {
   let count = 0
   const from = snapshotPlace(snapshot)
@@ -47,6 +53,8 @@ export async function countDifferences(core: Core, workspace: Workspace, snapsho
     throw error
   }
 }
+
+type Restored = Outputs['restore']
 
 const most = 100
 
@@ -60,16 +68,26 @@ export async function countChanges(
 ) {
   const counts = { added: 0, changed: 0, removed: 0 }
   const changes: string[] = []
-  const differences = core.storage.diff(snapshotPlace(was), snapshotPlace(is), { exclude: excluded(workspace) })
-  for await (const change of differences) {
-    for (const [path, kind] of stepsOf(change)) {
-      if (!isBelow(path, paths)) continue
-      counts[kind] += 1
-      if (changes.length < most) changes.push(path)
-    }
+  const differences: Restored['differences'][number][] = []
+  const found = core.storage.diff(snapshotPlace(was), snapshotPlace(is), { exclude: excluded(workspace) })
+  for await (const change of found) {
+    const all = stepsOf(change)
+    const steps = all.filter(([path]) => isBelow(path, paths))
+    for (const [, kind] of steps) counts[kind] += 1
+    if (changes.length >= most) continue
+    changes.push(...steps.map(([path]) => path))
+    // Half of a rename is no rename to who asked for that half.
+    if (steps.length === all.length && change.change === 'renamed') differences.push(told(change))
+    else differences.push(...steps.map(([path, kind]) => ({ path, change: kind, from: null })))
   }
-  return { ...counts, changes }
+  return { ...counts, changes: changes.slice(0, most), differences }
 }
+
+const told = ({ path, change, from }: Pick<Change, 'path' | 'change' | 'from'>): Restored['differences'][number] => ({
+  path: shownPath(path),
+  change,
+  from: from === undefined ? null : shownPath(from),
+})
 
 /** A rename is a path that came and one that went. */
 export function stepsOf({ path, change, from }: Change): (readonly [string, 'added' | 'changed' | 'removed'])[] {
@@ -87,105 +105,111 @@ type View = Outputs['diff']
 
 export async function* diff(core: Core, input: Inputs['diff'], request: Request): AsyncGenerator<View> {
   const paths = input.paths === undefined ? null : checkedPaths(input.paths)
-  const { from, to, exclude } = await sides(core, input)
+  const between = await sides(core, input)
+  const { from, to, exclude } = between
+  if (paths !== null) await assertPresent(core, between, paths)
   const options = { exclude, signal: request.signal }
   let left = input.limit ?? Infinity
   for await (const change of core.storage.diff(from, to, options)) {
     checkpointSignal(request)
     if (!stepsOf(change).some(([path]) => isBelow(path, paths))) continue
     const view = viewOf(change)
-    yield input.text === true ? { ...view, ...(await textOf(core, { from, to }, change, input)) } : view
+    yield input.text === true ? { ...view, ...(await textOf(core, between, change, input)) } : view
     left -= 1
     if (left <= 0) return
   }
 }
 
-const viewOf = ({ path, change, from, what, before, after }: Change): View => ({
-  path: shownPath(path),
-  change,
-  from: from === undefined ? null : shownPath(from),
+const viewOf = ({ what, before, after, ...change }: Change): View => ({
+  ...told(change),
   what,
-  before,
-  after,
+  before: before && shownEntry(before),
+  after: after && shownEntry(after),
 })
 
-interface Side {
-  readonly place: Place
+const shownEntry = ({ target, ...entry }: ChangeEntry): ChangeEntry =>
+  target === undefined ? entry : { ...entry, target: shownPath(target) }
+
+interface Sides {
+  readonly from: Place
+  readonly to: Place
   readonly workspace: Workspace
+  readonly exclude: string[]
 }
 
-async function sides(core: Core, input: Inputs['diff']): Promise<{ from: Place; to: Place; exclude: string[] }> {
-  if (input.to === undefined) {
-    const one = await sideOf(core, input.from)
-    assertAllowed(one.workspace, 'files_read')
-    const now = { ...one, place: volumeOf(one.workspace) }
-    const head = one.place.area === 'snapshots' ? one.place : snapshotPlace(headOf(one.workspace))
-    return { from: head, to: now.place, exclude: excluded(one.workspace) }
+async function sides(core: Core, input: Inputs['diff']): Promise<Sides> {
+  const from = await sideOf(core, input.from)
+  if (input.to !== undefined) {
+    const to = await sideOf(core, input.to)
+    return { from: from.place, to: to.place, workspace: to.workspace, exclude: excluded(from.workspace, to.workspace) }
   }
-  const [from, to] = [await sideOf(core, input.from), await sideOf(core, input.to)]
-  return { from: from.place, to: to.place, exclude: excluded(from.workspace, to.workspace) }
+  const { workspace } = from
+  assertAllowed(workspace, 'files_read')
+  const since = from.snapshot ?? workspace.head
+  if (since === null) throw noHead(workspace)
+  return { from: snapshotPlace(since), to: volumeOf(workspace), workspace, exclude: excluded(workspace) }
 }
 
-function headOf(workspace: Workspace): SnapshotId {
-  if (workspace.head !== null) return workspace.head
-  const name = `${workspace.task}/${workspace.agent}`
-  throw new AwError('snapshot_not_found', `${name} has no snapshot to compare with`, {
-    hint: `Take one (aw snapshot ${name}), or name another workspace`,
-    data: { id: workspace.id },
-  })
-}
-
-/** `task/agent`, `task/agent@snapshot`, or a snapshot's id alone. */
-async function sideOf(core: Core, ref: string): Promise<Side> {
-  if (isSnapshotId(ref)) return bySnapshot(core, ref)
-  const cut = ref.indexOf('@')
-  const workspace = await findWorkspace(core, cut === -1 ? ref : ref.slice(0, cut))
-  if (cut === -1) {
-    assertAllowed(workspace, 'files_read')
-    return { place: volumeOf(workspace), workspace }
+/** A path that neither side has is a slip; in most layouts the files are one level down. */
+async function assertPresent(core: Core, between: Sides, paths: readonly string[]): Promise<void> {
+  const isThere = async (path: string): Promise<boolean> =>
+    (await existsAt(core, between.from, path)) || (await existsAt(core, between.to, path))
+  for (const path of paths) {
+    if (await isThere(path)) continue
+    const inside = `${profileOf(between.workspace.profile).content}/${path}`
+    throw new AwError('file_not_found', `Neither side has ${quotePath(path)}`, {
+      hint: (await isThere(inside)) ? `Did you mean ${inside}?` : 'Paths begin at the root of the workspace',
+      data: { path },
+    })
   }
-  return { place: snapshotPlace(await resolveSnapshot(core, workspace, ref.slice(cut + 1))), workspace }
 }
 
-/** Whose it is, is in the log alone. */
-async function bySnapshot(core: Core, id: SnapshotId): Promise<Side> {
-  for await (const event of core.store.follow({ types: ['snapshot_created', 'workspace_restored'] })) {
-    const made =
-      event.type === 'snapshot_created'
-        ? [event.data.snapshot]
-        : event.type === 'workspace_restored'
-          ? event.data.kept.map(({ snapshot }) => snapshot)
-          : []
-    if (!made.includes(id) || !isWorkspaceId(event.stream)) continue
-    const workspace = await core.store.get(event.stream)
-    if (workspace === undefined) break
-    return { place: snapshotPlace(await resolveSnapshot(core, workspace, id)), workspace }
+async function existsAt(core: Core, place: Place, path: string): Promise<boolean> {
+  try {
+    await core.storage.read(place, Buffer.from(path).toString('latin1'), { maxBytes: 0 })
+    return true
+  } catch (error) {
+    const { code } = toAwError(error)
+    if (code === 'file_too_large' || code === 'not_a_file') return true
+    if (code === 'file_not_found' || code === 'not_a_directory') return false
+    throw error
   }
-  throw new AwError('snapshot_not_found', `There is no snapshot ${id}`, { data: { snapshot: id } })
 }
+
+type Known = ChangeEntry & { readonly kind: 'file' | 'symlink' }
+
+/** Of directories, pipes and devices git knows nothing. */
+const known = (entry: ChangeEntry | null): entry is Known => entry?.kind === 'file' || entry?.kind === 'symlink'
 
 /** Texts of both sides, read one file at a time. */
-async function textOf(
-  core: Core,
-  places: { from: Place; to: Place },
-  { path, from = path, before, after }: Change,
-  input: Inputs['diff'],
-): Promise<Partial<View>> {
-  if (before?.kind !== 'file' && after?.kind !== 'file') return {}
+async function textOf(core: Core, { from, to }: Sides, change: Change, input: Inputs['diff']): Promise<Partial<View>> {
+  const { path, before, after, what } = change
+  const old = known(before) ? { ...before, place: from, path: change.from ?? path } : null
+  const now = known(after) ? { ...after, place: to, path } : null
+  if (old === null && now === null) return {}
+  if (isGitsOwn(path)) return { omitted: 'git applies nothing below .git' }
+  // What is equal need not be read.
+  const isSame = old !== null && now !== null && !what.some((one) => ['content', 'kind', 'target'].includes(one))
   const maxBytes = input.max_bytes ?? 1024 * 1024
-  const read = async (place: Place, name: string, isFile: boolean): Promise<Buffer> =>
-    isFile ? core.storage.read(place, name, { maxBytes }) : Buffer.alloc(0)
   try {
-    const old = await read(places.from, from, before?.kind === 'file')
-    const now = await read(places.to, path, after?.kind === 'file')
-    if (!isText(old) || !isText(now)) return { binary: true }
-    const names = { before: before === null ? null : shownPath(from), after: after === null ? null : shownPath(path) }
-    const text = unifiedDiff(old.toString(), now.toString(), names)
-    return { text }
+    const [a, b] = isSame
+      ? [nothing, nothing]
+      : [await bytesOf(core, old, maxBytes), await bytesOf(core, now, maxBytes)]
+    if (!isText(a) || !isText(b)) return { binary: true }
+    const side = (one: typeof old, text: Buffer): PatchSide | null => one && { ...one, text: text.toString() }
+    return { text: gitPatch(side(old, a), side(now, b)) }
   } catch (error) {
     const { code, message } = toAwError(error)
     // A live tree may have lost it since.
     if (code === 'file_too_large' || code === 'file_not_found' || code === 'not_a_file') return { omitted: message }
     throw error
   }
+}
+
+const nothing = Buffer.alloc(0)
+
+async function bytesOf(core: Core, one: (Known & { place: Place; path: string }) | null, maxBytes: number) {
+  if (one === null) return nothing
+  if (one.kind === 'symlink') return Buffer.from(one.target ?? '', 'latin1')
+  return core.storage.read(one.place, one.path, { maxBytes })
 }

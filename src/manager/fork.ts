@@ -19,6 +19,7 @@ type Forks = Outputs['fork']
 
 /** One snapshot of the source, then a workspace for each name. Each succeeds or fails by itself. */
 export async function fork(core: Core, input: Inputs['fork'], request: Request): Promise<Forks> {
+  assertNoSnapshot(input)
   const { id } = await findWorkspace(core, input.id)
   const given = givenNames(input)
   const [first] = given
@@ -39,15 +40,19 @@ export async function fork(core: Core, input: Inputs['fork'], request: Request):
   const total = numbered ? (input.count ?? 1) : given.length
   const forks: Forks['forks'][number][] = []
   for await (const name of numbered ? freeNames(core, given[0] ?? nameOf(origin)) : given) {
-    checkpointSignal(request)
     try {
-      forks.push(await forkOne(core, input, origin, source, name, request))
+      checkpointSignal(request)
+      const made = await forkOne(core, input, origin, source, name, request)
+      forks.push(made)
+      const { path } = made.workspace
+      request.onProgress?.({ phase: 'forking', files: forks.length, made: { name, path } })
     } catch (error) {
+      if (request.signal?.aborted && total > 1) throw stopped(error, forks, total)
       // Somebody else has taken the number meanwhile: the next one is as good.
       if (numbered && toAwError(error).code === 'workspace_exists') continue
       // A single one fails as a create does; of several each has its own result.
       if (total === 1) throw error
-      forks.push(failed(request, name, error))
+      forks.push(failed(name, error))
     }
     if (forks.length === total) break
   }
@@ -83,7 +88,7 @@ async function forkOne(
   source: Extract<Source, { kind: 'workspace' }>,
   name: string,
   request: Request,
-): Promise<Forks['forks'][number]> {
+) {
   const { max_size_mb, allowed_operations, git_config } = origin.config
   const documents = await readDocuments(core, origin)
   const settings = {
@@ -93,11 +98,36 @@ async function forkOne(
     config: { max_size_mb, allowed_operations, git_config, ...documents },
   }
   const pinned = <T>(begin: () => Promise<T>): Promise<T> => whilePresent(core, request, source, begin)
-  return { name, ok: true, workspace: view(await createFrom(core, settings, source, request, pinned)), error: null }
+  return {
+    name,
+    ok: true as const,
+    workspace: view(await createFrom(core, settings, source, request, pinned)),
+    error: null,
+  }
 }
 
-function failed(request: Request, name: string, error: unknown): Forks['forks'][number] {
-  if (request.signal?.aborted) throw error
+/** Those that are there stay. */
+function stopped(error: unknown, forks: Forks['forks'], total: number): AwError {
+  const made = forks.filter(({ ok }) => ok).map(({ name }) => name)
+  return new AwError('aborted', `Stopped: ${made.length} of ${total} forks were made`, {
+    hint: made.length === 0 ? 'Nothing is left of the others' : `Made, and kept: ${made.join(', ')}`,
+    data: { made, asked: total },
+    cause: error,
+  })
+}
+
+/** `fix-login@head` is how two trees are compared. */
+function assertNoSnapshot({ id }: Inputs['fork']): void {
+  const cut = id.indexOf('@')
+  if (cut === -1) return
+  const [name, at] = [id.slice(0, cut), id.slice(cut + 1)]
+  throw new AwError('invalid_input', `The snapshot to begin as is named apart from the workspace`, {
+    hint: `aw fork ${name} --at ${at === '' ? 'SNAPSHOT' : at}`,
+    data: { field: 'id' },
+  })
+}
+
+function failed(name: string, error: unknown): Forks['forks'][number] {
   const { code, message, hint } = toAwError(error)
   return { name, ok: false, workspace: null, error: { code, message, hint: hint ?? null } }
 }

@@ -1,5 +1,6 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { toAwError } from '../domain/errors.ts'
+import type { SnapshotId } from '../domain/ids.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import { baseOf, nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
@@ -7,6 +8,7 @@ import { countDifferences } from './diff.ts'
 import { findWorkspace } from './find.ts'
 import { checkpointSignal } from './operations.ts'
 import { snapshotPlace } from './places.ts'
+import { meansSnapshot, sideOf } from './sides.ts'
 import { snapshotsOf } from './snapshots.ts'
 import { snapshotView, view, type SnapshotView, type WorkspaceView } from './view.ts'
 
@@ -16,7 +18,11 @@ export async function snapshots(core: Core, input: Inputs['snapshots']): Promise
   const workspace = await findWorkspace(core, input.id)
   const all = [...(await snapshotsOf(core, workspace.id)).values()]
   const newest = input.limit === undefined ? all : all.slice(-input.limit)
-  const views = newest.map((one) => snapshotView(one, workspace))
+  const base = input.base === true ? await snapshotAt(core, workspace, baseOf(workspace)) : null
+  const views = [
+    ...(base === null ? [] : [{ ...base, base: true }]),
+    ...newest.map((one) => snapshotView(one, workspace)),
+  ]
   return input.sizes === true ? Promise.all(views.map((one) => measured(core, one))) : views
 }
 
@@ -33,7 +39,7 @@ async function measured(core: Core, snapshot: SnapshotView): Promise<SnapshotVie
 export async function describe(core: Core, input: Inputs['describe']): Promise<Outputs['describe']> {
   const workspace = await findWorkspace(core, input.id)
   assertAllowed(workspace, 'path')
-  const head = await headOf(core, workspace)
+  const head = await snapshotAt(core, workspace, workspace.head)
   // Without a snapshot everything is yet to be kept.
   const changes = workspace.head === null ? 0 : await countDifferences(core, workspace, workspace.head)
   return {
@@ -42,14 +48,16 @@ export async function describe(core: Core, input: Inputs['describe']): Promise<O
     branch: workspace.branch,
     dirty: head === null || changes > 0,
     changes,
+    snapshots: workspace.snapshots.all,
   }
 }
 
-/** A fork that has no snapshot of its own yet stands at one of a workspace that it goes back to. */
-async function headOf(core: Core, workspace: Workspace): Promise<SnapshotView | null> {
+/** What a fork began as is of a workspace that it goes back to. */
+async function snapshotAt(core: Core, workspace: Workspace, id: SnapshotId | null): Promise<SnapshotView | null> {
+  if (id === null) return null
   let owner: Workspace | undefined = workspace
-  while (owner !== undefined && workspace.head !== null) {
-    const found = (await snapshotsOf(core, owner.id)).get(workspace.head)
+  while (owner !== undefined) {
+    const found = (await snapshotsOf(core, owner.id)).get(id)
     if (found !== undefined) return { ...snapshotView(found, workspace), workspace: nameOf(owner) }
     owner = owner.source.kind === 'workspace' ? await core.store.get(owner.source.workspace) : undefined
   }
@@ -78,10 +86,11 @@ export const shown = async (core: Core, workspace: Workspace): Promise<Workspace
 
 /** Reads every snapshot whole. One that cannot be read is a finding, not an error. */
 export async function verify(core: Core, input: Inputs['verify'], request: Request): Promise<Outputs['verify']> {
-  const workspaces = input.id === undefined ? await core.store.list() : [await findWorkspace(core, input.id)]
+  const { workspaces, only } = await chosen(core, input.id)
   const results: Outputs['verify']['snapshots'][number][] = []
   for (const workspace of workspaces) {
     for (const { snapshot } of (await snapshotsOf(core, workspace.id)).values()) {
+      if (only !== null && snapshot !== only) continue
       checkpointSignal(request)
       const checked = await core.storage
         .verify(snapshotPlace(snapshot), { signal: request.signal })
@@ -90,7 +99,22 @@ export async function verify(core: Core, input: Inputs['verify'], request: Reque
       request.onProgress?.({ phase: 'checking', files: results.length })
     }
   }
-  return { intact: results.every(({ problems }) => problems.length === 0), snapshots: results }
+  return { intact: verdict(results), snapshots: results }
+}
+
+/** All of them, those of a workspace, or a single one. */
+async function chosen(core: Core, ref: string | undefined) {
+  if (ref === undefined) return { workspaces: await core.store.list(), only: null }
+  if (!ref.includes('@') && !(await meansSnapshot(core, ref)))
+    return { workspaces: [await findWorkspace(core, ref)], only: null }
+  const { workspace, snapshot } = await sideOf(core, ref)
+  return { workspaces: [workspace], only: snapshot }
+}
+
+/** Null: there are some, and nothing to compare any of them with. */
+function verdict(results: Outputs['verify']['snapshots']): boolean | null {
+  if (results.some(({ problems }) => problems.length > 0)) return false
+  return results.length > 0 && results.every(({ method }) => method === 'none') ? null : true
 }
 
 function unreadable(error: unknown) {

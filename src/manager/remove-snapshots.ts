@@ -18,12 +18,22 @@ export async function labelSnapshot(
   request: Request,
 ): Promise<SnapshotView> {
   const { id } = await findWorkspace(core, input.id)
-  const label = input.label === undefined || input.label === '' ? null : checkedLabel(input.label)
+  const label = labelOf(input)
   return withWorkspace(core, request, id, async (workspace) => {
     const found = ownSnapshot(workspace, await snapshotsOf(core, id), input.snapshot)
     const data = { ...whose(workspace), snapshot: found.snapshot, label }
     const after = await append(core, request, workspace, [newEvent(core, request, 'snapshot_labelled', data)])
     return snapshotView({ ...found, label }, after)
+  })
+}
+
+/** A label that was forgotten on the way must not erase the one there is. */
+function labelOf({ label, remove = false }: Inputs['snapshot label']): string | null {
+  if (label !== undefined && !remove) return checkedLabel(label)
+  if (label === undefined && remove) return null
+  throw new AwError('invalid_input', remove ? 'A label is given or taken away, not both' : 'There is no label', {
+    hint: 'Give a label, or --remove to take it away',
+    data: { field: 'label' },
   })
 }
 
@@ -61,8 +71,9 @@ async function assertUnforked(core: Core, id: SnapshotId): Promise<void> {
   const forks = await forksOf(core, id)
   const first = forks[0]
   if (first === undefined) return
-  const others = forks.length > 1 ? ` and ${forks.length - 1} more` : ''
-  throw new AwError('invalid_state', `${nameOf(first)}${others} began as ${id} and is compared with it`, {
+  const who = forks.length > 1 ? `${nameOf(first)} and ${forks.length - 1} more` : nameOf(first)
+  const are = forks.length > 1 ? 'are' : 'is'
+  throw new AwError('invalid_state', `${who} began as ${id} and ${are} compared with it`, {
     hint: `Purge the forks first, or keep it`,
     data: { snapshot: id, forks: forks.map(nameOf) },
   })

@@ -1,7 +1,7 @@
-import type { Inputs } from '../api/table.ts'
-import { AwError } from '../domain/errors.ts'
+import type { Inputs, Outputs } from '../api/table.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
 import type { SnapshotId } from '../domain/ids.ts'
-import { labelFrom } from '../domain/snapshot-names.ts'
+import { hasOtherMeaning, labelFrom } from '../domain/snapshot-names.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import type { Intents, SnapshotFacts } from '../domain/workspace/events.ts'
 import { makeRoom, type Snapshot } from '../domain/workspace/snapshots.ts'
@@ -13,9 +13,9 @@ import { abandon, append, begin, giveUp, isFenced, whose, withWorkspace } from '
 import { snapshotPlace, volumeOf } from './places.ts'
 import { removeSnapshots } from './remove-snapshots.ts'
 import { excluded, forksOf, neededIds, snapshotsOf } from './snapshots.ts'
-import { snapshotView, type SnapshotView } from './view.ts'
+import { snapshotView } from './view.ts'
 
-export async function snapshot(core: Core, input: Inputs['snapshot'], request: Request): Promise<SnapshotView> {
+export async function snapshot(core: Core, input: Inputs['snapshot'], request: Request): Promise<Outputs['snapshot']> {
   const { id } = await findWorkspace(core, input.id)
   const plan = {
     label: labelOf(input),
@@ -26,12 +26,26 @@ export async function snapshot(core: Core, input: Inputs['snapshot'], request: R
   return withWorkspace(core, request, id, async (found) => {
     assertAllowed(found, 'snapshot')
     const earlier = plan.key === null ? undefined : await withKey(core, found, plan.key)
-    if (earlier !== undefined) return snapshotView(earlier, found)
-    const workspace = await withRoom(core, request, found)
-    const made = await takeSnapshot(core, request, workspace, plan, { consistent: input.consistent })
-    return snapshotView(made.snapshot, made.workspace)
+    if (earlier !== undefined) return { ...snapshotView(earlier, found), created: false }
+    const spare = await spareOnes(core, found)
+    const made = await takeSnapshot(core, request, found, plan, { consistent: input.consistent })
+    const after = spare.length === 0 ? made.workspace : await thinned(core, request, made.workspace, spare)
+    return { ...snapshotView(await asKept(core, made.snapshot, spare), after), created: true }
   })
 }
+
+/** Nothing goes before the new one is in the log. What cannot go now goes with the next: that one is not hindered. */
+const thinned = (core: Core, request: Request, workspace: Workspace, ids: readonly SnapshotId[]): Promise<Workspace> =>
+  removeSnapshots(core, request, workspace, ids, 'limit').catch((error: unknown) => {
+    if (isFenced(error) || toAwError(error).code === 'internal') throw error
+    return workspace
+  })
+
+/** If its parent made room, it grows from another. */
+const asKept = async (core: Core, made: Snapshot, gone: readonly SnapshotId[]): Promise<Snapshot> =>
+  made.parent !== null && gone.includes(made.parent)
+    ? ((await snapshotsOf(core, made.workspace)).get(made.snapshot) ?? made)
+    : made
 
 function labelOf({ label, message }: Inputs['snapshot']): string | null {
   if (label === undefined) return message === undefined ? null : labelFrom(message)
@@ -45,6 +59,12 @@ function labelOf({ label, message }: Inputs['snapshot']): string | null {
 /** A label is what it is found by: it is kept as it was given, or refused. */
 export function checkedLabel(label: string): string {
   if (label === labelFrom(label)) return label
+  if (hasOtherMeaning(label)) {
+    throw new AwError('invalid_input', `${JSON.stringify(label)} cannot be a label: it means a snapshot already`, {
+      hint: 'Choose another than head, base and snap_…',
+      data: { field: 'label' },
+    })
+  }
   throw new AwError('invalid_input', 'A label is one line of 1 to 120 characters that can be shown', {
     hint: 'Use --message to make a label from any text',
     data: { field: 'label' },
@@ -54,20 +74,41 @@ export function checkedLabel(label: string): string {
 const withKey = async (core: Core, workspace: Workspace, key: string): Promise<Snapshot | undefined> =>
   [...(await snapshotsOf(core, workspace.id)).values()].find((one) => one.key === key)
 
-/** Automatic snapshots make room. Those that somebody asked for do not: then the caller has to choose. */
-async function withRoom(core: Core, request: Request, workspace: Workspace): Promise<Workspace> {
+/**
+ * Which automatic snapshots go for a new one. Those that somebody asked for do not: then the caller has to choose. The
+ * head may be among them, for the new one takes its place.
+ */
+async function spareOnes(core: Core, workspace: Workspace): Promise<SnapshotId[]> {
   const limit = core.config.settings['snapshots.max']
-  if (limit === 0 || workspace.snapshots.counted < limit) return workspace
+  if (limit === 0 || workspace.snapshots.counted < limit) return []
   const all = [...(await snapshotsOf(core, workspace.id)).values()]
-  const needed = neededIds(workspace)
+  const branches = { ...workspace.branches, [workspace.branch]: null }
+  const needed = neededIds({ ...workspace, head: null, branches })
   for (const { snapshot: id } of all) if ((await forksOf(core, id)).length > 0) needed.add(id)
   const ids = makeRoom(all, limit, needed)
-  if (ids !== undefined) return ids.length === 0 ? workspace : removeSnapshots(core, request, workspace, ids, 'limit')
+  if (ids !== undefined) return ids
   const name = nameOf(workspace)
-  throw new AwError('snapshot_limit', `${name} has ${workspace.snapshots.counted} snapshots and may have ${limit}`, {
-    hint: `Remove one (aw snapshot remove ${name} SNAPSHOT), or raise snapshots.max`,
-    data: { id: workspace.id, limit, count: workspace.snapshots.counted },
-  })
+  const { counted } = workspace.snapshots
+  throw new AwError(
+    'snapshot_limit',
+    `${name} has ${counted} snapshots and may have ${limit}, and none may go by itself: ${whyNone(all)}`,
+    {
+      hint: `Remove one (aw snapshot remove ${name} SNAPSHOT), or raise snapshots.max`,
+      data: { id: workspace.id, limit, count: counted },
+    },
+  )
+}
+
+function whyNone(all: readonly Snapshot[]): string {
+  const automatic = all.filter(({ reason }) => reason === 'auto')
+  const asked = all.filter(({ reason }) => reason === 'user').length
+  const labelled = automatic.filter(({ label }) => label !== null).length
+  const used = automatic.length - labelled
+  return [
+    ...(asked > 0 ? [`${asked} were asked for`] : []),
+    ...(labelled > 0 ? [`${labelled} automatic with a label`] : []),
+    ...(used > 0 ? [`${used} automatic needed by a branch, a fork or redo`] : []),
+  ].join(', ')
 }
 
 type Plan = Pick<SnapshotFacts, 'label' | 'meta' | 'key' | 'reason'>

@@ -20,8 +20,8 @@ export const excluded = (...workspaces: readonly Workspace[]): string[] => [
 ]
 
 /**
- * What a caller means: an id, `head`, `base` (what a fork began as), or a label (the newest one with it).
- * Only snapshots of the workspace itself and the one it was forked from are found.
+ * What a caller means: an id or the beginning of one, `head`, `base` (what a fork began as), or a label (the newest one
+ * with it). Only snapshots of the workspace itself and the one it was forked from are found.
  */
 export async function resolveSnapshot(core: Core, workspace: Workspace, ref: string): Promise<SnapshotId> {
   return pointedAt(workspace, ref) ?? resolveAmong(workspace, await snapshotsOf(core, workspace.id), ref)
@@ -44,20 +44,46 @@ export function resolveAmong(
   if (isSnapshotId(ref) && (snapshots.has(ref) || ref === base)) return ref
   const labelled = [...snapshots.values()].findLast(({ label }) => label === ref)
   if (labelled !== undefined) return labelled.snapshot
+  const begun = isIdStart(ref) ? [...new Set([...snapshots.keys(), ...(base === null ? [] : [base])])] : []
+  const [only, ...others] = begun.filter((id) => id.startsWith(ref))
+  if (only !== undefined && others.length === 0) return only
   throw snapshotNotFound(workspace, ref, [...snapshots.values()])
 }
 
+/** Enough of an id to be no accident: all of its time. */
+export const isIdStart = (ref: string): boolean => /^snap_[0-9a-z]{10,26}$/.test(ref)
+
+/** No snapshot at all, or none that the tree grew from: it was reset, or that one was removed. */
+export function noHead(workspace: Workspace): AwError {
+  const name = nameOf(workspace)
+  const some = workspace.snapshots.all > 0
+  return new AwError(
+    'snapshot_not_found',
+    some ? `${name} has no head: its tree grew from no snapshot` : `${name} has no snapshot yet`,
+    {
+      hint: some
+        ? `See its snapshots (aw snapshots ${name}) and go back to one: aw restore ${name} SNAPSHOT`
+        : `Take one: aw snapshot ${name}`,
+      data: { id: workspace.id, snapshot: 'head' },
+    },
+  )
+}
+
 function snapshotNotFound(workspace: Workspace, ref: string, snapshots: readonly Snapshot[]): AwError {
+  if (ref === 'head') return noHead(workspace)
   const name = nameOf(workspace)
   const labels = snapshots.flatMap(({ label }) => (label === null ? [] : [label]))
   const close = nearest(ref, labels)
   const said = JSON.stringify(ref.slice(0, 200))
-  const what: Record<string, string> = {
-    head: `${name} has no snapshot yet`,
-    base: `${name} is not a fork, so it has no base`,
-  }
-  return new AwError('snapshot_not_found', what[ref] ?? `${name} has no snapshot ${said}`, {
-    hint: close === undefined ? `See what there is: aw snapshots ${name}` : `Did you mean ${JSON.stringify(close)}?`,
+  const what = ref === 'base' ? `${name} is not a fork, so it has no base` : `${name} has no snapshot ${said}`
+  const alike = isIdStart(ref) ? snapshots.filter(({ snapshot }) => snapshot.startsWith(ref)) : []
+  const several = `${name} has ${alike.length} snapshots that begin with ${said}`
+  const isBranch = Object.hasOwn(workspace.branches, ref)
+  const meant = isBranch ? `It is a branch: aw restore ${name} --branch ${ref}` : undefined
+  const like =
+    close === undefined ? `See what there is: aw snapshots ${name}` : `Did you mean ${JSON.stringify(close)}?`
+  return new AwError('snapshot_not_found', alike.length > 1 ? several : what, {
+    hint: meant ?? like,
     data: { id: workspace.id, snapshot: ref },
   })
 }

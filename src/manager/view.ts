@@ -38,7 +38,7 @@ export function view(workspace: Workspace): WorkspaceView {
   }
 }
 
-export type SnapshotView = Outputs['snapshot']
+export type SnapshotView = Outputs['snapshots'][number]
 
 export function snapshotView(snapshot: Snapshot, workspace: Workspace): SnapshotView {
   const { snapshot: id, workspace: _, at, ...facts } = snapshot

@@ -1,9 +1,11 @@
 import { operation } from '../operation.ts'
-import { boolean, integer, json, list, nullable, object, optional, pairs, string } from '../schema.ts'
-import { changeView, forkView, snapshotView } from '../views.ts'
+import { boolean, choice, integer, json, list, nullable, object, optional, pairs, string } from '../schema.ts'
+import { changeView, forkView, madeSnapshot, snapshotView } from '../views.ts'
 import { absent, host, id, risks } from './shared.ts'
 
-const snapshot = string('The snapshot: its id snap_…, its label, head, or base (what a fork began as)')
+const which = 'its id snap_… or the beginning of it, its label, head, or base (what a fork began as)'
+
+const snapshot = string(`The snapshot: ${which}`)
 
 const restored = object({
   workspace: string('The workspace'),
@@ -15,6 +17,14 @@ const restored = object({
   changed: integer('Paths that are different now'),
   removed: integer('Paths that are gone now'),
   changes: list(string('A path'), 'The first of these paths'),
+  differences: list(
+    object({
+      path: string('The path'),
+      change: choice(['added', 'changed', 'removed', 'renamed'], 'What happened to it'),
+      from: nullable(string('Where a renamed one was')),
+    }),
+    'The same, and what happened to each',
+  ),
 })
 
 const side = 'WORKSPACE (as it is now), WORKSPACE@SNAPSHOT (an id, a label, head or base) or a snapshot id'
@@ -36,7 +46,7 @@ export const snapshotOperations = [
       consistent: optional(boolean('Refuse rather than keep a tree that was written to meanwhile')),
       auto: optional(boolean('Made by a program, not asked for by a person: may make room for later ones')),
     }),
-    output: snapshotView,
+    output: madeSnapshot,
     positional: ['id'],
     states: 'snapshot',
     errors: [...absent, 'invalid_input', 'invalid_state', 'snapshot_limit', 'workspace_active', ...host],
@@ -51,6 +61,7 @@ export const snapshotOperations = [
       id,
       sizes: optional(boolean('Measure them: all bytes, and those that are theirs alone')),
       limit: optional(integer('Only the newest so many', { minimum: 1, maximum: 100_000 })),
+      base: optional(boolean('Of a fork also the snapshot that it began as, though it is another workspace’s')),
     }),
     output: list(snapshotView, 'Snapshots, oldest first'),
     positional: ['id'],
@@ -68,7 +79,8 @@ export const snapshotOperations = [
       head: nullable(snapshotView),
       branch: string('Where work goes on'),
       dirty: boolean('Whether the tree differs from the head'),
-      changes: integer('In how many paths'),
+      changes: integer('In how many paths; a renamed one is two'),
+      snapshots: integer('How many snapshots the workspace has of its own'),
     }),
     positional: ['id'],
     states: 'path',
@@ -89,6 +101,13 @@ export const snapshotOperations = [
     }),
     output: object({
       branch: string('Where work goes on'),
+      moved: nullable(
+        object({
+          name: string('The branch that now ends elsewhere'),
+          from: nullable(string('Its last snapshot before')),
+          to: nullable(string('Its last snapshot now')),
+        }),
+      ),
       branches: list(
         object({
           name: string('Its name'),
@@ -99,7 +118,7 @@ export const snapshotOperations = [
     }),
     positional: ['id', 'name'],
     states: 'snapshot',
-    errors: [...absent, 'invalid_state', 'snapshot_not_found', 'workspace_busy'],
+    errors: [...absent, 'invalid_input', 'invalid_state', 'snapshot_not_found', 'workspace_busy'],
     examples: ['aw branch fix-login', 'aw branch fix-login risky-idea', 'aw branch fix-login old --remove'],
   }),
   operation({
@@ -111,9 +130,9 @@ export const snapshotOperations = [
       'What is replaced becomes a snapshot of its own first, so a restore can be undone. Newer snapshots stay. With --path only these come back, as they were; one that the snapshot does not have is removed.',
     input: object({
       id,
-      snapshot: optional(snapshot),
+      snapshot: optional(string(`The snapshot: ${which} (default: head)`)),
       branch: optional(string('Go on with this branch, from its last snapshot')),
-      paths: optional(list(string('A path below the workspace'), 'Only these paths')),
+      paths: optional(list(string('A path below the workspace'), 'Only these paths, such as work/src')),
       ...risks,
     }),
     output: restored,
@@ -131,7 +150,7 @@ export const snapshotOperations = [
     ],
     examples: [
       'aw restore fix-login "tests pass"',
-      'aw restore fix-login snap_… --path src/auth.ts',
+      'aw restore fix-login snap_… --path work/src/auth.ts',
       'aw restore fix-login --branch risky-idea',
     ],
   }),
@@ -165,11 +184,16 @@ export const snapshotOperations = [
     kind: 'write',
     group: 'Snapshots',
     summary: 'Give a snapshot a label, or take it away',
-    input: object({ id, snapshot, label: optional(string('The label; without one, it has none')) }),
+    input: object({
+      id,
+      snapshot,
+      label: optional(string('The label')),
+      remove: optional(boolean('Take the label away; the snapshot stays')),
+    }),
     output: snapshotView,
     positional: ['id', 'snapshot', 'label'],
-    errors: [...absent, 'snapshot_not_found', 'workspace_busy'],
-    examples: ['aw snapshot label fix-login head "before the rewrite"'],
+    errors: [...absent, 'invalid_input', 'snapshot_not_found', 'workspace_busy'],
+    examples: ['aw snapshot label fix-login head "before the rewrite"', 'aw snapshot label fix-login head --remove'],
   }),
   operation({
     name: 'snapshot remove',
@@ -191,8 +215,8 @@ export const snapshotOperations = [
     input: object({
       from: string(`The one side: ${side}`),
       to: optional(string('The other side')),
-      text: optional(boolean('Also how the text of files differs')),
-      paths: optional(list(string('A path'), 'Only these paths and what is below them')),
+      text: optional(boolean('Also how files differ, as a patch that git apply takes')),
+      paths: optional(list(string('A path'), 'Only these paths and what is below them, such as work/src')),
       limit: optional(integer('At most so many differences', { minimum: 1 })),
       max_bytes: optional(
         integer('Texts of larger files are left out (default 1 MiB)', { minimum: 0, maximum: 64 * 1024 * 1024 }),
@@ -203,7 +227,14 @@ export const snapshotOperations = [
     ends: true,
     positional: ['from', 'to'],
     flags: { path: 'paths' },
-    errors: [...absent, 'invalid_input', 'invalid_state', 'snapshot_not_found', 'storage_unavailable'],
+    errors: [
+      ...absent,
+      'invalid_input',
+      'invalid_state',
+      'snapshot_not_found',
+      'file_not_found',
+      'storage_unavailable',
+    ],
     examples: [
       'aw diff fix-login',
       'aw diff fix-login@base fix-login --text',
@@ -246,9 +277,9 @@ export const snapshotOperations = [
     kind: 'read',
     group: 'Snapshots',
     summary: 'Check that snapshots are still what they were when they were made',
-    input: object({ id: optional(string('Only those of this workspace (default: all)')) }),
+    input: object({ id: optional(string('Only those of this workspace, or only this snapshot (default: all)')) }),
     output: object({
-      intact: boolean('Whether all of them are'),
+      intact: nullable(boolean('Whether all of them are; null if there is nothing to compare any of them with')),
       snapshots: list(
         object({
           snapshot: string('The snapshot'),
@@ -261,7 +292,7 @@ export const snapshotOperations = [
       ),
     }),
     positional: ['id'],
-    errors: [...absent, 'storage_unavailable'],
+    errors: [...absent, 'snapshot_not_found', 'storage_unavailable'],
     examples: ['aw verify fix-login'],
   }),
 ] as const

@@ -67,7 +67,8 @@ describe('diff', () => {
     expect((await shown(changes, people, '-q')).stderr).toBe('')
   })
 
-  const text = '--- a/f\n+++ b/f\n@@ -1,3 +1,2 @@\n--- gone\n-\u001b[2Jold\n+new\tx\n \n'
+  const text =
+    'diff --git a/f b/f\nold mode 100644\nnew mode 100755\n--- a/f\n+++ b/f\n@@ -1,3 +1,2 @@\n--- gone\n-\u001b[2Jold\n+new\tx\n \n'
   const texts = [
     change('f', { what: ['content'], text }),
     change('g', { what: ['content'], binary: true }),
@@ -77,16 +78,17 @@ describe('diff', () => {
   test('texts are coloured and harmless on a terminal', async () => {
     const { stdout } = await shown(texts, { terminal: true }, '--text')
     expect(stdout).toContain('\u001b[31m-\\x1b[2Jold\u001b[39m\n\u001b[32m+new\tx\u001b[39m\n')
+    expect(stdout).toContain('\u001b[1mold mode 100644\u001b[22m\n')
     expect(stdout).toContain('\u001b[1m--- a/f\u001b[22m\n')
     expect(stdout).toContain('\u001b[31m--- gone\u001b[39m\n')
     expect(stdout).toContain('\u001b[36m@@ -1,3 +1,2 @@\u001b[39m\n')
-    expect(stdout).toContain('not text')
+    expect(stdout).toContain('Binary files a/g and b/g differ')
     expect(stdout).toContain('Too large')
   })
 
   test('and as they are in a pipe, for patch', async () => {
     expect((await shown(texts, {}, '--text')).stdout).toBe(
-      `M\tf\tcontent\n${text}M\tg\tcontent\nnot text\nM\th\tcontent\nToo large\n`,
+      `M\tf\tcontent\n${text}M\tg\tcontent\nBinary files a/g and b/g differ\nM\th\tcontent\nToo large\n`,
     )
   })
 })

@@ -20,7 +20,10 @@ export function differences(): StreamRenderer {
   }
 }
 
-const letters = { added: 'A', changed: 'M', removed: 'D', renamed: 'R' } as const
+export const letters = { added: 'A', changed: 'M', removed: 'D', renamed: 'R' } as const
+
+export const painterOf = (change: keyof typeof letters, { paint }: View): ((text: string) => string) =>
+  ({ added: paint.green, changed: paint.yellow, removed: paint.red, renamed: paint.cyan })[change]
 
 /** Letter, path, what differs, and where a renamed one was. */
 function plain({ change, path, what, from }: Change): string {
@@ -30,12 +33,11 @@ function plain({ change, path, what, from }: Change): string {
 
 function line(change: Change, view: View): string {
   const { paint, columns } = view
-  const painters = { added: paint.green, changed: paint.yellow, removed: paint.red, renamed: paint.cyan } as const
   const slash = (change.after ?? change.before)?.kind === 'directory' ? '/' : ''
   const from = change.from === null ? '' : `${visible(change.from)} → `
   const first = `${letters[change.change]}  ${from}${visible(change.path)}${slash}`
   const about = aboutOf(change)
-  const painted = painters[change.change](first.slice(0, 1)) + first.slice(1)
+  const painted = painterOf(change.change, view)(first.slice(0, 1)) + first.slice(1)
   return about === '' || first.length + about.length + 2 > columns ? painted : `${painted}  ${paint.dim(about)}`
 }
 
@@ -57,14 +59,24 @@ function aboutOf({ what, before, after }: Change): string {
 
 const octal = (mode: number): string => mode.toString(8).padStart(4, '0')
 
-/** A pipe gets the text as it is, so that `patch` can read it; a terminal gets it coloured and harmless. */
-function textOf({ text, binary, omitted }: Change, { terminal, paint }: View): string {
-  if (binary === true) return terminal ? paint.dim('   not text') : 'not text'
+/** A pipe gets the text as it is, so that `git apply` can read it; a terminal gets it coloured and harmless. */
+function textOf({ text, binary, omitted, path, from, before, after }: Change, { terminal, paint }: View): string {
+  if (binary === true) {
+    const line = `Binary files ${before ? `a/${from ?? path}` : '/dev/null'} and ${after ? `b/${path}` : '/dev/null'} differ`
+    return terminal ? paint.dim(visible(line)) : visible(line)
+  }
   if (omitted !== undefined) return terminal ? paint.dim(`   ${visible(omitted)}`) : visible(omitted)
   if (text === undefined || text === '') return ''
   const lines = text.replace(/\n$/, '').split('\n')
   if (!terminal) return lines.join('\n')
-  return lines.map((row, i) => colored(row.split('\t').map(visible).join('\t'), i < 2, paint)).join('\n')
+  let isHead = true
+  return lines
+    .map((row) => {
+      // Of a file that became a link there are two patches.
+      isHead = row.startsWith('diff --git ') || (isHead && !row.startsWith('@@'))
+      return colored(row.split('\t').map(visible).join('\t'), isHead, paint)
+    })
+    .join('\n')
 }
 
 function colored(row: string, isHead: boolean, paint: Paint): string {

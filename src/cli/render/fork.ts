@@ -1,14 +1,17 @@
 import type { Outputs } from '../../api/table.ts'
 import { count } from './units.ts'
-import type { Shown } from './view.ts'
+import type { Shown, View } from './view.ts'
 
-/** The path of each new workspace on a line of its own. Those that could not be made are told beside. */
-export function forked({ source, snapshot, forks }: Outputs['fork']): Shown {
+/**
+ * The path of each new workspace on a line of its own, unless it was printed when it was made. Those that could not be
+ * made are told beside.
+ */
+export function forked({ source, snapshot, forks }: Outputs['fork'], { told }: View): Shown {
   const made = forks.flatMap(({ workspace }) => (workspace === null ? [] : [workspace]))
   const failures = forks.flatMap(({ name, error }) =>
     error === null ? [] : [{ ...error, message: `${name}: ${error.message}` }],
   )
-  const out = made.map(({ path }) => path).join('\n')
+  const out = made.flatMap(({ workspace_id: name, path }) => (told.has(name) ? [] : [path])).join('\n')
   const note = `${count(made.length, 'fork')} of ${source} at ${snapshot}`
   return { out, ...(made.length > 0 ? { note } : {}), ...(failures.length > 0 ? { failures } : {}) }
 }

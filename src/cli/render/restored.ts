@@ -1,5 +1,6 @@
 import type { Outputs } from '../../api/table.ts'
 import { visible } from '../text.ts'
+import { letters, painterOf } from './diff.ts'
 import { count } from './units.ts'
 import type { Shown, View } from './view.ts'
 
@@ -7,37 +8,49 @@ type Restored = Outputs['restore']
 
 const most = 5
 
-/** Each says what is true now and, to a person, how to go back. */
+/** Each says what is true now and how to go back, also to who reads the output of a script later. */
 export const restored = (output: Restored, view: View): Shown => {
   const { workspace, kept } = output
   const how = kept === null ? `aw undo ${workspace}` : `aw restore ${workspace} ${kept}`
-  return told(output, view, `What was there is kept. Go back with: ${how}`)
+  return told(output, view, `What was there is kept. Take it back with: ${how}`)
 }
 
 export const undone = (output: Restored, view: View): Shown =>
-  told(output, view, `Take it back with: aw redo ${output.workspace}`)
+  told(output, view, `Take it back with: aw redo ${output.workspace}${later(output)}`)
 
 export const redone = (output: Restored, view: View): Shown =>
-  told(output, view, `Take it back with: aw undo ${output.workspace}`)
+  told(output, view, `Take it back with: aw undo ${output.workspace}${later(output)}`)
 
-function told(output: Restored, view: View, note: string): Shown {
-  const { workspace, snapshot, paths, changes, added, changed, removed } = output
+/** When something else was changed or kept meanwhile. */
+const later = ({ workspace, kept }: Restored): string =>
+  kept === null ? '' : `; later with: aw restore ${workspace} ${kept}`
+
+function told(output: Restored, view: View, notice: string): Shown {
+  const { workspace, snapshot, branch, paths, added, changed, removed } = output
   if (view.quiet) return { out: '' }
   const total = added + changed + removed
   const what = paths === null ? workspace : `${count(paths.length, 'path')} of ${workspace}`
   const verb = paths === null || paths.length === 1 ? 'is' : 'are'
-  if (total === 0) return { out: `${what} ${verb} as in ${snapshot}; nothing had to change` }
+  const onward = view.input['branch'] === undefined ? [] : [`Work goes on with ${branch}`]
+  if (total === 0) return { out: [`${what} ${verb} as in ${snapshot}; nothing had to change`, ...onward].join('\n') }
   const counts = [
     ...(added > 0 ? [`${added} came back`] : []),
     ...(changed > 0 ? [`${changed} changed`] : []),
     ...(removed > 0 ? [`${removed} removed`] : []),
   ]
   const first = `${what} ${verb} as in ${snapshot} now: ${counts.join(', ')}`
-  return { out: [first, ...(view.terminal ? some(changes, total, view) : [])].join('\n'), note }
+  return { out: [first, ...(view.terminal ? some(output, total, view) : []), ...onward].join('\n'), notice }
 }
 
-function some(changes: readonly string[], total: number, { paint }: View): string[] {
-  const shown = changes.slice(0, most)
-  const more = total - shown.length
-  return [...shown.map((path) => `  ${visible(path)}`), ...(more > 0 ? [paint.dim(`  and ${more} more`)] : [])]
+/** With the letters of `aw diff`. */
+function some({ differences }: Restored, total: number, view: View): string[] {
+  const shown = differences.slice(0, most)
+  const more = total - shown.reduce((sum, { change }) => sum + (change === 'renamed' ? 2 : 1), 0)
+  return [
+    ...shown.map(({ change, path, from }) => {
+      const name = from === null ? visible(path) : `${visible(from)} → ${visible(path)}`
+      return `  ${painterOf(change, view)(letters[change])}  ${name}`
+    }),
+    ...(more > 0 ? [view.paint.dim(`  and ${more} more`)] : []),
+  ]
 }

@@ -6,7 +6,9 @@ import type { Shown, View } from './view.ts'
 
 /** Scripts take this line as it is, so it is the id and nothing else. */
 export function snapshotMade(output: Outputs['snapshot']): Shown {
-  const { id, label, files_changed: changed, consistency, meta, parent } = output
+  const { id, label, files_changed: changed, consistency, meta, parent, created, key } = output
+  if (!created)
+    return { out: id, notice: `Kept already with the key ${JSON.stringify(key)}, as ${id}: nothing new was kept` }
   const amount = changed === 0 ? 'nothing' : count(changed ?? 0, 'path')
   const parts = [
     label === null ? 'Kept' : `Kept as ${JSON.stringify(label)}`,
@@ -36,13 +38,17 @@ export const snapshotsRemoved = ({ removed }: Outputs['snapshot remove'], { quie
 })
 
 export function described(output: Outputs['describe'], view: View): Shown {
-  const { workspace, head, branch, dirty, changes } = output
+  const { workspace, head, branch, dirty, changes, snapshots } = output
   if (!view.terminal) {
     return {
       out: columns([], [[workspace, branch, head?.id ?? '-', dirty ? 'changed' : 'clean', String(changes)]], view),
     }
   }
   const { bold, yellow, green, dim } = view.paint
+  if (head === null && snapshots > 0) {
+    const out = `${bold(workspace)} on ${branch} has no head: its tree grew from none of its ${count(snapshots, 'snapshot')}`
+    return { out, note: `See them: aw snapshots ${workspace}. Go back to one: aw restore ${workspace} SNAPSHOT` }
+  }
   if (head === null) {
     const out = `${bold(workspace)} has no snapshot yet`
     return { out, note: `Take one with: aw snapshot ${workspace}` }
@@ -66,5 +72,7 @@ export function branches(output: Outputs['branch'], view: View): Shown {
     { text: name, paint: current ? view.paint.green : view.paint.bold },
     { text: snapshot ?? '-', paint: view.paint.dim },
   ])
-  return { out: columns([], rows, view) }
+  const { moved } = output
+  const notice = moved && `${moved.name} was moved from ${moved.from ?? 'nothing'} to ${moved.to ?? 'nothing'}`
+  return { out: columns([], rows, view), ...(notice === null ? {} : { notice }) }
 }

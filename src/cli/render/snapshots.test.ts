@@ -1,22 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { operations, type OperationName, type Outputs } from '../../api/table.ts'
-import { runCli, sampleWorkspace, type Result, type Scene } from '../testing.ts'
+import type { Outputs } from '../../api/table.ts'
+import { people, sampleWorkspace, shown, snapshotId as id } from '../testing.ts'
 import { snapshotGraph } from './snapshot-graph.ts'
 
-const people: Scene = { terminal: true, env: { NO_COLOR: '1' } }
 const narrow = { isTerminal: true, columns: 60 }
 
-/** What `aw` prints when the core answers so. */
-async function shown(args: readonly string[], output: unknown, scene: Scene = people): Promise<Result> {
-  const line = args.join(' ')
-  const fits = operations.map(({ name }): OperationName => name).filter((name) => `${line} `.startsWith(`${name} `))
-  const longest = fits.toSorted((a, b) => b.length - a.length)[0] ?? ''
-  return runCli(args, { ...scene, answers: { [longest]: output } })
-}
-
-const id = (letter: string): string => `snap_${letter.repeat(26)}`
-
-type Snapshot = Outputs['snapshot']
+type Snapshot = Outputs['snapshots'][number]
 
 const snapshot = (letter: string, more: Partial<Snapshot> = {}): Snapshot => ({
   id: id(letter),
@@ -34,6 +23,12 @@ const snapshot = (letter: string, more: Partial<Snapshot> = {}): Snapshot => ({
   files_changed: 2,
   head: false,
   tips: [],
+  ...more,
+})
+
+const made = (letter: string, more: Partial<Outputs['snapshot']> = {}): Outputs['snapshot'] => ({
+  ...snapshot(letter),
+  created: true,
   ...more,
 })
 
@@ -120,18 +115,36 @@ describe('snapshots', () => {
 
 describe('one snapshot', () => {
   test('the id alone on standard output', async () => {
-    expect(await shown(['snapshot', 'x'], snapshot('a', { label: 'now' }), {})).toMatchObject({
+    expect(await shown(['snapshot', 'x'], made('a', { label: 'now' }), {})).toMatchObject({
       stdout: `${id('a')}\n`,
       stderr: '',
     })
-    expect(await shown(['snapshot', 'x'], snapshot('b', { label: 'now', parent: id('a') }))).toMatchObject({
+    expect(await shown(['snapshot', 'x'], made('b', { label: 'now', parent: id('a') }))).toMatchObject({
       stdout: `${id('b')}\n`,
       stderr: 'Kept as "now", 2 paths changed since the one before, atomic\n',
     })
   })
 
+  test('one that was kept before is not called new', async () => {
+    const again = made('a', { key: 'turn-7', created: false })
+    expect(await shown(['snapshot', 'x', '--key', 'turn-7'], again, {})).toMatchObject({
+      stdout: `${id('a')}\n`,
+      stderr: `Kept already with the key "turn-7", as ${id('a')}: nothing new was kept\n`,
+    })
+  })
+
+  test('what people type instead of its commands', async () => {
+    for (const [word, meant] of [
+      ['rm', 'snapshot remove'],
+      ['ls', 'snapshots'],
+      ['list', 'snapshots'],
+      ['lable', 'snapshot label'],
+    ] as const)
+      expect((await shown(['snapshot', word, 'x'], null)).stderr).toContain(`Did you mean aw ${meant}?`)
+  })
+
   test('a mixture is told everywhere', async () => {
-    const { stdout, stderr } = await shown(['snapshot', 'x'], snapshot('a', { consistency: 'fuzzy' }), {})
+    const { stdout, stderr } = await shown(['snapshot', 'x'], made('a', { consistency: 'fuzzy' }), {})
     expect([stdout, stderr]).toEqual([`${id('a')}\n`, expect.stringContaining('may be a mixture')])
   })
 
@@ -146,7 +159,14 @@ describe('one snapshot', () => {
 })
 
 describe('where it stands', () => {
-  const standing = { workspace: 'a/main', head: snapshot('a', { label: 'l' }), branch: 'main', dirty: true, changes: 3 }
+  const standing = {
+    workspace: 'a/main',
+    head: snapshot('a', { label: 'l' }),
+    branch: 'main',
+    dirty: true,
+    changes: 3,
+    snapshots: 0,
+  }
 
   test('describe is one line', async () => {
     expect((await shown(['describe', 'x'], standing)).stdout).toBe(
@@ -157,6 +177,9 @@ describe('where it stands', () => {
       'nothing changed since',
     )
     expect((await shown(['describe', 'x'], { ...standing, head: null })).stdout).toContain('no snapshot yet')
+    const reset = await shown(['describe', 'x'], { ...standing, head: null, snapshots: 2 })
+    expect(reset.stdout).toContain('has no head: its tree grew from none of its 2 snapshots')
+    expect(reset.stderr).toContain('aw restore a/main SNAPSHOT')
   })
 
   test('branch has a star for the one that work goes on with', async () => {
@@ -164,12 +187,15 @@ describe('where it stands', () => {
       { name: 'main', snapshot: id('a'), current: true },
       { name: 'idea', snapshot: null, current: false },
     ]
-    expect((await shown(['branch', 'x'], { branch: 'main', branches })).stdout).toBe(
+    expect((await shown(['branch', 'x'], { branch: 'main', moved: null, branches })).stdout).toBe(
       `*  main  ${id('a')}\n   idea  -\n`,
     )
-    expect((await shown(['branch', 'x'], { branch: 'main', branches }, {})).stdout).toBe(
+    expect((await shown(['branch', 'x'], { branch: 'main', moved: null, branches }, {})).stdout).toBe(
       `*\tmain\t${id('a')}\n\tidea\t-\n`,
     )
+    const moved = { name: 'idea', from: null, to: id('a') }
+    const after = await shown(['branch', 'x', 'idea', '--at', 'head'], { branch: 'main', moved, branches }, {})
+    expect(after.stderr).toBe(`idea was moved from nothing to ${id('a')}\n`)
   })
 
   test('show tells head, branch and where it came from', async () => {
@@ -192,92 +218,5 @@ describe('where it stands', () => {
       `fork\tf/main at ${id('a')}`,
     ])
       expect(stdout).toContain(`${line}\n`)
-  })
-})
-
-describe('restore, undo, redo', () => {
-  const done: Outputs['restore'] = {
-    workspace: 'a/main',
-    snapshot: id('a'),
-    branch: 'main',
-    kept: id('b'),
-    paths: null,
-    added: 1,
-    changed: 5,
-    removed: 1,
-    changes: ['f1', 'f2', 'f3', 'f4', 'f\u001b5', 'f6', 'f7'],
-  }
-
-  test('what happened, the first paths, and the way back', async () => {
-    const first = `a/main is as in ${id('a')} now: 1 came back, 5 changed, 1 removed\n`
-    expect(await shown(['restore', 'x', 'y'], done)).toMatchObject({
-      stdout: `${first}  f1\n  f2\n  f3\n  f4\n  f\\x1b5\n  and 2 more\n`,
-      stderr: `What was there is kept. Go back with: aw restore a/main ${id('b')}\n`,
-    })
-    expect(await shown(['restore', 'x', 'y'], done, {})).toMatchObject({ stdout: first, stderr: '' })
-    expect((await shown(['undo', 'x'], done)).stderr).toBe('Take it back with: aw redo a/main\n')
-    expect((await shown(['redo', 'x'], done)).stderr).toBe('Take it back with: aw undo a/main\n')
-    expect((await shown(['undo', 'x', '-q'], done)).stdout).toBe('')
-  })
-
-  test('paths, and nothing at all', async () => {
-    const two = { ...done, paths: ['f1', 'f2'], added: 0, removed: 0, changed: 2, changes: ['f1', 'f2'] }
-    expect((await shown(['restore', 'x', 'y', '--path', 'f1', '--path', 'f2'], two, {})).stdout).toBe(
-      `2 paths of a/main are as in ${id('a')} now: 2 changed\n`,
-    )
-    const none = { ...done, added: 0, removed: 0, changed: 0, changes: [] }
-    expect(await shown(['restore', 'x', 'y'], none)).toMatchObject({
-      stdout: `a/main is as in ${id('a')}; nothing had to change\n`,
-      stderr: '',
-    })
-  })
-})
-
-describe('fork', () => {
-  const forks = [
-    { name: 'f/one', ok: true, workspace: sampleWorkspace({ workspace_id: 'f/one', path: '/w/one' }), error: null },
-    { name: 'f/two', ok: false, workspace: null, error: { code: 'workspace_exists', message: 'Taken', hint: 'Wait' } },
-    { name: 'f/six', ok: false, workspace: null, error: { code: 'disk_full', message: 'Full', hint: null } },
-  ]
-  const output = { source: 'a/main', snapshot: id('a'), forks }
-
-  test('paths on standard output, failures beside, the first of them in the exit code', async () => {
-    const args = ['fork', 'x', 'f/one', 'f/two', 'f/six']
-    expect(await shown(args, output, {})).toMatchObject({
-      exit: 4,
-      stdout: '/w/one\n',
-      stderr: 'aw: f/two: Taken\n  hint: Wait\naw: f/six: Full\n',
-    })
-    expect((await shown([...args, '-q'], output, {})).stdout).toBe('/w/one\n')
-    const json = await shown([...args, '--json'], output, {})
-    expect(json).toMatchObject({ exit: 4, stderr: '' })
-    expect(JSON.parse(json.stdout)).toEqual(output)
-    expect(await shown(args, { ...output, forks: forks.slice(0, 1) })).toMatchObject({
-      exit: 0,
-      stderr: `1 fork of a/main at ${id('a')}\n`,
-    })
-  })
-})
-
-describe('verify', () => {
-  const good = { snapshot: id('a'), workspace: 'a/main', method: 'hashes', files: 2, bytes: 2048, problems: [] }
-  const bad = { ...good, snapshot: id('b'), problems: [{ path: 'f', message: 'changed' }] }
-
-  test('a table, and the exit code tells', async () => {
-    const intact = await shown(['verify'], { intact: true, snapshots: [good] })
-    expect(intact).toMatchObject({ exit: 0, stdout: expect.stringContaining('1 snapshot intact\n') as string })
-    const broken = await shown(['verify'], { intact: false, snapshots: [good, bad] })
-    expect(broken.exit).toBe(1)
-    expect(broken.stdout).toContain(`  ✗ ${id('b')}: f: changed\n1 of 2 snapshots damaged\n`)
-    expect(await shown(['verify'], { intact: false, snapshots: [good, bad] }, {})).toMatchObject({
-      exit: 1,
-      stdout: `${id('a')}\tintact\t2\t2048\thashes\ta/main\n${id('b')}\tf: changed\t2\t2048\thashes\ta/main\n`,
-    })
-  })
-
-  test('what could not be checked is not called intact', async () => {
-    const none = await shown(['verify'], { intact: true, snapshots: [{ ...good, method: 'none' }] })
-    expect(none).toMatchObject({ exit: 0, stdout: expect.stringContaining('none was checked') as string })
-    expect((await shown(['verify'], { intact: true, snapshots: [] })).stderr).toContain('no snapshots to check')
   })
 })

@@ -102,7 +102,8 @@ function words(one: Snapshot, { paint }: View): Cell {
 
 const reasons = { user: '', auto: 'automatic', safety: 'kept before a restore', fork: 'made for a fork' } as const
 
-const marksOf = ({ head, tips }: Snapshot): string => [...(head ? ['head'] : []), ...tips].join(', ')
+const marksOf = ({ head, base, tips }: Snapshot): string =>
+  [...(head ? ['head'] : []), ...(base === true ? ['base'] : []), ...tips].join(', ')
 
 const changedText = ({ files_changed: changed }: Snapshot): string => (changed === null ? '-' : String(changed))
 

@@ -21,11 +21,22 @@ export function verified({ intact, snapshots }: Outputs['verify'], view: View): 
   ])
   const amounts = wide ? [right('FILES'), right('SIZE'), 'BY'] : []
   const table = columns(['SNAPSHOT', 'RESULT', ...amounts, 'WORKSPACE'], rows, view)
-  if (!view.terminal) return { out: table }
+  const notice = noticeOf(intact, shown)
+  if (!view.terminal) return { out: table, ...notice }
   const problems = shown.flatMap((one) =>
     one.problems.map((problem) => `  ${view.paint.red('✗')} ${text(one, problem)}`),
   )
-  return { out: [table, ...problems, ...(view.quiet ? [] : [sum(intact, snapshots, view)])].join('\n') }
+  return { out: [table, ...problems, ...(view.quiet ? [] : [sum(intact, snapshots, view)])].join('\n'), ...notice }
+}
+
+function noticeOf(intact: boolean | null, snapshots: readonly Checked[]): Pick<Shown, 'notice'> {
+  const broken = snapshots.find(({ problems }) => problems.length > 0)
+  if (intact === null) return { notice: 'Nothing to compare with: these snapshots were read, not checked' }
+  if (broken === undefined) return {}
+  const { workspace, snapshot } = broken
+  return {
+    notice: `Remove what is damaged (aw snapshot remove ${workspace} ${snapshot}) and restore from another: aw snapshots ${workspace}`,
+  }
 }
 
 const right = (text: string): Cell => ({ text, right: true })
@@ -46,11 +57,11 @@ const problemText = ({ path, message }: Checked['problems'][number]): string =>
 const text = ({ snapshot }: Checked, problem: Checked['problems'][number]): string =>
   visible(`${snapshot}: ${problemText(problem)}`)
 
-function sum(intact: boolean, snapshots: readonly Checked[], { paint }: View): string {
+function sum(intact: boolean | null, snapshots: readonly Checked[], { paint }: View): string {
   const broken = snapshots.filter(({ problems }) => problems.length > 0).length
-  if (!intact) return paint.red(`${broken} of ${count(snapshots.length, 'snapshot')} damaged`)
+  if (intact === false) return paint.red(`${broken} of ${count(snapshots.length, 'snapshot')} damaged`)
   const unchecked = snapshots.filter(({ method }) => method === 'none').length
-  if (unchecked === snapshots.length) return paint.yellow('Nothing to compare them with: none was checked')
+  if (intact === null) return paint.yellow(`${count(unchecked, 'snapshot')} not checked`)
   const rest = unchecked === 0 ? '' : `; ${unchecked} could not be checked`
   return paint.green(`${count(snapshots.length - unchecked, 'snapshot')} intact${rest}`)
 }

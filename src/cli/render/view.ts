@@ -9,6 +9,8 @@ export interface View {
   readonly quiet: boolean
   readonly now: number
   readonly input: Readonly<Record<string, unknown>>
+  /** Names of what was printed already, as it was made. */
+  readonly told: ReadonlySet<string>
 }
 
 export interface Shown {
@@ -16,6 +18,8 @@ export interface Shown {
   readonly out: string | Uint8Array
   /** One line for a person at a terminal, on standard error. */
   readonly note?: string
+  /** The way back, or what else even a script's reader needs: on standard error, wherever that goes. */
+  readonly notice?: string
   /** What must not go unnoticed, wherever standard error goes. */
   readonly warning?: string
   /** What did not come off though the rest did; told as errors are, on standard error. */

@@ -42,6 +42,7 @@ export function diffContract(open: OpenManager): void {
       { from: 'a' },
       { from: made.id },
       { from: first },
+      { from: first.slice(0, 20) },
       { from: 'a@tests @ pass' },
       { from: 'a/main@head', to: 'a' },
       { from: `a@${first}`, to: made.id },
@@ -98,6 +99,10 @@ export function diffContract(open: OpenManager): void {
       ['work/mode', 'changed', ['mode']],
       ['work/target', 'changed', ['target']],
     ])
+    expect(found[3]).toMatchObject({ before: { target: 'one' }, after: { target: 'two' } })
+    expect(found[3]?.text).toContain('\n-one\n\\ No newline at end of file\n+two\n')
+    expect(found[2]?.text).toMatch(/\nold mode 100644\nnew mode 100755\n$/)
+    expect(found[1]?.text).toMatch(/\ndeleted file mode 100644\n$/)
     expect(found[2]).toMatchObject({ before: { kind: 'file', mode: 0o644 }, after: { mode: 0o755 }, from: null })
   })
 
@@ -109,12 +114,14 @@ export function diffContract(open: OpenManager): void {
     const found = await diff(subject, { from: 'a', text: true, max_bytes: 1000 })
     const of = (path: string): Change | undefined => found.find((one) => one.path === `work/${path}`)
     expect(of('changed')?.text).toBe(
-      '--- a/work/changed\n+++ b/work/changed\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n',
+      'diff --git a/work/changed b/work/changed\n--- a/work/changed\n+++ b/work/changed\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n',
     )
     expect(of('added')?.text).toBe(
-      '--- /dev/null\n+++ b/work/added\n@@ -0,0 +1 @@\n+no newline\n\\ No newline at end of file\n',
+      'diff --git a/work/added b/work/added\nnew file mode 100644\n--- /dev/null\n+++ b/work/added\n@@ -0,0 +1 @@\n+no newline\n\\ No newline at end of file\n',
     )
-    expect(of('removed')?.text).toBe('--- a/work/removed\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n')
+    expect(of('removed')?.text).toBe(
+      'diff --git a/work/removed b/work/removed\ndeleted file mode 100644\n--- a/work/removed\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n',
+    )
     expect(of('binary')).toMatchObject({ binary: true, after: { kind: 'file', size: 3 } })
     expect(of('binary')?.text).toBeUndefined()
     expect(of('large')).toMatchObject({ omitted: expect.stringMatching(/./) as unknown })
@@ -147,7 +154,10 @@ export function diffContract(open: OpenManager): void {
     expect(await below('work/d')).toEqual(['added work/d/g'])
     expect(await below('work/d/', './work/changed')).toEqual(['changed work/changed', 'added work/d/g'])
     expect(await below('work')).toEqual(changes)
-    expect(await below('wor')).toEqual([])
+    await expect(below('wor')).rejects.toEqual(code('file_not_found'))
+    const hint = expect.objectContaining({ hint: 'Did you mean work/d/f?' }) as Error
+    await expect(below('work/d', 'd/f')).rejects.toEqual(hint)
+    expect(await below('work/kept')).toEqual([])
     await expect(below('../x')).rejects.toEqual(code('path_traversal_attempt'))
     await expect(below('/etc')).rejects.toEqual(code('absolute_path_not_allowed'))
     expect(told(await diff(subject, { from: 'a', limit: 2 }))).toEqual(changes.slice(0, 2))
@@ -161,7 +171,7 @@ export function diffContract(open: OpenManager): void {
     await made.files.write('work/ä 🎉', 'x\n')
     const [change] = await diff({ manager }, { from: 'a', text: true, paths: ['work/ä 🎉'] })
     expect(change).toMatchObject({ path: 'work/ä 🎉', change: 'added' })
-    expect(change?.text).toContain('+++ b/work/ä 🎉')
+    expect(change?.text).toContain(String.raw`+++ "b/work/\303\244 \360\237\216\211"`)
   })
 
   it('refuses sides that are none', async () => {
@@ -176,6 +186,7 @@ export function diffContract(open: OpenManager): void {
       ['a@', 'snapshot_not_found'],
       ['a@base', 'snapshot_not_found'],
       [unknownSnapshot, 'snapshot_not_found'],
+      ['snap_zzz', 'snapshot_not_found'],
       [`bare@${subject.first}`, 'snapshot_not_found'],
     ]
     for (const [from, expected] of wrong) await expect(diff(subject, { from })).rejects.toEqual(code(expected))

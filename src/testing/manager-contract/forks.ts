@@ -145,7 +145,7 @@ export function forkContract(open: OpenManager): void {
     const refused = aw.snapshot.remove('a', { snapshots: [own.id, snapshot] })
     await expect(refused).rejects.toEqual(code('invalid_state', { snapshot, forks: ['b/main'] }))
     await expect(aw.snapshot.remove('b', { snapshots: ['base'] })).rejects.toEqual(code('snapshot_not_found'))
-    await expect(aw.snapshot.label('b', { snapshot })).rejects.toEqual(code('snapshot_not_found'))
+    await expect(aw.snapshot.label('b', { snapshot, label: 'x' })).rejects.toEqual(code('snapshot_not_found'))
     expect(await aw.snapshots('a')).toHaveLength(2)
     await aw.destroy('b')
     await expect(aw.snapshot.remove('a', { snapshots: [snapshot] })).rejects.toEqual(code('invalid_state'))

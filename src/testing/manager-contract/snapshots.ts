@@ -62,6 +62,7 @@ export function snapshotContract(open: OpenManager): void {
     const made = await aw.create({ id: 'a' })
     const asked = await Promise.all(Array.from({ length: 5 }, () => aw.snapshot('a', { key: 'turn-7', label: 'one' })))
     expect(new Set(asked.map(({ id }) => id)).size).toBe(1)
+    expect(asked.filter(({ created }) => created)).toHaveLength(1)
     await made.files.write('work/f', 'changed since')
     await aw.snapshot.label('a', { snapshot: 'one', label: 'other' })
     expect(await aw.snapshot('a', { key: 'turn-7', label: 'one' })).toMatchObject({ id: asked[0]?.id, label: 'other' })
@@ -84,8 +85,17 @@ export function snapshotContract(open: OpenManager): void {
     expect((await aw.snapshots('a')).find((one) => one.id === ids[6])).toMatchObject({ parent: ids[4] })
     await aw.snapshot('a', { auto: true })
     expect((await aw.snapshots('a')).map((one) => one.id)).not.toContain(ids[7])
-    // What is left are those that somebody asked for, one with a label, and the head.
+    // The head is the only automatic one that is left: the next takes its place.
+    const head = (await aw.snapshots('a')).at(-1)
+    const taken = await aw.snapshot('a')
+    expect(taken.parent).toBe(head?.parent)
+    expect((await aw.snapshots('a')).map((one) => one.id)).not.toContain(head?.id)
+    // What is left are those that somebody asked for, and one with a label.
+    const refused = expect.objectContaining({
+      message: expect.stringContaining('19 were asked for, 1 automatic with a label') as string,
+    }) as Error
     await expect(aw.snapshot('a')).rejects.toEqual(code('snapshot_limit', { id, limit: 20, count: 20 }))
+    await expect(aw.snapshot('a', { auto: true })).rejects.toEqual(refused)
     expect(await aw.snapshots('a')).toHaveLength(20)
     await aw.snapshot.remove('a', { snapshots: [ids[0] ?? ''] })
     await aw.snapshot('a')
@@ -136,7 +146,7 @@ export function snapshotContract(open: OpenManager): void {
   it('describe tells the head and whether the tree is still that', async () => {
     const { aw } = await open()
     const made = await aw.create({ id: 'a' })
-    const fresh = { workspace: 'a/main', head: null, branch: 'main', dirty: true, changes: 0 }
+    const fresh = { workspace: 'a/main', head: null, branch: 'main', dirty: true, changes: 0, snapshots: 0 }
     expect(await aw.describe('a')).toEqual(fresh)
     const { id } = await aw.snapshot('a')
     expect(await aw.describe('a')).toMatchObject({ head: { id, head: true }, dirty: false, changes: 0 })
@@ -155,6 +165,7 @@ export function snapshotContract(open: OpenManager): void {
     await aw.create({ id: 'a' })
     expect(await aw.branch('a')).toEqual({
       branch: 'main',
+      moved: null,
       branches: [{ name: 'main', snapshot: null, current: true }],
     })
     const first = await aw.snapshot('a', { label: 'first' })
@@ -166,7 +177,11 @@ export function snapshotContract(open: OpenManager): void {
     expect(await tips()).toEqual({ main: second.id, 'risky-idea': second.id, 'old/line': first.id })
     await aw.branch('a', { name: 'old/line' })
     expect(await tips()).toMatchObject({ 'old/line': first.id })
-    await aw.branch('a', { name: 'old/line', at: second.id })
+    expect(await aw.branch('a', { name: 'old/line', at: second.id })).toMatchObject({
+      moved: { name: 'old/line', from: first.id, to: second.id },
+    })
+    for (const nameless of [{ remove: true }, { at: 'first' }])
+      await expect(aw.branch('a', nameless)).rejects.toEqual(code('invalid_input'))
     expect(await tips()).toMatchObject({ 'old/line': second.id })
     await aw.branch('a', { name: 'old/line', remove: true })
     expect(await tips()).toEqual({ main: second.id, 'risky-idea': second.id })
@@ -187,14 +202,20 @@ export function snapshotContract(open: OpenManager): void {
     await aw.create({ id: 'a' })
     const first = await aw.snapshot('a', { label: 'same' })
     const second = await aw.snapshot('a', { label: 'same' })
-    expect(await aw.snapshot.label('a', { snapshot: 'same' })).toMatchObject({ id: second.id, label: null })
+    expect(await aw.snapshot.label('a', { snapshot: 'same', remove: true })).toMatchObject({
+      id: second.id,
+      label: null,
+    })
     expect(await aw.snapshot.label('a', { snapshot: 'same', label: 'first' })).toMatchObject({ id: first.id })
     expect(await aw.snapshot.label('a', { snapshot: 'head', label: 'with @ and spaces' })).toMatchObject({
       id: second.id,
       label: 'with @ and spaces',
     })
-    const refused = aw.snapshot.label('a', { snapshot: 'first', label: ' untidy' })
-    await expect(refused).rejects.toEqual(code('invalid_input'))
+    const wrong = [' untidy', '', 'head', 'base', 'snap_x', undefined]
+    for (const label of wrong)
+      await expect(aw.snapshot.label('a', { snapshot: 'first', label })).rejects.toEqual(code('invalid_input'))
+    await expect(aw.snapshot('a', { label: 'head' })).rejects.toEqual(code('invalid_input'))
+    expect(await aw.snapshot('a', { message: 'head' })).toMatchObject({ label: '"head"' })
     for (const snapshot of ['same', unknownSnapshot])
       await expect(aw.snapshot.label('a', { snapshot, label: 'x' })).rejects.toEqual(code('snapshot_not_found'))
   })
@@ -233,7 +254,9 @@ export function snapshotContract(open: OpenManager): void {
       const refused = aw.snapshot.remove('a', { snapshots: [mine.id, wrong] })
       await expect(refused).rejects.toEqual(code('snapshot_not_found'))
     }
-    await expect(aw.snapshot.label('a', { snapshot: theirs.id })).rejects.toEqual(code('snapshot_not_found'))
+    await expect(aw.snapshot.label('a', { snapshot: theirs.id, label: 'x' })).rejects.toEqual(
+      code('snapshot_not_found'),
+    )
     expect(await aw.snapshots('a')).toMatchObject([{ id: mine.id }])
     expect(await aw.snapshots('b')).toMatchObject([{ id: theirs.id }])
   })
@@ -246,7 +269,12 @@ export function snapshotContract(open: OpenManager): void {
     await aw.create({ id: 'b' })
     await aw.snapshot('b')
     const one = await aw.verify('a')
-    expect(one).toMatchObject({ intact: true, snapshots: [{ snapshot: id, workspace: 'a/main', problems: [] }] })
+    expect(one).toMatchObject({ snapshots: [{ snapshot: id, workspace: 'a/main', problems: [] }] })
+    expect(one.intact).toBe(one.snapshots[0]?.method === 'none' ? null : true)
+    for (const ref of [id, id.slice(0, 20), 'a@head'])
+      expect((await aw.verify(ref)).snapshots.map(({ snapshot }) => snapshot)).toEqual([id])
+    for (const ref of ['snap_zzz', unknownSnapshot])
+      await expect(aw.verify(ref)).rejects.toEqual(code('snapshot_not_found'))
     expect(one.snapshots[0]?.files).toBeGreaterThan(0)
     expect((await aw.verify()).snapshots.map(({ workspace }) => workspace).toSorted()).toEqual(['a/main', 'b/main'])
     await expect(aw.verify('missing')).rejects.toEqual(code('workspace_not_found'))
