@@ -30,6 +30,7 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/content-store/make-entry.ts': 'what it has just made, by one name in an open directory',
   'src/sys/content-store/manifest.ts': 'manifests of the store',
   'src/sys/content-store/objects.ts': 'contents of the store',
+  'src/sys/content-store/possible.ts': 'contents of the store',
   'src/sys/content-store/read-file.ts': 'contents of the store, and the top of a tree',
   'src/sys/content-store/restore.ts': 'journals of the store, and the top of a tree',
   'src/sys/content-store/scan.ts': 'nothing: closes what was opened for it',

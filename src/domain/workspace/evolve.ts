@@ -185,8 +185,7 @@ function restored(before: Workspace, event: Of<'workspace_restored'>): Workspace
 
 function replacedBy({ head, branch, before }: Workspace, data: Of<'workspace_restored'>['data']): Workspace['before'] {
   const { how, snapshot, paths, replaced } = data
-  if (how === 'restore' || paths?.length === 0)
-    return replaced === null ? null : { snapshot: replaced, branch, paths }
+  if (how === 'restore' || paths?.length === 0) return replaced === null ? null : { snapshot: replaced, branch, paths }
   // Only what was changed since the restore is undone: the restore itself is next.
   return how === 'undo' && paths === null && snapshot === head ? before : null
 }

@@ -57,6 +57,21 @@ describe('dir, beyond the contract', () => {
     expect(get(join(copy, 'd'), 'user.note')).toEqual(Buffer.from('of a directory'))
   })
 
+  it('takes a snapshot though the one before it is damaged', async () => {
+    const base = makeBase()
+    const storage = dirStorage({ root: join(base, 'storage'), claim: join(base, 'storage.id') })
+    const [volume, head, next] = [
+      { area: 'volumes', name: 'v' },
+      { area: 'snapshots', name: 'head' },
+      { area: 'snapshots', name: 'next' },
+    ] as const
+    await storage.create(volume)
+    await storage.snapshot(volume, head)
+    writeFileSync(join(base, 'storage/snapshots/head'), 'aw-manifest 1\nnonsense\n')
+    expect(await storage.snapshot(volume, next, { since: head })).toMatchObject({ changed: null })
+    expect(await storage.verify(next)).toMatchObject({ problems: [] })
+  })
+
   it('copies a file with holes byte for byte', async () => {
     const base = makeBase()
     const storage = dirStorage({ root: join(base, 'storage'), claim: join(base, 'storage.id') })

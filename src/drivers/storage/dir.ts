@@ -6,7 +6,7 @@ import { createFrom } from '../../sys/content-store/create.ts'
 import { differences } from '../../sys/content-store/differences.ts'
 import { freeze, lookThrough } from '../../sys/content-store/freeze.ts'
 import { usageOfFrozen, verifyFrozen } from '../../sys/content-store/inspect.ts'
-import { type Manifest, readManifest } from '../../sys/content-store/manifest.ts'
+import { type Manifest, readIfWhole, readManifest } from '../../sys/content-store/manifest.ts'
 import { readBelow, readFrozen } from '../../sys/content-store/read-file.ts'
 import { resumeRestore, restoreVolume } from '../../sys/content-store/restore.ts'
 import { openStore } from '../../sys/content-store/store.ts'
@@ -86,9 +86,9 @@ export function dirStorage(options: DirOptions): StorageDriver {
   const assertThere = (place: Place): void => {
     if (!exists(place)) throw missing(place)
   }
-  /** Undefined if there is no such snapshot: then nobody knows how much has changed. */
+  /** Undefined if there is no such snapshot, or it is damaged: then nobody knows how much has changed. */
   const sinceOf = (since: Place | undefined): Manifest | undefined =>
-    since === undefined ? undefined : readManifest(path(since))
+    since === undefined ? undefined : readIfWhole(path(since))
 
   return {
     name: 'dir',
@@ -130,7 +130,7 @@ export function dirStorage(options: DirOptions): StorageDriver {
     async restore(volume, to, keep, { resume, since, ...restoring } = {}) {
       assertRoot(root, key)
       assertThere(volume)
-      assertThere(to)
+      if (resume === undefined) assertThere(to)
       const files = {
         volume: path(volume),
         to: path(to),

@@ -67,12 +67,20 @@ export async function lookThrough(
   volume: string,
   options: Pick<Options, 'exclude' | 'signal'> = {},
 ): Promise<Manifest> {
+  const { entries, quiet } = await found(store, volume, options)
+  return { consistency: quiet ? 'atomic' : 'fuzzy', lines: [...entries.values()].map(({ line }) => line) }
+}
+
+/** The same, by path and with what the kernel tells about each. */
+export async function found(
+  store: Store,
+  volume: string,
+  options: Pick<Options, 'exclude' | 'signal'> = {},
+): Promise<Scanned> {
   const top = fs.openSync(volume, directoryFlags)
   try {
     const known = isRemembered(volume) ? readIndex(store.indexFile(top)).entries : new Map<string, Known>()
-    const { scanned } = await scan(store, top, options, { known, read: hashed })
-    const lines = [...scanned.entries.values()].map(({ line }) => line)
-    return { consistency: scanned.quiet ? 'atomic' : 'fuzzy', lines }
+    return (await scan(store, top, options, { known, read: hashed })).scanned
   } finally {
     fs.closeSync(top)
   }

@@ -46,7 +46,7 @@ function* makeFile(objects: Objects, path: string | Buffer, entry: Entry): Steps
   return shared ? 'shared' : 'made'
 }
 
-const lost = ({ path }: Entry): AwError =>
+export const lost = ({ path }: Entry): AwError =>
   new AwError('filesystem_error', `The content of ${path} in the snapshot is missing or damaged`, {
     hint: 'To see what else is: aw verify',
     data: { path, reason: 'damaged' },

@@ -45,6 +45,16 @@ export function readManifest(file: string): Manifest | undefined {
   }
 }
 
+/** Undefined also if it is damaged. */
+export function readIfWhole(file: string): Manifest | undefined {
+  try {
+    return readManifest(file)
+  } catch (error) {
+    if (error instanceof AwError) return undefined
+    throw error
+  }
+}
+
 export const entriesOf = ({ lines }: Manifest): Entry[] => lines.map(parseEntry)
 
 export const linesByPath = ({ lines }: Manifest): Map<string, string> =>

@@ -7,10 +7,13 @@ import { hostFs } from '../host-fs.ts'
 import { directoryFlags } from '../safe-fs/descriptors.ts'
 import { politely } from '../trees/politely.ts'
 import { applySteps } from './apply.ts'
-import { freeze, type Freezing } from './freeze.ts'
-import { linesByPath, type Manifest, readManifest } from './manifest.ts'
+import { differences } from './differences.ts'
+import { found, freeze, type Freezing, lookThrough } from './freeze.ts'
+import { linesByPath, type Manifest, readIfWhole, readManifest } from './manifest.ts'
 import { openObjects } from './objects.ts'
-import type { Store } from './store.ts'
+import { type Plan, planOf } from './plan.ts'
+import { assertKept, assertPossible } from './possible.ts'
+import { type Store, unlinkIfPresent } from './store.ts'
 
 /** The volume's directory, and the manifests. */
 interface Restoring {
@@ -34,7 +37,10 @@ interface Journal {
 
 type Options = Pick<RestoreOptions, 'exclude' | 'signal' | 'onProgress'> & { readonly since?: Manifest | undefined }
 
-/** Keeps what a volume is, then makes it equal to another frozen tree, in place. */
+/**
+ * Keeps what a volume is, then makes it equal to another frozen tree, in place. If that fails the volume becomes what it
+ * was, unless others have written to it meanwhile: their work is for `resumeRestore` to keep.
+ */
 export async function restoreVolume(store: Store, files: Restoring, options: Options): Promise<Frozen> {
   using _ = await store.enter(options.signal)
   const wanted = manifestAt(files.to)
@@ -46,45 +52,105 @@ export async function restoreVolume(store: Store, files: Restoring, options: Opt
     done: false,
     frozen: { mechanism, consistency, changed },
   }
+  const change = changeTo(wanted, kept.entries, options)
+  assertPossible(store, kept.entries, change.plan)
   await writeJournal(store, files.volume, journal)
-  await apply(store, files, kept, wanted, options)
+  try {
+    await apply(store, files.volume, kept.entries, change)
+  } catch (error) {
+    if (await wentBack(store, files, wanted, options)) await removeJournal(store, files.volume)
+    throw error
+  }
   await writeJournal(store, files.volume, { ...journal, done: true })
   return journal.frozen
 }
 
 /**
  * After a crash. If this restore had begun to change the volume, the state it is found in becomes the snapshot `resume`
- * and the restore is finished; undefined if it had not.
+ * and the restore is finished; undefined if it had not. What cannot be finished goes back as far as it can, and the error
+ * says why: all that was there is in `keep`, in `resume`, or still in the volume.
  */
 export async function resumeRestore(store: Store, files: Restoring, options: Options): Promise<Frozen | undefined> {
   const journal = readJournal(store, files.volume)
-  if (journal === undefined || journal.keep !== basename(files.keep) || files.resume === undefined) return undefined
+  if (journal === undefined || journal.keep !== basename(files.keep) || files.resume === undefined) {
+    await assertUntouched(store, files, options)
+    return undefined
+  }
   if (journal.done) return journal.frozen
   using _ = await store.enter(options.signal)
-  const wanted = manifestAt(files.to)
-  // A crash may have come behind it too: then it is there, and others may have written since.
-  const found = fs.existsSync(files.resume)
-    ? await freeze(store, files.volume, store.incoming('found'), options)
-    : await freeze(store, files.volume, files.resume, options)
-  await apply(store, files, found, wanted, options)
+  try {
+    const wanted = manifestAt(files.to)
+    // A crash may have come behind it too: then it is there, and others may have written since.
+    const again = fs.existsSync(files.resume)
+    const { entries } = again
+      ? await found(store, files.volume, options)
+      : await freeze(store, files.volume, files.resume, options)
+    const change = changeTo(wanted, entries, options)
+    if (again) assertKept(entries, change.plan, [wanted, ...[files.keep, files.resume].map(readIfWhole)])
+    assertPossible(store, entries, change.plan)
+    await apply(store, files.volume, entries, change)
+  } catch (error) {
+    await wentBack(store, files, readIfWhole(files.to), options)
+    throw error
+  }
   await writeJournal(store, files.volume, { ...journal, done: true })
   return journal.frozen
 }
 
-async function apply(
+/** Without a journal nothing was changed, by us. What was kept goes only if the volume still is that. */
+async function assertUntouched(store: Store, files: Restoring, options: Options): Promise<void> {
+  const kept = readManifest(files.keep)
+  if (kept === undefined) return
+  const [first] = differences(kept, await lookThrough(store, files.volume, options), options.exclude)
+  if (first === undefined) return
+  throw new AwError('workspace_active', 'The restore was interrupted, and the workspace was changed since', {
+    hint: 'Restore it again',
+    data: { path: first.path },
+  })
+}
+
+/** Whether the volume is what was kept again. What is in no snapshot stays where it is. */
+async function wentBack(
   store: Store,
   files: Restoring,
-  found: Freezing,
-  wanted: Manifest,
+  wanted: Manifest | undefined,
   options: Options,
-): Promise<void> {
-  const top = fs.openSync(files.volume, directoryFlags)
+): Promise<boolean> {
   try {
-    const now = new Map([...found.entries].map(([path, { line }]) => [path, line]))
-    const isExcluded = (path: string): boolean => options.exclude?.includes(path.split('/', 1)[0] ?? '') ?? false
-    const aims = new Map([...linesByPath(wanted)].filter(([path]) => !isExcluded(path)))
+    const kept = manifestAt(files.keep)
+    const { entries } = await found(store, files.volume, { exclude: options.exclude })
+    const change = changeTo(kept, entries, options)
+    assertKept(entries, change.plan, [kept, wanted, files.resume === undefined ? undefined : readIfWhole(files.resume)])
+    await apply(store, files.volume, entries, change)
+    return true
+  } catch {
+    // The reason why it did not go forward is the one to tell.
+    return false
+  }
+}
+
+interface Change {
+  readonly aims: ReadonlyMap<string, string>
+  readonly plan: Plan
+}
+
+function changeTo(wanted: Manifest, entries: Freezing['entries'], { exclude }: Options): Change {
+  const now = new Map([...entries].map(([path, { line }]) => [path, line]))
+  const isExcluded = (path: string): boolean => exclude?.includes(path.split('/', 1)[0] ?? '') ?? false
+  const aims = new Map([...linesByPath(wanted)].filter(([path]) => !isExcluded(path)))
+  return { aims, plan: planOf(now, aims) }
+}
+
+async function apply(
+  store: Store,
+  volume: string,
+  entries: Freezing['entries'],
+  { aims, plan }: Change,
+): Promise<void> {
+  const top = fs.openSync(volume, directoryFlags)
+  try {
     // From here on it is finished, whoever has gone: half a tree is nobody's wish.
-    await politely(applySteps(openObjects(store.root), top, now, aims))
+    await politely(applySteps(openObjects(store.root), top, entries, aims, plan))
     await store.flush()
   } finally {
     fs.closeSync(top)
@@ -98,23 +164,20 @@ function manifestAt(file: string): Manifest {
 }
 
 async function writeJournal(store: Store, volume: string, journal: Journal): Promise<void> {
-  const file = journalFile(store, volume)
+  const file = store.journalFile(volume)
   const temporary = store.stage(Buffer.from(JSON.stringify(journal)))
   await store.flushOnly([temporary])
   hostFs.renameSync(temporary, file)
   await store.flushOnly([dirname(file)])
 }
 
-function readJournal(store: Store, volume: string): Journal | undefined {
-  const text = readIfPresent(journalFile(store, volume))
-  return text === undefined ? undefined : (JSON.parse(text) as Journal)
+async function removeJournal(store: Store, volume: string): Promise<void> {
+  const file = store.journalFile(volume)
+  unlinkIfPresent(file)
+  await store.flushOnly([dirname(file)])
 }
 
-function journalFile(store: Store, volume: string): string {
-  const top = fs.openSync(volume, directoryFlags)
-  try {
-    return store.journalFile(top)
-  } finally {
-    fs.closeSync(top)
-  }
+function readJournal(store: Store, volume: string): Journal | undefined {
+  const text = readIfPresent(store.journalFile(volume))
+  return text === undefined ? undefined : (JSON.parse(text) as Journal)
 }

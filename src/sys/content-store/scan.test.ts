@@ -10,6 +10,7 @@ import { freeze } from './freeze.ts'
 import { entryAt, readManifest } from './manifest.ts'
 import { openObjects } from './objects.ts'
 import { readIndex } from './stat-index.ts'
+import { scanTree } from './scan.ts'
 import { openStore, type Store } from './store.ts'
 
 let root: string
@@ -169,4 +170,24 @@ test('contents with and without holes have one name, and no plain content has th
   expect(dense).toBe(sparse)
   expect(dense).toMatch(/^s[0-9a-f]{64}$/)
   expect(plain).toBe(createHash('sha256').update('plain').digest('hex'))
+})
+
+test('a file that says it has terabytes takes no more steps than one that has some', () => {
+  fs.writeFileSync(volume('sparse'), 'x')
+  fs.truncateSync(volume('sparse'), 8 * 1024 ** 4)
+  const top = fs.openSync(volume(), 'r')
+  function* read(): Generator<void, { content: string; bytes: number }> {
+    yield
+    return { content: 'x', bytes: 8 * 1024 ** 4 }
+  }
+  try {
+    const steps = scanTree(top, { known: new Map(), flushedAt: Infinity, writeOut: true, read })
+    let taken = 0
+    let step = steps.next()
+    for (; !step.done; step = steps.next()) taken += 1
+    expect([...step.value.entries.keys()]).toEqual(['.', 'sparse'])
+    expect(taken).toBeLessThan(5000)
+  } finally {
+    fs.closeSync(top)
+  }
 })

@@ -149,11 +149,15 @@ function* contentOf({ path, name, directory, print }: Visit, options: ScanOption
 }
 
 const rangeBytes = 8 * 1024 * 1024
+/** A file may say that it has exabytes, and hold nothing. */
+const mostRanges = 1024
 
 /** From now on a write through a mapped page shows in the ctime: no page is dirty that could be written to silently. */
 function* writeOut(fd: number, size: number): Steps<void> {
-  for (let start = 0; start < size; start += rangeBytes) {
-    native()?.syncFileRange(fd, start, rangeBytes)
+  const length = Math.max(rangeBytes, Math.ceil(size / mostRanges / rangeBytes) * rangeBytes)
+  for (let start = 0; start < size; start += length) {
+    // The last one: up to the end, wherever that is.
+    native()?.syncFileRange(fd, start, start + length < size ? length : 0)
     if (start > 0) yield
   }
 }

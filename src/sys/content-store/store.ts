@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import { ensureDirectory, syncDirectory } from '../directories.ts'
 import { readIfPresent } from '../durable-file.ts'
@@ -41,8 +41,8 @@ export interface Store {
   flushOnly(paths: readonly string[]): Promise<void>
   /** The index of the volume whose top is open. */
   indexFile(top: number): string
-  /** The journal of the same. */
-  journalFile(top: number): string
+  /** The journal of the volume at a path; named after its place, so that it is found in a copy of the root too. */
+  journalFile(volume: string): string
   /** Writes a file under a name in `incoming`, and answers it. */
   stage(bytes: Uint8Array): string
 }
@@ -108,7 +108,7 @@ export function openStore(root: string): Store {
       else await Promise.all(paths.map(flushPath))
     },
     indexFile: (top) => join(root, 'index', identityOf(top)),
-    journalFile: (top) => join(root, 'journals', identityOf(top)),
+    journalFile: (volume) => join(root, 'journals', basename(volume)),
     stage,
   }
 }
@@ -132,7 +132,10 @@ export function forgetVolume(store: Store, path: string): void {
   const fd = openIfPresent(path)
   if (fd === undefined) return
   try {
-    for (const file of [store.indexFile(fd), store.journalFile(fd)]) unlinkIfPresent(file)
+    unlinkIfPresent(store.indexFile(fd))
+    // A tree in the trash has a number behind the name of the workspace, which may have another tree by now.
+    const volume = join(store.root, 'volumes', basename(path).split('.', 1)[0] ?? '')
+    if (path === volume || !fs.existsSync(volume)) unlinkIfPresent(store.journalFile(volume))
   } finally {
     fs.closeSync(fd)
   }

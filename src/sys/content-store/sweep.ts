@@ -1,9 +1,8 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { AwError } from '../../domain/errors.ts'
 import type { Steps } from '../safe-fs/steps.ts'
 import { politely } from '../trees/politely.ts'
-import { contentsOf, type Manifest, readManifest } from './manifest.ts'
+import { contentsOf, readIfWhole } from './manifest.ts'
 import { openObjects } from './objects.ts'
 import { clearIncoming, type Store, unlinkIfPresent } from './store.ts'
 
@@ -24,8 +23,8 @@ function* sweepSteps(store: Store, areas: readonly string[]): Steps<void> {
   if (unneeded.size === 0) return
   for (const file of manifestsIn(areas)) {
     const manifest = readIfWhole(file)
-    // Nobody knows what it needs, so nothing can be said to be needed by none; `verify` tells that it is damaged.
-    if (manifest === 'damaged') return
+    // Nobody knows what a damaged one needs, so nothing can be said to be needed by none; `verify` tells of it.
+    if (manifest === undefined && fs.existsSync(file)) return
     if (manifest) for (const content of contentsOf(manifest)) unneeded.delete(content)
     yield
   }
@@ -35,15 +34,6 @@ function* sweepSteps(store: Store, areas: readonly string[]): Steps<void> {
   for (const content of unneeded) {
     unlinkIfPresent(objects.path(content))
     yield
-  }
-}
-
-function readIfWhole(file: string): Manifest | 'damaged' | undefined {
-  try {
-    return readManifest(file)
-  } catch (error) {
-    if (error instanceof AwError) return 'damaged'
-    throw error
   }
 }
 
