@@ -6,7 +6,7 @@ import { hostFs } from './host-fs.ts'
 import { mounts, viewOf } from './mounts.ts'
 import { findSystemProgram, run } from './run.ts'
 import { removeTree } from './safe-fs/index.ts'
-import { sealing } from './sealed-directory.ts'
+import { trySealing } from './sealed-directory.ts'
 
 const overlayMagic = 0x794c7630
 const nfsMagic = 0x6969
@@ -16,7 +16,8 @@ export async function probeOverlay(directory: string): Promise<Probe> {
   const name = `probe-${process.pid}-${Date.now()}`
   const place = join(directory, name)
   try {
-    for (const path of ['', 'lower', 'one', 'one-work', 'two', 'two-work']) hostFs.mkdirSync(join(place, path), 0o700)
+    for (const path of ['', 'lower', 'one', 'one-work', 'two', 'two-work', 'sealed'])
+      hostFs.mkdirSync(join(place, path), 0o700)
     return process.getuid?.() === 0 ? tryMounts(place) : await trySandbox(place)
   } catch (error) {
     return unusable(directory, error)
@@ -39,7 +40,7 @@ function tryMounts(place: string): Probe {
   } finally {
     fs.closeSync(two)
   }
-  trySeal(at('lower'))
+  trySeal(at('sealed'))
   return {
     usable: true,
     notes: [
@@ -52,11 +53,10 @@ function tryMounts(place: string): Probe {
 /** Where a tree is not mounted for a moment, nobody must be able to write. */
 function trySeal(path: string): void {
   try {
-    sealing.seal(path)
+    trySealing(path)
   } catch (error) {
     throw new Error('directories cannot be made immutable here, which keeps writes from getting lost', { cause: error })
   }
-  sealing.unseal(path)
 }
 
 async function trySandbox(place: string): Promise<Probe> {

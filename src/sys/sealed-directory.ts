@@ -1,6 +1,7 @@
 import * as fs from 'node:fs'
 import { counted } from './crash-points.ts'
 import { hasCode } from './errno.ts'
+import { hostFs } from './host-fs.ts'
 import { native } from './native.ts'
 import { readFlags } from './safe-fs/descriptors.ts'
 
@@ -24,16 +25,33 @@ export const sealing = counted({
   },
 })
 
+const sealable = readFlags | fs.constants.O_DIRECTORY | fs.constants.O_NOFOLLOW
+
 function setSealed(path: string, sealed: boolean): void {
-  const fd = fs.openSync(path, readFlags | fs.constants.O_DIRECTORY | fs.constants.O_NOFOLLOW)
+  const fd = fs.openSync(path, sealable)
   try {
-    const flags = Buffer.alloc(8)
-    native()?.ioctl(fd, GETFLAGS, flags)
-    const before = flags.readUInt32LE(0)
-    const after = sealed ? before | IMMUTABLE : before & ~IMMUTABLE
-    if (after === before) return
-    flags.writeUInt32LE(after >>> 0, 0)
-    native()?.ioctl(fd, SETFLAGS, flags)
+    change(fd, sealed)
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
+function change(fd: number, sealed: boolean): void {
+  const flags = Buffer.alloc(8)
+  native()?.ioctl(fd, GETFLAGS, flags)
+  const before = flags.readUInt32LE(0)
+  const after = sealed ? before | IMMUTABLE : before & ~IMMUTABLE
+  if (after === before) return
+  flags.writeUInt32LE(after >>> 0, 0)
+  native()?.ioctl(fd, SETFLAGS, flags)
+}
+
+/** Throws if directories cannot be sealed. Tries it with an empty one, and removes that first: so none is ever left. */
+export function trySealing(path: string): void {
+  const fd = fs.openSync(path, sealable)
+  try {
+    hostFs.rmdirSync(path)
+    change(fd, true)
   } finally {
     fs.closeSync(fd)
   }

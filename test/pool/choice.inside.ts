@@ -55,6 +55,19 @@ test('a driver that was asked for by name is the one that is taken', async () =>
   expect(await driverOf()).toBe('dir')
 })
 
+test('overlay is for root: an ordinary user is told so before anything is made', async () => {
+  if (isRoot) {
+    expect(await initHome({ home, env: {}, storage: 'overlay' })).toMatchObject({ driver: 'overlay' })
+    return
+  }
+  const told = { code: 'unsupported', message: containing('it needs root') }
+  await expect(initHome({ home, env: {}, storage: 'overlay' })).rejects.toMatchObject(told)
+  await expect(driverOf('overlay')).rejects.toMatchObject(told)
+  await using manager = await open()
+  const { findings } = await manager.call('doctor', {})
+  expect(findings.find(({ name }) => name === 'driver overlay')?.message).toContain('does not work here: it needs root')
+})
+
 test('a root is never opened by another driver than the one that made it', async () => {
   await driverOf('dir')
   await expect(open('btrfs')).rejects.toMatchObject({

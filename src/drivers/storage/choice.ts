@@ -13,12 +13,16 @@ export interface Trial {
   readonly capabilities?: StorageCapabilities
 }
 
+const isRoot = (): boolean => process.getuid?.() === 0
+
 /** What need not even be tried. */
 const hopeless: Partial<Record<DriverName, (place: StoragePlace) => string | undefined>> = {
   btrfs: ({ root }) => {
     const kind = fileSystemOf(root)
     return kind === 'btrfs' ? undefined : `${nearestExisting(root)} is on ${kind}, not on btrfs`
   },
+  // Its trees would have no path on the host.
+  overlay: () => (isRoot() ? undefined : 'it needs root; without, trees would be seen inside a sandbox only'),
 }
 
 /** The first of the ladder that works and whose trees everybody can see. */
@@ -42,15 +46,16 @@ export async function assertWorks(place: StoragePlace, name: DriverName): Promis
   })
 }
 
-const isRoot = (): boolean => process.getuid?.() === 0
-
 /** What would make a driver work. */
 export const wayTo = (name: DriverName): string => {
   if (name === 'btrfs')
     return isRoot()
       ? 'aw init --storage btrfs makes a pool in an image file; or put the home on btrfs'
       : 'Ask root for aw init --storage btrfs --home HOME, or put the home on btrfs'
-  if (name === 'overlay') return isRoot() ? 'The kernel must be able to mount overlayfs here' : 'It needs root'
+  if (name === 'overlay')
+    return isRoot()
+      ? 'The kernel must be able to mount overlayfs here'
+      : 'Run aw as root, or use the storage driver dir'
   return 'Choose another storage.root'
 }
 
