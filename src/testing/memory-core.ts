@@ -35,10 +35,12 @@ export interface MemoryOptions {
   readonly set?: Readonly<Record<string, string>>
   /** Told before a tree is measured: a moment in which others may act. */
   readonly onMeasure?: () => Promise<void>
+  /** The same, before a tree is restored. */
+  readonly onRestore?: () => Promise<void>
 }
 
 /** A whole core in the memory of one process: the manager as it is, and the simplest parts that keep their contracts. */
-export function memoryCore({ now = strictClock(), set = {}, onMeasure }: MemoryOptions = {}): MemoryCore {
+export function memoryCore({ now = strictClock(), set = {}, onMeasure, onRestore }: MemoryOptions = {}): MemoryCore {
   const clock: Clock = { now, random: (bytes) => randomBytes(bytes) }
   const disk = memoryDisk(now)
   const machine = memoryMachine(disk)
@@ -48,7 +50,11 @@ export function memoryCore({ now = strictClock(), set = {}, onMeasure }: MemoryO
     await onMeasure?.()
     return trees.usage(place, options)
   }
-  const storage = { ...trees, usage }
+  const restore: StorageDriver['restore'] = async (...restoring) => {
+    await onRestore?.()
+    return trees.restore(...restoring)
+  }
+  const storage = { ...trees, usage, restore }
   disk.makeDirectory('/workspaces')
   const texts = memoryTexts()
   function start(steps = Infinity): MemoryProcess {
