@@ -76,6 +76,24 @@ it('gc of the older trees of a lost workspace leaves its snapshots; a purge that
   expect(await manager.call('recover', {})).toMatchObject({ orphans: [], lost: [] })
 })
 
+it.each([{ resets: 0 }, { resets: 1 }])(
+  'so it is with a tree that was removed from the trash, $resets others in it',
+  async ({ resets }) => {
+    const { manager, disk } = memoryCore()
+    const { id } = await manager.call('create', { id: 'a' })
+    for (let i = 0; i < resets; i++) await manager.call('reset', { id: 'a' })
+    await write(manager, 'kept')
+    await manager.call('snapshot', { id: 'a' })
+    await manager.call('destroy', { id: 'a' })
+    disk.remove(`/storage/trash/${id}.${resets + 1}`)
+    expect(await manager.call('recover', {})).toMatchObject({ lost: ['a/main'] })
+    expect((await manager.call('gc', { older_than: '0s' })).items).toHaveLength(resets)
+    expect(await idsOf(manager, id)).toHaveLength(1)
+    expect(await manager.call('undelete', { id: 'a' })).toMatchObject({ workspace_id: 'a/main', state: 'ready' })
+    expect(String(await manager.call('fs read', { id: 'a', path: 'work/f' }))).toBe('kept')
+  },
+)
+
 it('safety copies that share what nobody else has count once, and the oldest go when they are too large', async () => {
   const { manager } = memoryCore({ set: { 'snapshots.safety_mb': '1' } })
   const { id } = await manager.call('create', { id: 'a' })
@@ -86,6 +104,7 @@ it('safety copies that share what nobody else has count once, and the oldest go 
   await write(manager, large, 'work/one')
   const first = await restore()
   await manager.call('restore', { id: 'a', snapshot: first })
+  await write(manager, 'more', 'work/more')
   const second = await restore()
   expect((await manager.call('gc', {})).items).toEqual([])
   await write(manager, `${large}y`, 'work/two')

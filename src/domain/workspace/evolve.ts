@@ -144,7 +144,10 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
     }
     case 'trash_lost': {
       const trash = without(before.trash, event.data.trees)
-      return { ...before, state: before.state === 'trashed' && trash.length === 0 ? 'purged' : before.state, trash }
+      // Trees that a reset replaced are not what it was in the end.
+      if (before.state !== 'trashed' || trash.some(({ reason }) => reason !== 'reset')) return { ...before, trash }
+      const problem = { code: 'lost', message: 'its tree was removed from the trash by something other than aw' }
+      return { ...before, state: trash.length === 0 ? 'purged' : 'trashed', trash, problem }
     }
     case 'workspace_found': {
       const entry: TrashedTree = { tree: event.data.tree, generation: before.generation, reason: 'found', at: event.at }
