@@ -1,6 +1,7 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { configKeys, variableOf, type ConfigKey } from '../domain/config.ts'
 import { toAwError } from '../domain/errors.ts'
+import { sizeText } from '../domain/size.ts'
 import type { Core, Finding } from './core.ts'
 
 /** Tries what can be tried, says what it saw and what would make it better. */
@@ -13,8 +14,18 @@ export async function doctor(core: Core, input: Inputs['doctor']): Promise<Outpu
     ...(input.rebuild === true ? [await rebuilt(core)] : []),
     await log(core),
   ]
-  return { ok: findings.every(({ status }) => status !== 'problem'), findings }
+  return {
+    ok: findings.every(({ status }) => status !== 'problem'),
+    findings: findings.map((finding) => tidy(core, finding)),
+  }
 }
+
+/** The rest of what a loader says is for whoever mends the loader; what is to be typed names this home. */
+const tidy = ({ home }: Core, { message, hint, ...finding }: Finding): Finding => ({
+  ...finding,
+  message: message.split('\n', 1)[0] ?? '',
+  hint: hint?.replaceAll('--home HOME', `--home ${home}`) ?? null,
+})
 
 async function storage(core: Core): Promise<Finding> {
   const probe = await core.storage.probe()
@@ -31,7 +42,7 @@ async function space(core: Core): Promise<Finding> {
     return {
       name: 'space',
       status: enough ? 'ok' : 'problem',
-      message: `${megabytes} MiB are free where workspaces are kept`,
+      message: `${sizeText(bytes)} are free where workspaces are kept`,
       hint: enough ? null : 'Make room with aw gc',
     }
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { Outputs } from '../../api/table.ts'
-import { visible } from '../text.ts'
+import { kebab, visible } from '../text.ts'
 import { columns, type Row } from './columns.ts'
 import { bytes, count } from './units.ts'
 import type { Shown, View } from './view.ts'
@@ -16,8 +16,15 @@ export function gc({ applied, items, bytes: total }: Outputs['gc'], view: View):
   const trouble = failed === 0 ? '' : `; ${failed} could not be erased`
   const table = columns(['WORKSPACE', { text: 'SIZE', right: true }, 'WHY'], rows, view)
   const sum = `${done}, ${bytes(total)}${trouble}`
-  return applied ? { out: `${table}\n${sum}` } : { out: `${table}\n${sum}`, note: 'Do it with: aw gc' }
+  return applied ? { out: `${table}\n${sum}` } : { out: `${table}\n${sum}`, note: `Do it with: aw gc${flagsOf(view)}` }
 }
+
+/** What was shown is what is to be erased. */
+const flagsOf = ({ input }: View): string =>
+  Object.entries(input)
+    .filter(([field, value]) => field !== 'plan' && value !== undefined)
+    .map(([field, value]) => (value === true ? ` --${kebab(field)}` : ` --${kebab(field)} ${String(value)}`))
+    .join('')
 
 export function recover(output: Outputs['recover'], { paint }: View): Shown {
   const lines = [

@@ -1,3 +1,4 @@
+import { wrap } from '../layout.ts'
 import { visible } from '../text.ts'
 import type { View } from './view.ts'
 
@@ -43,10 +44,12 @@ function cellOf(cell: string | Cell): Cell {
   return { ...rest, text: visible(text) }
 }
 
-/** Lines of `key  value`, aligned on a terminal. */
-export const pairsOf = (entries: readonly (readonly [string, string])[], view: View): string =>
-  columns(
-    [],
-    entries.map(([key, value]) => [{ text: key, paint: view.paint.dim }, value]),
-    view.terminal ? { ...view, columns: Infinity } : view,
-  )
+/** Lines of `key  value`, aligned on a terminal, and wrapped between words. */
+export function pairsOf(entries: readonly (readonly [string, string])[], view: View): string {
+  const widest = Math.max(0, ...entries.map(([key]) => visible(key).length))
+  const rows = entries.flatMap(([key, value]): Row[] => {
+    const [first = '', ...more] = view.terminal ? wrap(visible(value), view.columns - widest - 2) : [value]
+    return [[{ text: key, paint: view.paint.dim }, first], ...more.map((line): Row => ['', line])]
+  })
+  return columns([], rows, view.terminal ? { ...view, columns: Infinity } : view)
+}

@@ -165,11 +165,34 @@ describe('reports', () => {
     })
   })
 
+  test('lines end between words on a narrow terminal', async () => {
+    const said = 'names are resolved step by step over the file system, equally safe but slower'
+    const findings = [{ name: 'file layer', status: 'ok', message: said, hint: said }]
+    const written: string[] = []
+    const stdout = {
+      isTerminal: true,
+      columns: 60,
+      write: async (chunk: string | Uint8Array) => void written.push(String(chunk)),
+    }
+    await runCli(['doctor'], { ...onTerminal, stdout, answers: { doctor: { ok: true, findings } } })
+    await runCli(['show', 'x'], {
+      ...onTerminal,
+      stdout,
+      answers: { show: sampleWorkspace({ config: { about: said } }) },
+    })
+    const lines = written.join('').split('\n')
+    expect(lines.filter((line) => line.length > 60)).toEqual([])
+    expect(lines.map((line) => line.trim().split(' ')).flat()).toEqual(expect.arrayContaining(said.split(' ')))
+  })
+
   test('gc', async () => {
     const items = [{ tree: 'ws_1.1', workspace: 'a/main', reason: 'older than 7 days', bytes: 2048, error: null }]
     expect(await shown(['gc', '--plan'], { applied: false, items, bytes: 2048 })).toBe(
       'a/main\t2.0 KiB\tolder than 7 days\nWould erase 1 tree, 2.0 KiB\n',
     )
+    const plan = ['gc', '--older-than', '0s', '--plan']
+    const { stderr } = await runCli(plan, { ...onTerminal, answers: { gc: { applied: false, items, bytes: 2048 } } })
+    expect(stderr).toBe('Do it with: aw gc --older-than 0s\n')
     expect(await shown(['gc'], { applied: true, items: [], bytes: 0 })).toBe('Nothing to erase\n')
   })
 

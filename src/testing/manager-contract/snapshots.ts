@@ -125,6 +125,7 @@ export function snapshotContract(open: OpenManager): void {
     await made.files.write('work/f', 'x'.repeat(5000))
     const root = await aw.snapshot('a', { label: 'root' })
     const left = await aw.snapshot('a', { label: 'left' })
+    await made.files.write('work/f', 'not kept yet')
     await aw.restore('a', { snapshot: 'root' })
     const right = await aw.snapshot('a', { label: 'right' })
     const all = await aw.snapshots('a')
