@@ -135,7 +135,7 @@ async function exchangePaths(
       exclude: excluded(workspace),
       since: since === null ? undefined : snapshotPlace(since),
       consistent: true,
-      whole: paths.map((path) => Buffer.from(path).toString('latin1')),
+      whole: asBytes(paths),
       signal: request.signal,
     })
     const staged = await stagePaths(core, request, workspace, paths)
@@ -255,9 +255,14 @@ async function redoPaths(
   return { frozen: recovered, ...(await attempt(core, workspace, again)) }
 }
 
+const asBytes = (paths: readonly string[]): string[] => paths.map((path) => Buffer.from(path).toString('latin1'))
+
 async function keepFound(core: Core, workspace: Workspace, paths: string[], resume: SnapshotId): Promise<void> {
   if (!(await core.storage.exists(snapshotPlace(resume))))
-    await core.storage.snapshot(volumeOf(workspace), snapshotPlace(resume), { exclude: excluded(workspace) })
+    await core.storage.snapshot(volumeOf(workspace), snapshotPlace(resume), {
+      exclude: excluded(workspace),
+      whole: asBytes(paths),
+    })
   else if (await hasWork(core, workspace, paths, resume))
     throw new AwError('workspace_active', 'The tree was changed again while the restore was interrupted', {
       data: { id: workspace.id },
