@@ -17,7 +17,8 @@ export async function verifyFrozen(store: Store, file: string, signal?: AbortSig
     manifest = readManifest(file)
   } catch (error) {
     if (!(error instanceof AwError)) throw error
-    return { method: 'hashes', files: 0, bytes: 0, problems: [{ path: '.', message: error.message }] }
+    const message = `${error.message}; until it is removed, no space of removed snapshots is given back`
+    return { method: 'hashes', files: 0, bytes: 0, problems: [{ path: '.', message }] }
   }
   return manifest && politely(verifySteps(store, manifest), signal)
 }

@@ -135,3 +135,26 @@ test('what was kept is not dropped if the volume is something else by now', asyn
   await expect(resumeRestore(store, files(), {})).rejects.toMatchObject({ code: 'workspace_active' })
   expect([read('a'), contentIn('keep', 'a')]).toEqual(['written since', 'new a'])
 })
+
+const users = process.getuid?.() === 0 ? [65534] : []
+
+test.each(users)('what user %i may not remove makes it go back, and nothing is left of it', (uid) => {
+  fs.mkdirSync(volume('d/theirs'))
+  write('d/theirs/f', 'theirs')
+  fs.chmodSync(base, 0o755)
+  expect(spawnSync('chown', ['-R', `${uid}:${uid}`, base]).status).toBe(0)
+  expect(spawnSync('chown', ['-R', '0:0', volume('d/theirs')]).status).toBe(0)
+  const { resume: _, ...first } = files()
+  const program = `
+    import { openStore } from ${JSON.stringify(join(import.meta.dirname, 'store.ts'))}
+    import { restoreVolume, resumeRestore } from ${JSON.stringify(join(import.meta.dirname, 'restore.ts'))}
+    const store = openStore(${JSON.stringify(root)})
+    const told = await restoreVolume(store, ${JSON.stringify(first)}, {}).catch(({ code }) => code)
+    console.log(told, await resumeRestore(store, ${JSON.stringify(files())}, {}))`
+  const before = readTree(volume(), { times: true })
+  const user = ['--reuid', `${uid}`, '--regid', `${uid}`, '--clear-groups', process.execPath]
+  const run = spawnSync('setpriv', [...user, '--input-type=module-typescript', '-e', program], { encoding: 'utf8' })
+  expect([run.stdout, run.stderr]).toEqual(['permission_denied undefined\n', ''])
+  expect(readTree(volume(), { times: true })).toEqual(before)
+  expect(fs.readdirSync(join(root, 'incoming'))).toEqual([])
+})

@@ -79,12 +79,12 @@ export async function resumeRestore(store: Store, files: Restoring, options: Opt
   if (journal.done) return journal.frozen
   using _ = await store.enter(options.signal)
   try {
-    const wanted = manifestAt(files.to)
     // A crash may have come behind it too: then it is there, and others may have written since.
     const again = fs.existsSync(files.resume)
     const { entries } = again
       ? await found(store, files.volume, options)
       : await freeze(store, files.volume, files.resume, options)
+    const wanted = manifestAt(files.to)
     const change = changeTo(wanted, entries, options)
     if (again) assertKept(entries, change.plan, [wanted, ...[files.keep, files.resume].map(readIfWhole)])
     assertPossible(store, entries, change.plan)

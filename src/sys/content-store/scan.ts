@@ -133,6 +133,7 @@ function* contentOf({ path, name, directory, print }: Visit, options: ScanOption
   }
   if (kind === 'block' || kind === 'char') return { content: `${major}:${minor}`, size: 0, print }
   if (kind !== 'file' || size === 0) return { content: '', size: 0, print }
+  if (!Number.isSafeInteger(size)) throw tooLarge(path)
   const fd = opened(directory, name, print, path)
   if (fd === undefined) return undefined
   try {
@@ -161,6 +162,13 @@ function* writeOut(fd: number, size: number): Steps<void> {
     if (start > 0) yield
   }
 }
+
+/** Positions in it cannot be told apart any more. Such a file is all hole, and somebody's joke. */
+const tooLarge = (path: string): AwError =>
+  new AwError('source_failed', `The tree cannot be read whole: ${path} says that it has more than 8 PiB`, {
+    hint: 'Remove it, and try again; the tree is untouched',
+    data: { path },
+  })
 
 function opened(directory: number, name: string, print: Print, path: string): number | undefined {
   try {

@@ -56,6 +56,8 @@ test('nothing goes while a manifest cannot be read', async () => {
   fs.appendFileSync(snapshot('one'), 'x')
   await sweep(store, areas())
   expect(openObjects(root).all().size).toBe(1)
+  const [problem] = (await verifyFrozen(store, snapshot('one')))?.problems ?? []
+  expect(problem?.message).toContain('until it is removed, no space')
 })
 
 test('two processes, one that freezes and one that sweeps: every snapshot stays whole', async () => {
