@@ -46,7 +46,8 @@ export async function countDifferences(core: Core, workspace: Workspace, snapsho
   let count = 0
   const from = snapshotPlace(snapshot)
   try {
-    for await (const _ of core.storage.diff(from, volumeOf(workspace), { exclude: excluded(workspace) })) count += 1
+    const differences = core.storage.diff(from, volumeOf(workspace), { exclude: excluded(workspace) })
+    for await (const change of differences) count += stepsOf(change).length
     return count
   } catch (error) {
     if (isDamage(error)) return Math.max(count, 1)

@@ -47,7 +47,7 @@ export async function fork(core: Core, input: Inputs['fork'], request: Request):
       const { path } = made.workspace
       request.onProgress?.({ phase: 'forking', files: forks.length, made: { name, path } })
     } catch (error) {
-      if (request.signal?.aborted && total > 1) throw stopped(error, forks, total)
+      if (request.signal?.aborted && total > 1) throw stopped(error, forks, total, numbered ? [] : given)
       // Somebody else has taken the number meanwhile: the next one is as good.
       if (numbered && toAwError(error).code === 'workspace_exists') continue
       // A single one fails as a create does; of several each has its own result.
@@ -107,10 +107,15 @@ async function forkOne(
 }
 
 /** Those that are there stay. */
-function stopped(error: unknown, forks: Forks['forks'], total: number): AwError {
+function stopped(error: unknown, forks: Forks['forks'], total: number, names: readonly string[]): AwError {
   const made = forks.filter(({ ok }) => ok).map(({ name }) => name)
+  const others = names.filter((name) => !made.includes(name))
+  const hints = [
+    ...(made.length === 0 ? [] : [`Made, and kept: ${made.join(', ')}`]),
+    ...(others.length === 0 ? [] : [`Not made: ${others.join(', ')}`]),
+  ]
   return new AwError('aborted', `Stopped: ${made.length} of ${total} forks were made`, {
-    hint: made.length === 0 ? 'Nothing is left of the others' : `Made, and kept: ${made.join(', ')}`,
+    hint: hints.join('. '),
     data: { made, asked: total },
     cause: error,
   })

@@ -84,3 +84,55 @@ it('a snapshot on disk that the log does not know is told, and kept', async () =
     expect(await manager.call('recover', {})).toMatchObject({ orphans: ['snapshots/snap_foreign'], lost: [] })
   expect(disk.directory('/storage/snapshots/snap_foreign')).toBeDefined()
 })
+
+it('forks that are stopped on the way: each is told when it is made, and in the end which are there', async () => {
+  const { manager } = memoryCore()
+  await manager.call('create', { id: 'a' })
+  const stop = new AbortController()
+  const told: string[] = []
+  const asked = manager.call(
+    'fork',
+    { id: 'a', to: ['x/one', 'x/two', 'x/three'] },
+    {
+      signal: stop.signal,
+      onProgress: ({ made }) => {
+        if (made === undefined) return
+        told.push(made.name)
+        if (told.length === 2) stop.abort()
+      },
+    },
+  )
+  await expect(asked).rejects.toEqual(refused('aborted', { made: ['x/one', 'x/two'], asked: 3 }))
+  await expect(asked).rejects.toMatchObject({ hint: 'Made, and kept: x/one, x/two. Not made: x/three' })
+  expect(told).toEqual(['x/one', 'x/two'])
+  expect((await manager.call('list', {})).map(({ workspace_id: name }) => name)).toEqual(['a/main', 'x/one', 'x/two'])
+  await expect(manager.call('fork', { id: 'a@head' })).rejects.toMatchObject({ hint: 'aw fork a --at head' })
+})
+
+it('an automatic one makes room only when the new one is there: if that fails, nothing goes', async () => {
+  const { manager } = memoryCore({ set: { 'snapshots.max': '1' } })
+  await manager.call('create', { id: 'a' })
+  const first = await manager.call('snapshot', { id: 'a', auto: true, key: 'one' })
+  const stopped = manager.call('snapshot', { id: 'a', auto: true }, { signal: AbortSignal.abort() })
+  await expect(stopped).rejects.toEqual(refused('aborted'))
+  expect(await manager.call('snapshots', { id: 'a' })).toMatchObject([{ id: first.id, head: true }])
+  const second = await manager.call('snapshot', { id: 'a', auto: true })
+  expect(await manager.call('snapshots', { id: 'a' })).toMatchObject([{ id: second.id, parent: null, head: true }])
+  expect(await manager.call('snapshot', { id: 'a', auto: true, key: 'one' })).toMatchObject({ created: true })
+})
+
+it('what is wrong with a name of a snapshot is told, with the way on', async () => {
+  const { manager } = memoryCore()
+  await manager.call('create', { id: 'a' })
+  const { id } = await manager.call('snapshot', { id: 'a' })
+  const restore = (snapshot: string) => manager.call('restore', { id: 'a', snapshot })
+  await expect(restore('main')).rejects.toMatchObject({ hint: 'It is a branch: aw restore a/main --branch main' })
+  expect(await restore(id.slice(0, 20))).toMatchObject({ snapshot: id })
+  await expect(restore(id.slice(0, 12))).rejects.toEqual(refused('snapshot_not_found'))
+  await manager.call('reset', { id: 'a' })
+  expect(await manager.call('describe', { id: 'a' })).toMatchObject({ head: null, snapshots: 1 })
+  await expect(restore('head')).rejects.toMatchObject({
+    message: 'a/main has no head: its tree grew from no snapshot',
+    hint: expect.stringContaining('aw restore a/main SNAPSHOT') as string,
+  })
+})

@@ -88,6 +88,11 @@ describe('snapshots', () => {
     const fork = [snapshot('b', { parent: id('a') })]
     expect((await shown(['snapshots', 'x'], fork)).stdout).toMatch(/◌ snap_a+ .*what it was forked from\n○ snap_b+/)
     expect((await shown(['snapshots', 'x', '--limit', '1'], fork)).stdout).toContain('older, not shown')
+    const base = snapshot('c', { parent: id('a'), base: true, head: true, workspace: 'o/main' })
+    const own = await shown(['snapshots', 'x'], [base])
+    expect(own.stdout.split('\n').slice(1)).toEqual([`● ${id('c')}   1h        2  (head, base) of o/main`, ''])
+    expect(own.calls[0]?.input).toEqual({ id: 'x', base: true })
+    expect((await shown(['snapshots', 'x'], [], {})).calls[0]?.input).toEqual({ id: 'x' })
     expect(await shown(['snapshots', 'x'], [])).toMatchObject({
       stdout: '',
       stderr: 'No snapshot of its own yet. Take one with: aw snapshot x\n',

@@ -11,7 +11,8 @@ export function snapshots(all: Outputs['snapshots'], view: View): Shown {
   if (all.length === 0) return { out: '', note: `No snapshot of its own yet. Take one with: aw snapshot ${idOf(view)}` }
   if (view.quiet) return { out: all.map(({ id }) => id).join('\n') }
   if (!view.terminal) return { out: all.map((one) => columns([], [plain(one, view)], view)).join('\n') }
-  const lines = snapshotGraph(all)
+  // What a fork began as is the beginning of its own history.
+  const lines = snapshotGraph(all.map((one) => (one.base === true ? { ...one, parent: null } : one)))
   return { out: view.columns < narrow ? inTwo(lines, view) : table(lines, view) }
 }
 
@@ -90,7 +91,8 @@ function words(one: Snapshot, { paint }: View): Cell {
   const marks = marksOf(one)
   const shown = marks === '' ? '' : `(${marks})`
   const fuzzy = one.consistency === 'fuzzy' ? 'fuzzy' : ''
-  const about = [one.label ?? '', reasons[one.reason], fuzzy].filter((text) => text !== '').join(', ')
+  const origin = one.base === true ? `of ${one.workspace}` : reasons[one.reason]
+  const about = [one.label ?? '', origin, fuzzy].filter((text) => text !== '').join(', ')
   return {
     text: [shown, about].filter((text) => text !== '').join(' '),
     paint: (text) => {

@@ -144,6 +144,7 @@ export function diffContract(open: OpenManager): void {
       ])
       expect(first?.text).toContain('+kept')
     }
+    expect(await subject.aw.describe('a')).toMatchObject({ changes: 2 })
     for (const path of ['work/kept', 'work/d'])
       expect((await diff(subject, { from: 'a', paths: [path] })).map(({ change }) => change)).toHaveLength(1)
   })
