@@ -217,3 +217,13 @@ export function syncFileSystem(directory: string): void {
     fs.closeSync(fd)
   }
 }
+
+/** The same, while other work goes on. */
+export async function syncFileSystemLater(directory: string): Promise<void> {
+  const fd = fs.openSync(directory, readFlags)
+  try {
+    await calls().syncfsLater(fd)
+  } finally {
+    fs.closeSync(fd)
+  }
+}

@@ -5,7 +5,7 @@ import type { Place } from '../ports/storage-driver.ts'
 import { ensureDirectory, syncDirectory } from './directories.ts'
 import { hasCode } from './errno.ts'
 import { hostFs } from './host-fs.ts'
-import { cloneOf, type Elsewhere, isInUse, isMounted, mounts, mountsWhere } from './mounts.ts'
+import { cloneOf, type Elsewhere, isInUse, isMounted, mounts, mountsWhere, syncFileSystemLater } from './mounts.ts'
 import { joinLinks } from './overlay-links.ts'
 import { filesOf, lowerStack, upperStack, workOf } from './overlay-layers.ts'
 import type { Stack } from './overlay-records.ts'
@@ -146,7 +146,9 @@ export function sweepMountPoints(directory: string, known: ReadonlySet<string>):
  * namespace of its own has copies of all mounts; those that do not go with ours count as in use. Those who have mounted
  * it in a namespace that no process is in are only found when the layer is mounted the next time.
  */
-export function unmountQuiet(root: string, path: string, stack: Stack): boolean {
+export async function unmountQuiet(root: string, path: string, stack: Stack): Promise<boolean> {
+  // Unmounting waits for all that is not on the disk yet, and nobody finds the tree meanwhile: most of it goes before.
+  await syncFileSystemLater(root)
   joinLinks(workOf(root, stack[0] ?? ''), path)
   const device = deviceOf(path)
   const { own, others } = mountsWhere((mount) => mount.device === device)

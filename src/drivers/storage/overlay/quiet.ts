@@ -19,7 +19,7 @@ export async function quietly(
   if (!overlay.mounts) return whileUnmounted(overlay, stack, change)
   const { root, trees } = overlay
   const path = trees.path(place)
-  if (!unmountQuiet(root, path, stack)) return false
+  if (!(await unmountQuiet(root, path, stack))) return false
   let made: number | undefined
   const close = (): void => {
     if (made !== undefined) closeMount(made)
