@@ -3,6 +3,7 @@ import { AwError, toAwError, type ErrorCode } from '../domain/errors.ts'
 import type { CallContext, Manager, Progress } from '../ports/manager.ts'
 import type { Arguments } from './arguments.ts'
 import { paint, wantsColor } from './color.ts'
+import { otherWords } from './command.ts'
 import { errorObject, humanError } from './errors.ts'
 import type { Globals } from './globals.ts'
 import { inputsOf } from './input.ts'
@@ -107,9 +108,17 @@ async function showStream(session: Session, input: Input): Promise<number> {
 async function call({ manager, operation, context, progress }: Session, input: Input): Promise<unknown> {
   try {
     return await manager.call(operation.name as never, input as never, context)
+  } catch (error) {
+    throw otherCommand(operation, input, toAwError(error)) ?? error
   } finally {
     progress?.clear()
   }
+}
+
+/** `aw snapshot list`: no workspace of that name, but perhaps a command was meant. */
+function otherCommand({ name }: Operation, { id }: Input, { code, message, data }: AwError): AwError | undefined {
+  const meant = code === 'workspace_not_found' ? otherWords[`${name} ${String(id)}`] : undefined
+  return meant === undefined ? undefined : new AwError(code, message, { hint: `Did you mean aw ${meant}?`, data })
 }
 
 const viewOf = ({ globals, io, told }: Session, input: Input): View => ({

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Outputs } from '../../api/table.ts'
+import { AwError } from '../../domain/errors.ts'
 import { people, sampleWorkspace, shown, snapshotId as id } from '../testing.ts'
 import { snapshotGraph } from './snapshot-graph.ts'
 
@@ -146,6 +147,16 @@ describe('one snapshot', () => {
       ['lable', 'snapshot label'],
     ] as const)
       expect((await shown(['snapshot', word, 'x'], null)).stderr).toContain(`Did you mean aw ${meant}?`)
+  })
+
+  test('and if that is no workspace', async () => {
+    const absent = (): never => {
+      throw new AwError('workspace_not_found', 'There is no workspace list/main', { hint: 'aw list' })
+    }
+    expect(await shown(['snapshot', 'list'], absent)).toMatchObject({
+      exit: 3,
+      stderr: 'aw: There is no workspace list/main\n  hint: Did you mean aw snapshots?\n',
+    })
   })
 
   test('a mixture is told everywhere', async () => {
