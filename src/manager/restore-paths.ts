@@ -28,6 +28,9 @@ export function checkedPaths(paths: readonly string[]): string[] {
   return unique.filter((path) => !unique.some((outer) => path.startsWith(`${outer}/`)))
 }
 
+/** As the storage takes them. */
+export const asBytes = (paths: readonly string[]): string[] => paths.map((path) => Buffer.from(path).toString('latin1'))
+
 export interface Staged {
   readonly path: string
   /** Where its copy is; null if the snapshot does not have it. */

@@ -5,12 +5,13 @@ import type { RestoreKind, SnapshotFacts } from '../domain/workspace/events.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Frozen } from '../ports/storage-driver.ts'
 import { newEvent, newId, type Core, type OperationRef, type Request } from './core.ts'
-import { countChanges, differs, isBelow, stepsOf } from './diff.ts'
+import { countChanges, differs } from './diff.ts'
+import { keepLater } from './late-work.ts'
 import { refreshMetadata } from './metadata.ts'
 import { abandon, append, begin, giveUp, intentOf, isFenced, whose } from './operations.ts'
 import { snapshotPlace, volumeOf } from './places.ts'
 import { removeSnapshots } from './remove-snapshots.ts'
-import { placePaths, stagePaths, unstage } from './restore-paths.ts'
+import { asBytes, placePaths, stagePaths, unstage } from './restore-paths.ts'
 import { factsOf } from './snapshot.ts'
 import { excluded } from './snapshots.ts'
 
@@ -139,6 +140,7 @@ async function exchangePaths(
       signal: request.signal,
     })
     const staged = await stagePaths(core, request, workspace, paths)
+    await keepLater(core, workspace, paths)
     return { frozen, ...(await attempt(core, workspace, () => placePaths(core, workspace, staged))) }
   } catch (error) {
     if (!isFenced(error))
@@ -246,42 +248,13 @@ async function redoPaths(
   workspace: Workspace,
   paths: string[],
 ): Promise<Done | undefined> {
-  const { keep, resume } = intentOf(workspace, 'restore')
+  const { keep } = intentOf(workspace, 'restore')
   if (!(await core.storage.exists(snapshotPlace(keep)))) return undefined
   const again = async (): Promise<void> => {
-    if (await hasWork(core, workspace, paths, keep)) await keepFound(core, workspace, paths, resume)
+    await keepLater(core, workspace, paths)
     await placePaths(core, workspace, await stagePaths(core, request, workspace, paths, { again: true }))
   }
   return { frozen: recovered, ...(await attempt(core, workspace, again)) }
-}
-
-const asBytes = (paths: readonly string[]): string[] => paths.map((path) => Buffer.from(path).toString('latin1'))
-
-async function keepFound(core: Core, workspace: Workspace, paths: string[], resume: SnapshotId): Promise<void> {
-  if (!(await core.storage.exists(snapshotPlace(resume))))
-    await core.storage.snapshot(volumeOf(workspace), snapshotPlace(resume), {
-      exclude: excluded(workspace),
-      whole: asBytes(paths),
-    })
-  else if (await hasWork(core, workspace, paths, resume))
-    throw new AwError('workspace_active', 'The tree was changed again while the restore was interrupted', {
-      data: { id: workspace.id },
-    })
-}
-
-/** Whether the paths hold something that is neither in a snapshot of them nor in the one they are restored from. */
-async function hasWork(core: Core, workspace: Workspace, paths: string[], kept: SnapshotId): Promise<boolean> {
-  const fromTarget = await cameSince(core, workspace, paths, intentOf(workspace, 'restore').snapshot)
-  const fromKept = await cameSince(core, workspace, paths, kept)
-  return [...fromKept].some((path) => fromTarget.has(path))
-}
-
-async function cameSince(core: Core, workspace: Workspace, paths: string[], since: SnapshotId): Promise<Set<string>> {
-  const came = new Set<string>()
-  const options = { exclude: excluded(workspace) }
-  for await (const change of core.storage.diff(snapshotPlace(since), volumeOf(workspace), options))
-    for (const [path, kind] of stepsOf(change)) if (kind !== 'removed' && isBelow(path, paths)) came.add(path)
-  return came
 }
 
 /** What stands in the way is told; everything that was there is kept. */

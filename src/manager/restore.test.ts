@@ -53,6 +53,24 @@ it.each(['undo', 'redo', 'restore'] as const)(
   },
 )
 
+it('what is written to a path while others are fetched is kept beside the rest', async () => {
+  let late: (() => Promise<unknown>) | undefined
+  const { manager } = memoryCore({
+    onImport: async () => {
+      const act = late
+      late = undefined
+      await act?.()
+    },
+  })
+  await withTwo(manager)
+  late = () => write(manager, 'written at the last moment')
+  await manager.call('restore', { id, snapshot: 'one', paths: ['work/f'] })
+  expect(await read(manager)).toBe('one')
+  const last = (await manager.call('snapshots', { id })).at(-1)
+  await manager.call('restore', { id, snapshot: last?.id ?? '' })
+  expect(await read(manager)).toBe('written at the last moment')
+})
+
 it('what is written after a crash in a restore of paths is kept, wherever the crash was', async () => {
   for (let point = 0; ; point++) {
     const core = memoryCore()

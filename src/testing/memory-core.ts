@@ -35,12 +35,19 @@ export interface MemoryOptions {
   readonly set?: Readonly<Record<string, string>>
   /** Told before a tree is measured: a moment in which others may act. */
   readonly onMeasure?: () => Promise<void>
-  /** The same, before a tree is restored. */
+  /** The same, before a tree is restored, or something is copied into one. */
   readonly onRestore?: () => Promise<void>
+  readonly onImport?: () => Promise<void>
 }
 
 /** A whole core in the memory of one process: the manager as it is, and the simplest parts that keep their contracts. */
-export function memoryCore({ now = strictClock(), set = {}, onMeasure, onRestore }: MemoryOptions = {}): MemoryCore {
+export function memoryCore({
+  now = strictClock(),
+  set = {},
+  onMeasure,
+  onRestore,
+  onImport,
+}: MemoryOptions = {}): MemoryCore {
   const clock: Clock = { now, random: (bytes) => randomBytes(bytes) }
   const disk = memoryDisk(now)
   const machine = memoryMachine(disk)
@@ -54,7 +61,11 @@ export function memoryCore({ now = strictClock(), set = {}, onMeasure, onRestore
     await onRestore?.()
     return trees.restore(...restoring)
   }
-  const storage = { ...trees, usage, restore }
+  const importing: StorageDriver['import'] = async (...given) => {
+    await onImport?.()
+    return trees.import(...given)
+  }
+  const storage = { ...trees, usage, restore, import: importing }
   disk.makeDirectory('/workspaces')
   const texts = memoryTexts()
   function start(steps = Infinity): MemoryProcess {

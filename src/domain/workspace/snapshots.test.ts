@@ -167,6 +167,27 @@ describe('where a workspace stands', () => {
     expect(stand(...two, paths)).toMatchObject({ head: 'snap_b', generation: 1, snapshots: { all: 3 } })
   })
 
+  it('knows what the last restore replaced, until something else is done', () => {
+    const restore = restored({ how: 'restore', snapshot: snap('a'), replaced: snap('b') })
+    const before = { snapshot: 'snap_b', branch: 'main', paths: null }
+    expect(stand(...two, restore)).toMatchObject({ before })
+    expect(stand(...two, restore, made('s', 'a', { reason: 'safety' }))).toMatchObject({ before })
+    const undoOfChanges = restored({ how: 'undo', snapshot: snap('a'), replaced: snap('k') })
+    expect(stand(...two, restore, undoOfChanges)).toMatchObject({ before })
+    for (const next of [
+      made('c', 'a'),
+      restored({ how: 'undo', snapshot: snap('b'), replaced: snap('a') }),
+      restored({ how: 'redo', snapshot: snap('b'), replaced: snap('a') }),
+      removed(['b', 'a']),
+      event('workspace_reset', { generation: 2, tree: 't' }),
+    ])
+      expect(stand(...two, restore, next)).toMatchObject({ before: null })
+    const paths = restored({ how: 'restore', snapshot: snap('a'), replaced: snap('b'), paths: ['f'] })
+    expect(stand(...two, paths)).toMatchObject({ head: 'snap_b', before: { ...before, paths: ['f'] } })
+    const unfinished = restored({ how: 'undo', snapshot: snap('a'), replaced: snap('k'), paths: [] })
+    expect(stand(...two, unfinished)).toMatchObject({ head: 'snap_b', before: { snapshot: 'snap_k', paths: [] } })
+  })
+
   it('is another branch after a restore of that', () => {
     const side = event('workspace_branched', { branch: 'side', snapshot: snap('a'), removed: false })
     const there = restored({ how: 'restore', snapshot: snap('a'), branch: 'side' })
