@@ -1,9 +1,10 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
+import { openManager } from '../src/aw.ts'
 import { overlayStorage } from '../src/drivers/storage/overlay.ts'
 import type { Place, StorageDriver } from '../src/ports/storage-driver.ts'
 import { code } from '../src/testing/storage-contract.ts'
@@ -197,6 +198,29 @@ it('what others put where a tree is to be mounted is kept, told and in nobody’
   expect(fs.readFileSync(path({ area: 'found', name: 'ws.2' }, 'stray'), 'utf8')).toBe('again')
   for (const place of await storage.list()) await storage.erase(place)
   expect(await storage.list()).toEqual([])
+})
+
+it('recover goes on past a workspace that cannot be mounted, and tells what it found in the place of another', async () => {
+  const { base } = subject()
+  const home = join(base, 'home')
+  const openHome = () => openManager({ home, env: {}, set: { 'storage.driver': 'overlay' } })
+  const made = []
+  {
+    await using manager = await openHome()
+    for (const id of ['a', 'b', 'c']) made.push(await manager.call('create', { id }))
+  }
+  const [a, b, c] = made.map(({ path }) => fs.realpathSync(path))
+  letGo(base)
+  const root = join(home, 'storage')
+  const [layer = ''] = fs.readlinkSync(join(root, 'records', `volumes.${basename(a ?? '')}`)).split(':')
+  fs.renameSync(join(root, 'layers', layer), join(base, 'away'))
+  fs.writeFileSync(join(b ?? '', 'stray'), 'kept')
+  await using manager = await openHome()
+  const told = await manager.call('recover', {})
+  expect(told.failed).toMatchObject([{ name: 'a/main', operation: 'mount' }])
+  expect(told.orphans).toEqual([`found/${basename(b ?? '')}.1`])
+  expect(fs.readFileSync(join(root, told.orphans[0] ?? '', 'stray'), 'utf8')).toBe('kept')
+  for (const tree of [b, c]) expect(fs.readdirSync(tree ?? '')).toContain('work')
 })
 
 it('a storage root that was copied file by file says so, and its snapshots can still be forked', async () => {

@@ -55,7 +55,10 @@ export async function reconcile(core: Core, request: Request, only?: Workspace):
   lost.push(...snapshots.lost.filter((name) => !lost.includes(name)))
   if (only !== undefined) return { relinked, lost, failed, found, orphans: [], leftovers: [] }
   const orphans = snapshots.unknown.map(({ area, name }) => `${area}/${name}`)
-  for (const place of onDisk) if (await isOrphan(core, request, place)) orphans.push(`${place.area}/${place.name}`)
+  // What was in the way of a tree was put aside a moment ago.
+  const aside = (await core.storage.list()).filter(({ area }) => area === 'found')
+  for (const place of [...onDisk.filter(({ area }) => area !== 'found'), ...aside])
+    if (await isOrphan(core, request, place)) orphans.push(`${place.area}/${place.name}`)
   return { relinked, lost, failed, found, orphans, leftovers: await removeLeftovers(core, request, onDisk) }
 }
 
