@@ -9,7 +9,12 @@ type Shown = NonNullable<Change['before']>
 const file = (size: number, mode = 0o644): Shown => ({ kind: 'file', size, mode })
 const directory = (mode = 0o755): Shown => ({ kind: 'directory', size: 0, mode })
 /** The mode of a link says nothing. */
-const link = (size: number): Shown => ({ kind: 'symlink', size, mode: expect.any(Number) as number })
+const link = (target: string): Shown => ({
+  kind: 'symlink',
+  size: target.length,
+  mode: expect.any(Number) as number,
+  target,
+})
 
 const added = (path: string, after: Shown): Change => ({ path, change: 'added', what: [], before: null, after })
 const removed = (path: string, before: Shown): Change => ({ path, change: 'removed', what: [], before, after: null })
@@ -112,7 +117,7 @@ const cases: readonly (readonly [what: string, edits: readonly Edit[], told: rea
       { do: 'remove', path: 'x' },
       { do: 'symlink', path: 'x', target: 'a' },
     ],
-    [changed('x', ['kind'], file(10, 0o755), link(1))],
+    [changed('x', ['kind'], file(10, 0o755), link('a'))],
   ],
   [
     'a directory instead of a link',
@@ -120,7 +125,7 @@ const cases: readonly (readonly [what: string, edits: readonly Edit[], told: rea
       { do: 'remove', path: 'l' },
       { do: 'mkdir', path: 'l' },
     ],
-    [changed('l', ['kind'], link(5), directory())],
+    [changed('l', ['kind'], link('d/e/f'), directory())],
   ],
   [
     'another target',
@@ -128,7 +133,7 @@ const cases: readonly (readonly [what: string, edits: readonly Edit[], told: rea
       { do: 'remove', path: 'l' },
       { do: 'symlink', path: 'l', target: 'd/e/g' },
     ],
-    [changed('l', ['target'], link(5), link(5))],
+    [changed('l', ['target'], link('d/e/f'), link('d/e/g'))],
   ],
   [
     'a renamed file',
