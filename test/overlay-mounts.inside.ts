@@ -143,7 +143,10 @@ it('copies of a mount in another namespace make it live, and are left alone', as
       `echo there; until [ -e ${base}/go ]; do sleep 0.05; done; cat ${path(volume)}/a >${base}/seen; exec sleep 60`,
     )
     expect(await storage.snapshot(volume, snap(1))).toMatchObject({ mechanism: 'overlay copy of changes' })
-    await expect(storage.restore(volume, snap(1), snap(2))).rejects.toEqual(code('workspace_active'))
+    await expect(storage.restore(volume, snap(1), snap(2))).rejects.toMatchObject({
+      code: 'workspace_active',
+      hint: expect.stringMatching(/^Process \d+ has it mounted/) as string,
+    })
     unmountBelow(base)
     const refused = storage.ready(volume)
     await expect(refused).rejects.toMatchObject({
@@ -209,7 +212,7 @@ it('recover goes on past a workspace that cannot be mounted, and tells what it f
     await using manager = await openHome()
     for (const id of ['a', 'b', 'c']) made.push(await manager.call('create', { id }))
   }
-  const [a, b, c] = made.map(({ path }) => fs.realpathSync(path))
+  const [a, b, c] = made.map(({ path }) => fs.realpathSync.native(path))
   letGo(base)
   const root = join(home, 'storage')
   const [layer = ''] = fs.readlinkSync(join(root, 'records', `volumes.${basename(a ?? '')}`)).split(':')

@@ -162,6 +162,10 @@ export async function unmountQuiet(root: string, path: string, stack: Stack): Pr
   }
 }
 
+/** Who has a tree mounted in a namespace of their own, by its upper layer. */
+export const othersWith = (upper: string): Elsewhere[] =>
+  mountsWhere((mount) => mount.upper === upper).others.filter(({ follows }) => !follows)
+
 /** As the kernel writes it in its list of mounts. */
 function deviceOf(path: string): string {
   const { dev } = fs.lstatSync(path, { bigint: true })

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError } from '../../../domain/errors.ts'
 import type { Frozen, Place, SnapshotOptions } from '../../../ports/storage-driver.ts'
-import { mounts, syncFileSystem, viewOf } from '../../../sys/mounts.ts'
+import { type Elsewhere, mounts, syncFileSystem, viewOf } from '../../../sys/mounts.ts'
 import { stateOf } from '../../../sys/overlay-changes.ts'
 import { makeLayer, type NewLayer, retireWork, syncLayers, upperStack } from '../../../sys/overlay-layers.ts'
 import { closeMount } from '../../../sys/overlay-mountpoint.ts'
@@ -65,8 +65,12 @@ async function settled(upper: string): Promise<string> {
   return stateOf(upper).hash
 }
 
-export const active = (volume: Place): AwError =>
+/** @param elsewhere other mount namespaces that have it */
+export const active = (volume: Place, elsewhere: readonly Elsewhere[] = []): AwError =>
   new AwError('workspace_active', `The tree ${volume.area}/${volume.name} is in use`, {
-    hint: 'Stop what is running in it, and try again',
-    data: { place: volume },
+    hint:
+      elsewhere[0] === undefined
+        ? 'Stop what is running in it, and try again'
+        : `Process ${elsewhere[0].process} has it mounted in a mount namespace of its own: end it, and try again`,
+    data: { place: volume, elsewhere: elsewhere.map(({ process, namespace, path }) => ({ process, namespace, path })) },
   })

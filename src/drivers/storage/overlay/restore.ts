@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Frozen, Place, RestoreOptions } from '../../../ports/storage-driver.ts'
 import { filesOf, forgetLayer, makeLayer, retireWork, syncLayers } from '../../../sys/overlay-layers.ts'
-import { closeMount, proveQuiet } from '../../../sys/overlay-mountpoint.ts'
+import { closeMount, othersWith, proveQuiet } from '../../../sys/overlay-mountpoint.ts'
 import { lockRecords, type Stack, taken } from '../../../sys/overlay-records.ts'
 import { ensureMounted, frozenStackOf, type Overlay, stackOf, upperOf } from './context.ts'
 import { countChanges } from './diff.ts'
@@ -49,7 +49,7 @@ async function exchange(overlay: Overlay, [volume, to, keep]: readonly [Place, P
     }
     await retireWork(root, upperOf(before))
   })
-  if (!done) throw active(volume)
+  if (!done) throw active(volume, othersWith(filesOf(root, upperOf(before))))
 }
 
 /** A name that fits no other layer: those of others are shorter. */
