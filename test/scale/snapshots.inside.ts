@@ -47,8 +47,8 @@ it(`${many} snapshots of one workspace cost the last as the first`, { timeout: 1
   const left = ids.filter((_, index) => index % 2 === 1)
   const asked = (await aw.snapshots(first.id)).filter(({ reason }) => reason === 'user')
   expect(asked.map(({ id }) => id)).toEqual(left)
-  const { snapshots: read } = await timed('verify', () => aw.verify(first.id))
-  expect(read.flatMap(({ problems }) => problems)).toEqual([])
+  const { snapshots: checked } = await timed('verify', () => aw.verify(first.id))
+  expect(checked.flatMap(({ problems }) => problems)).toEqual([])
   for (const index of [1, last - (1 - (last % 2))]) {
     await aw.restore(first.id, `number ${index}`)
     expect(read(first, 'state')).toBe(`state ${index}`)
