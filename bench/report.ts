@@ -16,7 +16,7 @@ const cells = (row: Row): string[] => [
   amount(row.ours, row.unit),
   amount(row.baseline, row.unit),
   ratio(row.ratio),
-  row.goal === null ? '-' : `<= ${ratio(row.goal)}`,
+  row.goal === null ? '-' : `<= ${row.goal < 0.2 ? ratio(row.goal) : row.goal}`,
   verdict(row),
   row.note,
 ]

@@ -12,7 +12,8 @@ it.each(['create', 'snapshot', 'restore', 'restore of paths', 'undo of a snapsho
     // Another first point each time, so that all of them have their turn.
     const from = 1 + (Number(process.env['AW_SEED'] ?? 0) % step)
     const points = await sweep(operation, sweptOperation(operation), { recovery: byRecoverOrTouch, from, step })
-    expect(points).toBeGreaterThan(5)
+    // The last point that was tried; with large steps it may be the first.
+    expect(points).toBeGreaterThanOrEqual(step === 1 ? 6 : from)
   },
   900_000,
 )
