@@ -3,27 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { runOnImage } from '../storage/on-image.ts'
+import { requirements, type Requirement } from '../storage/requirements.ts'
 import { textOf, type Sizes } from './sizes.ts'
 
-interface Ground {
-  readonly driver: string
-  readonly fileSystem: 'ext4' | 'btrfs'
-  readonly as: 'root' | 'an ordinary user'
-}
-
-const asRoot: readonly Ground[] = [
-  { driver: 'dir', fileSystem: 'ext4', as: 'root' },
-  { driver: 'dir', fileSystem: 'ext4', as: 'an ordinary user' },
-  { driver: 'btrfs', fileSystem: 'btrfs', as: 'root' },
-  { driver: 'btrfs', fileSystem: 'btrfs', as: 'an ordinary user' },
-  { driver: 'overlay', fileSystem: 'ext4', as: 'root' },
-]
-
-/** Only root can mount their file systems. */
-export const grounds = process.getuid?.() === 0 ? asRoot : []
+/** How many there are does not depend on a third file system. */
+export const grounds = requirements.filter(({ fileSystem }) => fileSystem !== 'xfs')
 
 /** Many snapshots, deep chains of forks and many forks at once, with the times that they took. */
-export function expectScales({ driver, fileSystem, as }: Ground, sizes: Sizes): void {
+export function expectScales({ driver, fileSystem, as }: Requirement, sizes: Sizes): void {
   const directory = fs.mkdtempSync(join(tmpdir(), 'aw-times-'))
   const times = join(directory, 'times')
   try {

@@ -2,7 +2,7 @@ import { isRoot } from '../../src/testing/storage-contract/host.ts'
 import type { FileSystem } from './on-image.ts'
 import type { HostDriver } from './subjects.ts'
 
-interface Requirement {
+export interface Requirement {
   readonly driver: HostDriver
   readonly fileSystem: FileSystem
   readonly as: 'root' | 'an ordinary user'

@@ -1,13 +1,14 @@
 import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
-import type { Area, Place, StorageCapabilities, StorageDriver } from '../../ports/storage-driver.ts'
+import type { Place, StorageCapabilities, StorageDriver } from '../../ports/storage-driver.ts'
 import { compareTrees } from '../../sys/compare-trees.ts'
 import { createFrom } from '../../sys/content-store/create.ts'
 import { differences } from '../../sys/content-store/differences.ts'
 import { freeze, lookThrough } from '../../sys/content-store/freeze.ts'
 import { usageOfFrozen, verifyFrozen } from '../../sys/content-store/inspect.ts'
 import { type Manifest, readIfWhole, readManifest } from '../../sys/content-store/manifest.ts'
-import { readBelow, readFrozen } from '../../sys/content-store/read-file.ts'
+import { readFrozen } from '../../sys/content-store/read-file.ts'
+import { readInTree } from '../../sys/read-in-tree.ts'
 import { resumeRestore, restoreVolume } from '../../sys/content-store/restore.ts'
 import { openStore } from '../../sys/content-store/store.ts'
 import { measureTree } from '../../sys/safe-fs/index.ts'
@@ -26,9 +27,7 @@ import {
 import { syncFiles } from '../../sys/sync-files.ts'
 import { eraseFrozen, eraseTree } from './dir/erase.ts'
 import { importInto } from './dir/import.ts'
-import { isFrozen, missing, taken } from './dir/places.ts'
-
-const areas: readonly Area[] = ['volumes', 'snapshots', 'bases', 'trash', 'tmp']
+import { areas, isFrozen, missing, taken, type TreeRootOptions } from './tree-root.ts'
 
 const capabilities: StorageCapabilities = {
   visibility: 'host',
@@ -44,7 +43,7 @@ const capabilities: StorageCapabilities = {
     { what: 'devices, in a tree made from a snapshot by an ordinary user', why: 'only root may make a device' },
     { what: 'owners, in a tree made from a snapshot by an ordinary user', why: 'only root may give a file away' },
     {
-      what: 'attributes under trusted. and security., except file capabilities',
+      what: 'attributes under security., except file capabilities',
       why: "they are the machine's, not the tree's",
     },
     {
@@ -54,22 +53,12 @@ const capabilities: StorageCapabilities = {
   ],
 }
 
-interface DirOptions {
-  readonly root: string
-  readonly claim: string
-  readonly guarded?: readonly string[] | undefined
-  readonly shortLived?: boolean | undefined
-}
-
 /**
  * Trees as plain directories: works on every file system and for every user; a copy costs what it copies. A frozen tree
  * is a manifest, `snapshots/<id>`, and the contents of its files are in a store beside the areas; see
  * `docs/spec/content-store.md`.
- * @param claim a file of the home that ties the root to it; see `initRoot`
- * @param guarded directories of aw that are no source, besides the root itself: a file right in one is never opened
- * @param shortLived the program does one thing and ends: it does without what takes long to load
  */
-export function dirStorage(options: DirOptions): StorageDriver {
+export function dirStorage(options: TreeRootOptions): StorageDriver {
   const { root, claim, shortLived = false } = options
   const path = (place: Place): string => join(root, place.area, place.name)
   const guarded = [...(options.guarded ?? []), root, ...areas.map((area) => join(root, area))]
@@ -160,7 +149,7 @@ export function dirStorage(options: DirOptions): StorageDriver {
       assertThere(place)
       return isFrozen(place)
         ? readFrozen(store, manifest(place), name, maxBytes)
-        : readBelow(path(place), name, maxBytes)
+        : readInTree(path(place), name, { maxBytes })
     },
 
     async verify(snapshot, { signal } = {}) {

@@ -1,9 +1,5 @@
 import * as fs from 'node:fs'
 import { refusal } from '../safe-fs/errors.ts'
-import { directoryFlags } from '../safe-fs/descriptors.ts'
-import { factsOf } from '../trees/stat.ts'
-import { openSeen } from '../trees/unlock.ts'
-import { visitPaths } from '../trees/walk.ts'
 import { entryAt, type Manifest } from './manifest.ts'
 import { hashSteps } from '../trees/content-hash.ts'
 import { runAll } from '../safe-fs/steps.ts'
@@ -30,33 +26,4 @@ export function readFrozen(store: Store, manifest: Manifest, path: string, maxBy
   } finally {
     fs.closeSync(fd)
   }
-}
-
-/** Of a tree that is a plain directory. */
-export function readBelow(tree: string, path: string, maxBytes: number): Buffer {
-  const top = fs.openSync(tree, directoryFlags)
-  try {
-    for (const visit of isPlain(path) ? visitPaths(top, [path]) : []) {
-      const { kind, size } = factsOf(visit.print)
-      if (kind !== 'file') throw refusal('not_a_file', path)
-      if (size > maxBytes) throw refusal('file_too_large', path)
-      const fd = openSeen(visit.directory, visit.name, visit.print)
-      if (fd === undefined) break
-      try {
-        return readWhole(fd, path, maxBytes)
-      } finally {
-        fs.closeSync(fd)
-      }
-    }
-    throw refusal('file_not_found', path)
-  } finally {
-    fs.closeSync(top)
-  }
-}
-
-/** It may grow while it is read. */
-function readWhole(fd: number, path: string, maxBytes: number): Buffer {
-  const bytes = fs.readFileSync(fd)
-  if (bytes.length > maxBytes) throw refusal('file_too_large', path)
-  return bytes
 }

@@ -1,7 +1,7 @@
 import type * as fs from 'node:fs'
 import { hostFs } from '../host-fs.ts'
 import { native } from '../native.ts'
-import { errnoOf } from './descriptors.ts'
+import { unless } from '../errno.ts'
 
 /**
  * Extended attributes, ACLs among them (`system.posix_acl_access` is one). Without system calls they cannot be read:
@@ -11,7 +11,8 @@ import { errnoOf } from './descriptors.ts'
  * a write too.
  */
 const ofContent = new Set(['security.capability', 'security.ima', 'security.evm'])
-const refused = new Set(['EPERM', 'EACCES', 'ENOTSUP', 'EOPNOTSUPP', 'ENODATA', 'EINVAL'])
+/** What this process may not do, or the file system cannot. */
+export const refused = ['EPERM', 'EACCES', 'ENOTSUP', 'EOPNOTSUPP', 'ENODATA', 'EINVAL']
 
 /** Makes those of `to` equal to those of `from`, as far as this process may. */
 export function copyAttributes(from: number, to: number): void {
@@ -26,14 +27,7 @@ export function copyAttributes(from: number, to: number): void {
   }
 }
 
-function attempt<T>(call: () => T): T | undefined {
-  try {
-    return call()
-  } catch (error) {
-    if (refused.has(errnoOf(error))) return undefined
-    throw error
-  }
-}
+const attempt = <T>(call: () => T): T | undefined => unless(refused, call)
 
 /** The kernel's rule for a write by an ordinary user: content that changed is not run with its owner's rights. */
 export function modeAfterWrite(mode: number): number {

@@ -1,10 +1,11 @@
+import { unless } from '../errno.ts'
 import { hostFs } from '../host-fs.ts'
 import { native } from '../native.ts'
-import { errnoOf } from '../safe-fs/descriptors.ts'
+import { refused } from '../safe-fs/xattr.ts'
 
 /**
- * Extended attributes, ACLs and file capabilities: what belongs to the content of a tree. Others under `trusted.` and
- * `security.` are the file system's own, or the machine's. Without system calls none can be read.
+ * Extended attributes, ACLs and file capabilities: what belongs to the content of a tree. Others under `security.` are
+ * the machine's, and those of overlay the file system's own. Without system calls none can be read.
  */
 const counts = (name: string): boolean =>
   name.startsWith('user.') ||
@@ -51,13 +52,5 @@ const unescaped = (name: string): string =>
 const namesAt = (path: string | Buffer): string[] =>
   attempt(() => native()?.llistxattr(path).filter(counts).toSorted()) ?? []
 
-const refused = new Set(['EPERM', 'EACCES', 'ENOTSUP', 'EOPNOTSUPP', 'ENODATA', 'EINVAL', 'ENOENT'])
-
-function attempt<T>(call: () => T): T | undefined {
-  try {
-    return call()
-  } catch (error) {
-    if (refused.has(errnoOf(error))) return undefined
-    throw error
-  }
-}
+/** It may have gone meanwhile. */
+const attempt = <T>(call: () => T): T | undefined => unless([...refused, 'ENOENT'], call)

@@ -8,7 +8,7 @@ import { copyTree } from '../../../sys/copy-tree.ts'
 import { assertSource, identitiesIn, realpathOf } from '../../../sys/source-folder.ts'
 import { treeExists } from '../../../sys/storage-root.ts'
 import { openInto } from '../../../sys/trees/open-into.ts'
-import { isFrozen, missing } from './places.ts'
+import { isFrozen, missing } from '../tree-root.ts'
 
 interface Importing {
   readonly store: Store
