@@ -54,7 +54,7 @@ export async function stagePaths(
   for (const [i, path] of paths.entries()) {
     const copy = await copyOut(core, request, workspace, path, `${stageName(workspace)}/${i}`)
     const hasPlace = await assertPlace(core, workspace, { path, copy })
-    if (!hasPlace && !again) throw nowhere(path)
+    if (!hasPlace && !again) throw nowhere(workspace, path)
     if (hasPlace) staged.push({ path, copy })
   }
   await core.storage.sync(volumeOf(workspace))
@@ -71,8 +71,14 @@ export function assertOutsideMetadata(workspace: Workspace, paths: readonly stri
   })
 }
 
-const nowhere = (path: string): AwError =>
-  new AwError('file_not_found', `Neither the workspace nor the snapshot has ${quotePath(path)}`, { data: { path } })
+function nowhere({ profile }: Workspace, path: string): AwError {
+  const { content } = profileOf(profile)
+  const inside = content !== '.' && !path.startsWith(`${content}/`) ? `; did you mean ${content}/${path}?` : ''
+  return new AwError('file_not_found', `Neither the workspace nor the snapshot has ${quotePath(path)}`, {
+    hint: `Paths begin at the root of the workspace${inside}`,
+    data: { path },
+  })
+}
 
 /** The path of the copy, or null if the snapshot has nothing there. */
 async function copyOut(

@@ -122,3 +122,27 @@ it('a restore that can go neither forward nor back comes to an end, and the work
   })
   expect(await manager.call('destroy', { id })).toMatchObject({ removed: true })
 })
+
+it('nothing to undo is told with the way to what was kept before a reset', async () => {
+  const { manager } = memoryCore()
+  await manager.call('create', { id })
+  const undo = (): Promise<unknown> => manager.call('undo', { id }).catch(toAwError)
+  expect(await undo()).toMatchObject({ code: 'nothing_to_undo', hint: 'Take one: aw snapshot a/main' })
+  await manager.call('snapshot', { id, label: 'one' })
+  expect(await undo()).toMatchObject({ code: 'nothing_to_undo', message: 'a/main is where it began' })
+  await manager.call('reset', { id })
+  expect(await undo()).toMatchObject({
+    code: 'nothing_to_undo',
+    hint: expect.stringContaining('aw restore a/main SNAPSHOT') as unknown,
+  })
+})
+
+it('a path that is nowhere is told with the one that was meant', async () => {
+  const { manager } = memoryCore()
+  await withTwo(manager)
+  const restored = (path: string): Promise<unknown> =>
+    manager.call('restore', { id, snapshot: 'one', paths: [path] }).catch(toAwError)
+  const hint = 'Paths begin at the root of the workspace'
+  expect(await restored('g')).toMatchObject({ code: 'file_not_found', hint: `${hint}; did you mean work/g?` })
+  expect(await restored('work/g')).toMatchObject({ code: 'file_not_found', hint })
+})

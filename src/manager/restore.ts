@@ -11,7 +11,7 @@ import { withWorkspace } from './operations.ts'
 import { snapshotPlace, volumeOf } from './places.ts'
 import { assertOutsideMetadata, checkedPaths } from './restore-paths.ts'
 import { restoreTo, type Plan } from './restore-tree.ts'
-import { excluded, resolveSnapshot, snapshotsOf } from './snapshots.ts'
+import { excluded, noHead, resolveSnapshot, snapshotsOf } from './snapshots.ts'
 
 type Restored = Outputs['restore']
 
@@ -62,12 +62,17 @@ export async function undo(core: Core, input: Inputs['undo'], request: Request):
     const parent = head === null ? null : ((await snapshotsOf(core, workspace.id)).get(head)?.parent ?? null)
     const snapshot = dirty ? head : parent
     if (snapshot !== null) return { how: 'undo', snapshot, branch, paths: null }
-    const why = head === null ? 'has no snapshot to go back to' : 'is where it began'
-    throw new AwError('nothing_to_undo', `${nameOf(workspace)} ${why}`, {
-      hint: `Take snapshots as you go: aw snapshot ${nameOf(workspace)}`,
-      data: { id: workspace.id },
-    })
+    throw nothingToUndo(workspace)
   })
+}
+
+function nothingToUndo(workspace: Workspace): AwError {
+  const name = nameOf(workspace)
+  const { message, hint } =
+    workspace.head === null
+      ? noHead(workspace)
+      : { message: `${name} is where it began`, hint: `Take snapshots as you go: aw snapshot ${name}` }
+  return new AwError('nothing_to_undo', message, { ...(hint !== undefined && { hint }), data: { id: workspace.id } })
 }
 
 /** If only paths were restored, what was done elsewhere since stays. */
