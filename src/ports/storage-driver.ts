@@ -65,7 +65,8 @@ export interface StorageDriver extends AsyncDisposable {
   /**
    * Makes a volume equal to a snapshot; what it was before becomes the new snapshot `keep`, whole and never fuzzy:
    * `workspace_active` if that cannot be had, with nothing changed. Files of the volume that are open keep showing the
-   * old tree, or are changed in place, as `capabilities.restore` says.
+   * old tree, or are changed in place, as `capabilities.restore` says. In place, a writer may be met when some files were
+   * changed already: then `keep` is there after the error too, and what follows is as after a crash.
    *
    * After a crash `keep` may be there or not; the caller calls again with the same arguments and `resume`. If the volume
    * had been touched, the restore is finished; if not, whatever was prepared is removed, `keep` included, and the answer

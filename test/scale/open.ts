@@ -9,14 +9,14 @@ const driver = process.env['AW_TEST_DRIVER'] ?? ''
 export const sizes = sizesFrom(process.env['AW_TEST_SIZES'] ?? '')
 
 /** A home on the driver that is tried, and a workspace in it that holds a little project. */
-export async function openHome(): Promise<{ aw: Aw; home: string; first: Workspace }> {
+export async function openHome(): Promise<{ aw: Aw; home: string; folder: string; first: Workspace }> {
   const base = fs.mkdtempSync(join(tmpdir(), 'aw-scale-'))
   const [home, folder] = [join(base, 'home'), join(base, 'source')]
   fs.mkdirSync(join(folder, 'src'), { recursive: true })
   for (let index = 0; index < 40; index++) fs.writeFileSync(join(folder, 'src', `${index}`), `${index}`.repeat(500))
   const aw = await openAw({ home, set: { 'storage.driver': driver, 'snapshots.max': '0' } })
   onTestFinished(() => aw[Symbol.asyncDispose]())
-  return { aw, home, first: await aw.create({ id: 'first/main', from: { folder } }) }
+  return { aw, home, folder, first: await aw.create({ id: 'first/main', from: { folder } }) }
 }
 
 export const write = ({ path }: { path: string }, name: string, text: string): void =>

@@ -6,21 +6,28 @@ const { snapshots: many } = sizes
 const median = (all: readonly number[]): number => all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? 0
 
 it(`${many} snapshots of one workspace cost the last as the first`, { timeout: 1_200_000 }, async () => {
-  const { aw, first } = await openHome()
+  const { aw, first, folder } = await openHome()
   const ids: string[] = []
-  const times: number[] = []
-  for (let index = 0; index < many; index++) {
-    write(first, 'state', `state ${index}`)
-    if (index % 10 === 0) write(first, `of ${index}`, `${index}`)
-    const before = performance.now()
-    ids.push((await aw.snapshot(first.id, { label: `number ${index}` })).id)
-    times.push(performance.now() - before)
-  }
+  const [times, early]: [number[], number[]] = [[], []]
   const some = Math.min(50, Math.floor(many / 4))
-  const [early, late] = [median(times.slice(0, some)), median(times.slice(-some))]
-  note('a snapshot, at first', early)
+  const fresh = await aw.create({ id: 'fresh/main', from: { folder } })
+  const snapshot = async (of: typeof first, index: number, times: number[]): Promise<string> => {
+    write(of, 'state', `state ${index}`)
+    if (index % 10 === 0) write(of, `of ${index}`, `${index}`)
+    const before = performance.now()
+    const { id } = await aw.snapshot(of.id, { label: `number ${index}` })
+    times.push(performance.now() - before)
+    return id
+  }
+  for (let index = 0; index < many; index++) {
+    ids.push(await snapshot(first, index, times))
+    // In turn with one that has few of them: whatever else the machine does meanwhile, both feel it.
+    if (index >= many - some) await snapshot(fresh, index, early)
+  }
+  const late = median(times.slice(-some))
+  note('a snapshot, at first', median(early))
   note('a snapshot, at last', late)
-  expect(late).toBeLessThan(early * 5)
+  expect(late).toBeLessThan(median(early) * 5)
 
   const listed = await timed('list', () => aw.snapshots(first.id))
   expect(listed.map(({ id }) => id)).toEqual(ids)
@@ -42,7 +49,7 @@ it(`${many} snapshots of one workspace cost the last as the first`, { timeout: 1
   const { removed } = await timed('removal of every second', () => aw.snapshot.remove(first.id, { snapshots: odd }))
   expect(removed).toEqual(odd)
   // What looks through all of the others for each of them takes far longer.
-  expect(performance.now() - before).toBeLessThan(times.reduce((all, one) => all + one) * 3)
+  expect(performance.now() - before).toBeLessThan(times.reduce((all, one) => all + one) * 10)
   await timed('gc', () => aw.gc({ older_than: '0s' }))
   const left = ids.filter((_, index) => index % 2 === 1)
   const asked = (await aw.snapshots(first.id)).filter(({ reason }) => reason === 'user')

@@ -23,6 +23,7 @@ import type { Known } from './stat-index.ts'
  * Nothing is removed or replaced that is not what it was found to be: each thing is looked at right before, and a
  * directory goes only when it is empty. Else it is `workspace_active`, and what was put there since is untouched.
  * @param found what is there, by path
+ * @param onTouch right before each change; as long as it was not called, the volume is as it was
  */
 export function* applySteps(
   objects: Objects,
@@ -30,10 +31,11 @@ export function* applySteps(
   found: ReadonlyMap<string, Known>,
   wanted: ReadonlyMap<string, string>,
   plan: Plan,
+  onTouch: () => void = () => {},
 ): Steps<void> {
   let current = '.'
   try {
-    yield* steps(objects, top, found, wanted, plan, (path) => (current = path))
+    yield* steps(objects, top, found, wanted, plan, { onStep: (path) => (current = path), onTouch })
   } catch (error) {
     throw translate(error, current)
   }
@@ -45,7 +47,7 @@ function* steps(
   found: ReadonlyMap<string, Known>,
   wanted: ReadonlyMap<string, string>,
   plan: Plan,
-  onStep: (path: string) => void,
+  { onStep, onTouch }: { onStep: (path: string) => void; onTouch: () => void },
 ): Steps<void> {
   using directories = openDirectories(top, (path, fd) => open(path, fd))
   /** Directories that are to be dressed in the end: what is in them, or their own mode, was changed. */
@@ -65,13 +67,17 @@ function* steps(
   }
   for (const entry of plan.redress) {
     onStep(entry.path)
-    if (assertKnown(entry.path)) dress(atBytes(directories.holding(entry.path), nameOf(entry.path)), entry)
+    if (assertKnown(entry.path)) {
+      onTouch()
+      dress(atBytes(directories.holding(entry.path), nameOf(entry.path)), entry)
+    }
     yield
   }
   for (const path of [...undressed].toSorted().toReversed()) {
     const line = wanted.get(path)
     if (line === undefined) continue
     onStep(path)
+    onTouch()
     dress(path === '.' ? atBytes(top, '.') : atBytes(directories.holding(path), nameOf(path)), parseEntry(line))
     yield
   }
@@ -79,6 +85,7 @@ function* steps(
   function remove(path: string): void {
     const holder = writable(parentOf(path))
     if (!assertKnown(path)) return
+    onTouch()
     const place = atBytes(holder, nameOf(path))
     if (kindOf(found.get(path)?.print ?? '') !== 'directory') {
       hostFs.unlinkSync(place)
@@ -93,6 +100,7 @@ function* steps(
   }
 
   function makeDirectory(path: string): void {
+    onTouch()
     try {
       hostFs.mkdirSync(atBytes(writable(parentOf(path)), nameOf(path)), 0o700)
     } catch (error) {
@@ -112,6 +120,7 @@ function* steps(
       else if (isLinked(entry)) first.set(twinKey(entry), path)
       assertKnown(path)
       const directory = directories.holding(path)
+      onTouch()
       hostFs.renameSync(atBytes(directory, temporary), atBytes(directory, nameOf(path)))
     } catch (error) {
       discard(path, temporary)

@@ -39,7 +39,8 @@ type Options = Pick<RestoreOptions, 'exclude' | 'signal' | 'onProgress'> & { rea
 
 /**
  * Keeps what a volume is, then makes it equal to another frozen tree, in place. If that fails the volume becomes what it
- * was, unless others have written to it meanwhile: their work is for `resumeRestore` to keep.
+ * was and nothing is kept, unless others have written to what was changed meanwhile: their work is for `resumeRestore` to
+ * keep.
  */
 export async function restoreVolume(store: Store, files: Restoring, options: Options): Promise<Frozen> {
   using _ = await store.enter(options.signal)
@@ -55,10 +56,11 @@ export async function restoreVolume(store: Store, files: Restoring, options: Opt
   const change = changeTo(wanted, kept.entries, options)
   assertPossible(store, kept.entries, change.plan)
   await writeJournal(store, files.volume, journal)
+  let touched = false
   try {
-    await apply(store, files.volume, kept.entries, change)
+    await apply(store, files.volume, kept.entries, change, () => (touched = true))
   } catch (error) {
-    if (await wentBack(store, files, wanted, options)) await removeJournal(store, files.volume)
+    if (!touched || (await wentBack(store, files, wanted, options))) await forget(store, files)
     throw error
   }
   await writeJournal(store, files.volume, { ...journal, done: true })
@@ -146,11 +148,12 @@ async function apply(
   volume: string,
   entries: Freezing['entries'],
   { aims, plan }: Change,
+  onTouch?: () => void,
 ): Promise<void> {
   const top = fs.openSync(volume, directoryFlags)
   try {
     // From here on it is finished, whoever has gone: half a tree is nobody's wish.
-    await politely(applySteps(openObjects(store.root), top, entries, aims, plan))
+    await politely(applySteps(openObjects(store.root), top, entries, aims, plan, onTouch))
     await store.flush()
   } finally {
     fs.closeSync(top)
@@ -171,10 +174,13 @@ async function writeJournal(store: Store, volume: string, journal: Journal): Pro
   await store.flushOnly([dirname(file)])
 }
 
-async function removeJournal(store: Store, volume: string): Promise<void> {
-  const file = store.journalFile(volume)
-  unlinkIfPresent(file)
-  await store.flushOnly([dirname(file)])
+/** The volume is what it was: no restore was begun, and what was kept for it is of no use. */
+async function forget(store: Store, { volume, keep }: Restoring): Promise<void> {
+  const journal = store.journalFile(volume)
+  for (const file of [keep, journal]) {
+    unlinkIfPresent(file)
+    await store.flushOnly([dirname(file)])
+  }
 }
 
 function readJournal(store: Store, volume: string): Journal | undefined {
