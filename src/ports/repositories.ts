@@ -1,0 +1,80 @@
+/**
+ * Git repositories to make workspaces from. What comes from one is data: nothing of it runs, and nothing outside the
+ * directory that a clone is made in is read or written because of it.
+ *
+ * `url` is https, ssh (`ssh://` or `user@host:path`) or an absolute path of this machine; anything else, and whatever
+ * git could take for an option or a helper, is `invalid_input`. What goes wrong at the remote is `clone_failed` with
+ * git's own words, cleaned of credentials.
+ */
+export interface Repositories {
+  /**
+   * What a ref is now: a branch, a tag, a commit id of full length, or the default branch if null. Asks the remote (a
+   * path is looked at directly, without starting git where its refs are plain files), and brings nothing over.
+   */
+  resolve(request: ResolveRequest): Promise<Resolved>
+
+  /**
+   * Makes a repository of its own, with its work tree, in an empty directory. It borrows nothing: no alternates, no link
+   * to the cache or to the source. Its `origin` is the url without credentials. Objects come through a cache that is
+   * filled by one process at a time for each repository; who comes second waits, then finds them there.
+   *
+   * Not durable by itself. Once it failed or was aborted the directory is to be thrown away; the cache is whole.
+   */
+  clone(request: CloneRequest): Promise<Cloned>
+
+  /** The caches, what they take and when they were used last. */
+  list(): Promise<CachedRepository[]>
+
+  /** Removes a cache, unless somebody uses it right now: `workspace_busy`. Absent = done. */
+  remove(name: string): Promise<void>
+}
+
+export interface ResolveRequest {
+  readonly url: string
+  readonly ref: string | null
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface Resolved {
+  /** As it is recorded and shown: without credentials. */
+  readonly url: string
+  readonly commit: string
+  /** The whole name, `refs/heads/…` or `refs/tags/…`; null for a commit by its id. */
+  readonly ref: string | null
+}
+
+export interface CloneRequest {
+  /** As it was given: with what is needed to get in. */
+  readonly url: string
+  readonly resolved: Resolved
+  /** Only the commit itself, without its history. */
+  readonly shallow: boolean
+  /** An empty directory that only we have written to. */
+  readonly into: string
+  readonly signal?: AbortSignal | undefined
+  readonly onProgress?: ((done: CloneProgress) => void) | undefined
+}
+
+export interface CloneProgress {
+  readonly phase: 'counting' | 'receiving' | 'resolving' | 'checking out'
+  readonly percent: number | null
+  readonly bytes: number | null
+}
+
+export interface Cloned {
+  /** On a branch of this name, or at the commit without one. */
+  readonly branch: string | null
+  readonly files: number
+  readonly bytes: number
+  /** Paths of submodules: they are left empty. */
+  readonly submodules: readonly string[]
+  /** How many files are pointers of git-lfs: they are left as such. */
+  readonly lfs: number
+}
+
+export interface CachedRepository {
+  readonly name: string
+  readonly url: string
+  readonly bytes: number
+  readonly used_at: string
+}
