@@ -3,7 +3,7 @@
  * directory that a clone is made in is read or written because of it.
  *
  * `url` is https, ssh (`ssh://` or `user@host:path`) or an absolute path of this machine; anything else, and whatever
- * git could take for an option or a helper, is `invalid_input`. What goes wrong at the remote is `clone_failed` with
+ * git could take for an option or a helper, is `invalid_input`. What goes wrong at the remote is `source_failed` with
  * git's own words, cleaned of credentials.
  */
 export interface Repositories {
