@@ -17,6 +17,7 @@ import type { EventStore } from './ports/event-store.ts'
 import type { Manager } from './ports/manager.ts'
 import { fileFacts } from './sys/durable-file.ts'
 import { prepareHome } from './sys/home.ts'
+import { native } from './sys/native.ts'
 import { reserveIn, type Reserve } from './sys/reserve.ts'
 import { lightFiles, removeTree, safeFiles } from './sys/safe-fs/index.ts'
 
@@ -68,6 +69,8 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
   const { home, config, configFile, basePath, storage: place } = await settle(options)
   const locks = join(home, 'locks')
   const texts = join(home, 'texts')
+  // Locks are cheaper with them, and a process keeps to the kind of its first. What runs but once does not wait for them.
+  if (shortLived !== true) native()
   prepareHome(home, [locks, texts])
   const reserve = reserveIn(home, config.settings['space.reserve_mb'] * 2 ** 20)
   const store = await openLog(home, reserve)

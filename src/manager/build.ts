@@ -67,7 +67,7 @@ export async function forkTree(
   })
   const documents = await readDocuments(core, workspace)
   using tree = await openTree(core, place)
-  writeMetadata(tree, workspace, documents, { durable: false })
+  writeMetadata(tree, workspace, documents, { durable: false, fresh: true })
 }
 
 /** As the storage tells it, and what aw itself left alone. */

@@ -12,12 +12,14 @@ import { openTree } from './trees.ts'
  * The metadata directory is a view for those inside, generated from the log and the workspace's documents; the truth is
  * never read from it. It is written anew whenever the tree gets a new place or content. Nothing is written through a
  * link, and what somebody put in the place of the directory or of a file in it is moved aside, not replaced.
+ *
+ * `fresh`: the tree is a copy of another's that nobody has seen yet, so what is there is that one's.
  */
 export function writeMetadata(
   tree: FileHandle,
   workspace: Workspace,
   documents: Documents,
-  { durable = true } = {},
+  { durable = true, fresh = false } = {},
 ): void {
   const profile = profileOf(workspace.profile)
   makeWay(tree, profile.metadata, 'directory')
@@ -26,7 +28,8 @@ export function writeMetadata(
     const path = `${profile.metadata}/${name}.json`
     const there = makeWay(tree, path, 'file')
     const content = `${JSON.stringify(writers[name](workspace, documents), null, 2)}\n`
-    if (!there || !holds(tree, path, content)) tree.write(path, content, { mode: 0o444, durable })
+    if (!there || fresh || !holds(tree, path, content))
+      tree.write(path, content, { mode: 0o444, durable, discard: fresh })
   }
 }
 

@@ -51,11 +51,16 @@ export async function restoreTo(core: Core, request: Request, workspace: Workspa
     : exchangePaths(core, request, begun, operation, paths))
   const { keep } = intentOf(begun, 'restore')
   const kept = await keptBy(core, begun, done.frozen)
-  const isHead = await equalsHead(core, begun, kept)
+  // Restored to the head, as most are, one comparison tells what was changed and whether anything was.
+  const counted = () => countChanges(core, begun, keep, snapshot, paths)
+  // If that fails, the restore is to be told before the failure.
+  const early = workspace.head === snapshot ? await counted().catch(() => undefined) : undefined
+  const isHead =
+    early && paths === null ? isAlone(begun, kept) && isNothing(early) : await equalsHead(core, begun, kept)
   const outcome = { ...done, kept, replaced: isHead ? workspace.head : keep }
   const after = await finishRestore(core, request, begun, operation, outcome)
   if (done.problem !== undefined) throw halfWay(begun, done.problem, keep)
-  const changes = await countChanges(core, begun, keep, snapshot, paths)
+  const changes = early ?? (await counted())
   const isSpare = isHead && (await removed(core, request, after, keep))
   return { workspace: nameOf(workspace), snapshot, branch, kept: isSpare ? null : keep, paths, ...changes }
 }
@@ -63,9 +68,15 @@ export async function restoreTo(core: Core, request: Request, workspace: Workspa
 /** Both are frozen: whatever is written meanwhile, this is true. */
 const equalsHead = async (core: Core, workspace: Workspace, kept: readonly SnapshotFacts[]): Promise<boolean> => {
   const { since, keep } = intentOf(workspace, 'restore')
-  const isAlone = kept.length === 1 && kept[0]?.snapshot === keep
-  return since !== null && isAlone && !(await differs(core, workspace, since, snapshotPlace(keep)))
+  return since !== null && isAlone(workspace, kept) && !(await differs(core, workspace, since, snapshotPlace(keep)))
 }
+
+/** Nothing was found in the tree that came after it was kept. */
+const isAlone = (workspace: Workspace, kept: readonly SnapshotFacts[]): boolean =>
+  kept.length === 1 && kept[0]?.snapshot === intentOf(workspace, 'restore').keep
+
+const isNothing = ({ added, changed, removed }: { added: number; changed: number; removed: number }): boolean =>
+  added + changed + removed === 0
 
 /** What equals another snapshot need not stay. It does no harm either: the restore is done. */
 async function removed(core: Core, request: Request, workspace: Workspace, id: SnapshotId): Promise<boolean> {

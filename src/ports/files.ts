@@ -64,6 +64,8 @@ export interface WriteOptions extends PathOptions {
   readonly existing?: 'replace' | 'error' | undefined
   /** Resolves only when the bytes would survive a power cut. */
   readonly durable?: boolean | undefined
+  /** What is replaced need not be there any more if this is interrupted: cheaper on some storage. */
+  readonly discard?: boolean | undefined
 }
 
 export type FileKind = 'file' | 'directory' | 'symlink' | 'fifo' | 'socket' | 'block' | 'char'

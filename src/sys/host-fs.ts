@@ -23,6 +23,8 @@ export const hostFs = counted({
   linkSync: fs.linkSync,
   /** Opens for writing. Neither an existing file nor a link in its place is ever opened. */
   createSync: (path: fs.PathLike, mode: number): number => fs.openSync(path, createFlags, mode),
+  /** Leaves nothing in an existing file. As a flag of opening it: an overlay then does not copy what goes anyway. */
+  emptySync: (path: fs.PathLike): void => fs.closeSync(fs.openSync(path, emptyFlags)),
   /** Opens an existing file for appending; never waits for the other end of a pipe. */
   openAppendSync: (path: fs.PathLike): number => fs.openSync(path, appendFlags),
   /** Writes everything: at a position, or at the end of what this descriptor has written. */
@@ -52,6 +54,7 @@ export const hostFs = counted({
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_APPEND, O_NONBLOCK } = fs.constants
 const createFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
 const appendFlags = O_WRONLY | O_APPEND | O_NONBLOCK
+const emptyFlags = fs.constants.O_WRONLY | fs.constants.O_TRUNC | fs.constants.O_NONBLOCK | fs.constants.O_NOCTTY
 
 function writeAllSync(fd: number, bytes: Uint8Array, position?: number): void {
   for (let done = 0; done < bytes.length;) {

@@ -48,6 +48,11 @@ export interface Native {
   umount2(path: string, flags: number): void
   /** Waits for nobody where `operation` says so (see LOCK). The kernel gives it back when the descriptor is closed. */
   flock(fd: number, operation: number): void
+  /**
+   * Locks a part of a file for this descriptor alone (`F_OFD_SETLK`), or gives it back; waits for nobody: EAGAIN. Such a
+   * lock and those that SQLite takes exclude each other, within one process too.
+   */
+  lockRange(fd: number, type: number, start: number, length: number): void
   /** Fills `buffer` with a `struct statx`, mount id included, of a name (or '' for `dirfd` itself); follows no link. */
   statx(dirfd: number, name: string | Buffer, buffer: Buffer): void
   /** Writes out what is dirty in a part of a file, and waits for it. Nothing is durable by that. */
@@ -68,11 +73,15 @@ export const FSCONFIG = { FLAG: 0, STRING: 1, CREATE: 6 } as const
 export const MOUNT = { NOSUID: 2, NODEV: 4, NOATIME: 0x10, RDONLY: 1 } as const
 export const UMOUNT = { DETACH: 2, NOFOLLOW: 8 } as const
 export const LOCK = { SHARED: 1, EXCLUSIVE: 2, NONBLOCKING: 4 } as const
+export const RANGE_LOCK = { SHARED: 0, EXCLUSIVE: 1, NONE: 2 } as const
 export const RESOLVE = { NO_XDEV: 1, NO_MAGICLINKS: 2, NO_SYMLINKS: 4, BENEATH: 8, IN_ROOT: 16 } as const
 
 let loaded: { native?: Native; problem?: string } | undefined
 
 export const native = (): Native | undefined => (loaded ??= load()).native
+
+/** Whether the calls are at hand without loading anything. */
+export const isNativeLoaded = (): boolean => loaded?.native !== undefined
 
 /** Why `native()` is undefined; undefined when it is not. */
 export const nativeProblem = (): string | undefined => (loaded ??= load()).problem
@@ -81,6 +90,7 @@ export const nativeProblem = (): string | undefined => (loaded ??= load()).probl
 
 const O_CLOEXEC = 0o2000000
 const OPEN_TREE_CLONE = 1
+const F_OFD_SETLK = 37
 
 type Koffi = Pick<typeof import('koffi'), 'load' | 'errno'>
 
@@ -131,6 +141,7 @@ function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
 
   // Calls are synchronous and never nest, so one block of memory serves them all.
   const how = Buffer.alloc(24)
+  const range = Buffer.alloc(32)
   const openat2 = (dirfd: number, path: string, flags: number, resolve: number, mode = 0): number => {
     how.writeUInt32LE((flags | O_CLOEXEC) >>> 0, 0)
     how.writeUInt32LE(mode, 8)
@@ -213,6 +224,12 @@ function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
     cloneMount: (path) =>
       check(makeCall(number.open_tree, AT_FDCWD, cString(path), OPEN_TREE_CLONE | O_CLOEXEC, 0), 'open_tree'),
     flock: (fd, operation) => void check(numberCall(number.flock, fd, operation, null, 0), 'flock'),
+    lockRange(fd, type, start, length) {
+      range.writeInt16LE(type, 0)
+      range.writeBigInt64LE(BigInt(start), 8)
+      range.writeBigInt64LE(BigInt(length), 16)
+      check(numberCall(number.fcntl, fd, F_OFD_SETLK, range, 0), 'fcntl')
+    },
     umount2: (path, flags) => void check(openCall(number.umount2, path, flags), 'umount2'),
     statx: (dirfd, name, buffer) => {
       const isText = typeof name === 'string'

@@ -1,4 +1,4 @@
-import { closeSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
+import { closeSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError } from '../domain/errors.ts'
@@ -89,11 +89,25 @@ export function processesUsing(path: string): ProcessUse[] {
 
 function useOf(pid: number, directory: string): ProcessUse['uses'] | undefined {
   const below = (link: string): boolean => isBelow(readLink(link), directory)
-  if (below(`/proc/${pid}/cwd`)) return 'cwd'
+  const cwd = readLink(`/proc/${pid}/cwd`)
+  // It has ended, or may not be looked into: then nothing about it is told, and asking for each file costs a lot.
+  if (cwd === undefined) return undefined
+  if (isBelow(cwd, directory)) return 'cwd'
   if (below(`/proc/${pid}/root`)) return 'root'
-  const open = names(`/proc/${pid}/fd`).some((fd) => below(`/proc/${pid}/fd/${fd}`))
+  const descriptors = `/proc/${pid}/fd`
+  const open = hasDescriptors(descriptors) && names(descriptors).some((fd) => below(`${descriptors}/${fd}`))
   return open ? 'file' : undefined
 }
+
+/** Since Linux 6.2 the size of the directory tells how many there are; a thread of the kernel, as most are, has none. */
+function hasDescriptors(directory: string): boolean {
+  sizeTells ??= (sizeOf('/proc/self/fd') ?? 0) > 0
+  return !sizeTells || (sizeOf(directory) ?? 0) > 0
+}
+
+let sizeTells: boolean | undefined
+
+const sizeOf = (path: string): number | undefined => attempt(() => statSync(path).size)
 
 const isBelow = (target: string | undefined, directory: string): boolean =>
   target !== undefined && (target === directory || target.startsWith(`${directory}/`))

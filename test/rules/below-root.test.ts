@@ -46,6 +46,7 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/inspect.ts': 'nothing: asks about the machine',
   'src/sys/directories.ts': 'the directories of the home and the storage root',
   'src/sys/links.ts': 'the links to workspaces, in directories of the home',
+  'src/sys/lock-file.ts': 'the lock files of the home',
   'src/sys/mounts.ts': '/proc, and what it has mounted itself',
   'src/sys/native.ts': 'nothing by itself: the calls that others make',
   'src/sys/overlay-changes.ts': 'the top of a layer or of a tree; what is below it by descriptors',

@@ -13,6 +13,7 @@ export interface ReplaceOptions {
   readonly durable?: boolean | undefined
   /** Fail with EEXIST instead of replacing. */
   readonly keepExisting?: boolean | undefined
+  readonly discard?: boolean | undefined
 }
 
 /**
@@ -22,6 +23,7 @@ export interface ReplaceOptions {
  */
 export function replaceFile(root: Root, spot: Spot, options: ReplaceOptions, fill: (fd: number) => void): fs.Stats {
   const mode = options.mode ?? root.fileMode
+  if (options.discard) empty(spot)
   const { path: temporary, fd } = createTemporary(spot.dir, spot.stats ? 0o600 : (mode ?? 0o666))
   try {
     fill(fd)
@@ -40,6 +42,16 @@ export function replaceFile(root: Root, spot: Spot, options: ReplaceOptions, fil
     throw error
   } finally {
     fs.closeSync(fd)
+  }
+}
+
+/** An overlay copies what is replaced out of the layer below first, and waits for the disk; of an empty file it does not. */
+function empty({ fd, stats }: Spot): void {
+  if (fd === undefined || !stats?.isFile() || stats.nlink > 1) return
+  try {
+    hostFs.emptySync(at(fd))
+  } catch (error) {
+    if (errnoOf(error) !== 'EACCES') throw error
   }
 }
 

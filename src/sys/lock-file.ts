@@ -1,0 +1,88 @@
+import { closeSync, constants, openSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { AwError } from '../domain/errors.ts'
+import { crampedError } from './cramped.ts'
+import { hasCode } from './errno.ts'
+import { isNativeLoaded, native, RANGE_LOCK, type Native } from './native.ts'
+import { isBusy, sqliteError } from './sqlite-errors.ts'
+
+/** A lock file that is open. What is taken is given back by closing it, at the latest when the process ends. */
+export interface LockFile {
+  /** False if another has it. */
+  take(shared: boolean): boolean
+  close(): void
+}
+
+/**
+ * Opens one in one of two ways that exclude each other: the kernel's own lock on a part of the file, by a call that Node
+ * does not have; or, where that is not loaded, the same part of the file as SQLite locks it, which comes with Node.
+ *
+ * A process keeps to the way it began with: closing a file by the first would drop a lock held by the second.
+ */
+export function openLockFile(file: string): LockFile {
+  calls ??= isNativeLoaded() ? native() : null
+  try {
+    return calls ? byKernel(file, calls) : bySqlite(file)
+  } catch (error) {
+    throw refused(error, file, 'The lock file cannot be opened')
+  }
+}
+
+let calls: Native | null | undefined
+
+/** Where SQLite puts its locks: a byte for those who wait, one for who intends to write, and 510 that readers share. */
+const whole = [0x4000_0000, 512] as const
+const readers = [0x4000_0002, 510] as const
+
+function byKernel(file: string, { lockRange }: Native): LockFile {
+  const { O_RDWR, O_CREAT, O_NOFOLLOW } = constants
+  const fd = openSync(file, O_RDWR | O_CREAT | O_NOFOLLOW, 0o644)
+  let open = true
+  return {
+    take(shared) {
+      try {
+        if (shared) lockRange(fd, RANGE_LOCK.SHARED, ...readers)
+        else lockRange(fd, RANGE_LOCK.EXCLUSIVE, ...whole)
+        return true
+      } catch (error) {
+        if (hasCode(error, 'EAGAIN', 'EWOULDBLOCK', 'EACCES')) return false
+        throw refused(error, file, 'The lock cannot be taken')
+      }
+    },
+    close() {
+      if (!open) return
+      open = false
+      // A child that was just begotten has the descriptor too, until it becomes another program.
+      lockRange(fd, RANGE_LOCK.NONE, ...whole)
+      closeSync(fd)
+    },
+  }
+}
+
+function bySqlite(file: string): LockFile {
+  const database = new DatabaseSync(file, { timeout: 0 })
+  return {
+    take(shared) {
+      try {
+        // Without the pragma a journal file would stand beside the lock. A transaction that has read something shares it.
+        const begin = shared ? 'BEGIN; SELECT count(*) FROM sqlite_schema' : 'BEGIN EXCLUSIVE'
+        database.exec(`PRAGMA journal_mode = MEMORY; ${begin}`)
+        return true
+      } catch (error) {
+        if (database.isTransaction) database.exec('ROLLBACK')
+        if (isBusy(error)) return false
+        throw refused(error, file, 'The lock cannot be taken')
+      }
+    },
+    close() {
+      if (database.isOpen) database.close()
+    },
+  }
+}
+
+function refused(error: unknown, file: string, what: string): unknown {
+  const told = crampedError(error, file, what) ?? sqliteError(error, what)
+  if (told instanceof AwError) return told
+  const { message } = error as Error
+  return new AwError('filesystem_error', `${what}: ${message}`, { data: { path: file }, cause: error })
+}

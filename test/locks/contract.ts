@@ -1,0 +1,132 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { lock, tryLock } from '../../src/sys/lock.ts'
+import { startProgram, type Program } from '../../src/testing/program.ts'
+
+let folder: string
+let file: string
+const running: Program[] = []
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'aw-lock-'))
+  file = join(folder, 'one.lock')
+})
+
+afterEach(async () => {
+  for (const program of running) program.process.kill('SIGKILL')
+  await Promise.all(running.splice(0).map((program) => program.ended))
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const start = (...args: string[]): Program => {
+  const program = startProgram('lock-contender.ts', args)
+  running.push(program)
+  return program
+}
+
+/** What a lock promises, whichever way this process and its contenders have of taking one. */
+export function lockContract(): void {
+  describe('lock', () => {
+    it('takes its file along when it is retired, and harms nobody who waits for it', async () => {
+      const first = tryLock(file)
+      const waiting = lock(file, { timeoutMs: 20_000 })
+      first?.retire()
+      expect(existsSync(file)).toBe(false)
+      // Whoever had the old file open gets the old lock, a newcomer a new one: both look again at what they want it for.
+      const second = await waiting
+      expect(second).toBeDefined()
+      second?.retire()
+      expect(existsSync(file)).toBe(false)
+      first?.retire()
+    })
+
+    it('excludes inside one process, and lets go when disposed of', () => {
+      const first = tryLock(file)
+      expect(first).toBeDefined()
+      expect(tryLock(file)).toBeUndefined()
+      first?.[Symbol.dispose]()
+      using second = tryLock(file)
+      expect(second).toBeDefined()
+      // A refused or repeated release must not take the lock from its present holder.
+      first?.[Symbol.dispose]()
+      expect(tryLock(file)).toBeUndefined()
+    })
+
+    it('writes nothing to its file and leaves nothing beside it', () => {
+      using _mine = tryLock(file)
+      expect(statSync(file).size).toBe(0)
+      expect(execFileSync('ls', [folder], { encoding: 'utf8' })).toBe('one.lock\n')
+    })
+
+    it('tells different files apart', () => {
+      using one = tryLock(file)
+      using other = tryLock(join(folder, 'other.lock'))
+      expect([one, other]).not.toContain(undefined)
+    })
+
+    it('waits for the holder', async () => {
+      const first = tryLock(file)
+      const waiting = lock(file)
+      setTimeout(() => first?.[Symbol.dispose](), 20)
+      using second = await waiting
+      expect(second).toBeDefined()
+    })
+
+    it('gives up when the time has run out or the signal fires', async () => {
+      using _mine = tryLock(file)
+      expect(await lock(file, { timeoutMs: 10 })).toBeUndefined()
+      await expect(lock(file, { signal: AbortSignal.timeout(10) })).rejects.toMatchObject({ code: 'aborted' })
+      await expect(lock(file, { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'aborted' })
+    })
+
+    it('says why a lock file cannot be used', async () => {
+      expect(() => tryLock(join(folder, 'missing', 'x.lock'))).toThrow(/cannot be/)
+      await expect(lock(join(folder, 'missing', 'x.lock'))).rejects.toMatchObject({ code: 'filesystem_error' })
+    })
+
+    it('is freed by the kernel when its holder is killed', async () => {
+      const holder = start('hold', file)
+      await holder.line((line) => line === 'holding')
+      expect(tryLock(file)).toBeUndefined()
+      holder.process.kill('SIGKILL')
+      await holder.ended
+      using mine = tryLock(file)
+      expect(mine).toBeDefined()
+    })
+
+    it('is not kept by a child of its holder', async () => {
+      const mine = tryLock(file)
+      const child = start('hold', join(folder, 'childs-own.lock'))
+      await child.line((line) => line === 'holding')
+      mine?.[Symbol.dispose]()
+      const other = start('hold', file)
+      expect(await other.line((line) => line === 'holding')).toBe('holding')
+    })
+
+    it('has one holder at a time among 20 processes', async () => {
+      const contenders = Array.from({ length: 20 }, () => start('race', file, '10'))
+      const ends = await Promise.all(contenders.map((contender) => contender.ended))
+      expect(ends.map((end) => end.stderr).join('')).toBe('')
+      expect(contenders.flatMap((contender) => contender.lines)).toEqual(Array.from({ length: 20 }, () => 'done'))
+    }, 120_000)
+  })
+
+  it('is shared by several, and by nobody who wants it alone', async () => {
+    const [one, two] = [tryLock(file, { shared: true }), await lock(file, { shared: true })]
+    expect(tryLock(file)).toBeUndefined()
+    one?.[Symbol.dispose]()
+    expect(tryLock(file)).toBeUndefined()
+    two?.[Symbol.dispose]()
+    const alone = tryLock(file)
+    expect(alone).toBeDefined()
+    expect(tryLock(file, { shared: true })).toBeUndefined()
+    expect(await lock(file, { shared: true, timeoutMs: 20 })).toBeUndefined()
+    alone?.[Symbol.dispose]()
+    const last = await lock(file, { shared: true })
+    expect(last).toBeDefined()
+    last?.[Symbol.dispose]()
+  })
+}
