@@ -1,3 +1,4 @@
+import { escapePath, unescapePath } from '../../domain/escape-path.ts'
 import type { ChangeEntry, DiffEntry } from '../../domain/tree-diff.ts'
 
 /** Something of a frozen tree, as a line of a manifest tells it. */
@@ -24,16 +25,6 @@ const letters = { file: 'f', directory: 'd', symlink: 'l', fifo: 'p', socket: 's
 const kinds = Object.fromEntries(Object.entries(letters).map(([kind, letter]) => [letter, kind])) as Readonly<
   Record<string, ChangeEntry['kind']>
 >
-
-/** Blanks, control characters and the sign itself; every other byte stands for itself. */
-export const escapePath = (path: string): string =>
-  // oxlint-disable-next-line no-control-regex -- names may hold anything but NUL and a slash
-  /[\x00-\x20%\x7f]/.test(path) ? path.replace(/[\x00-\x20%\x7f]/g, escaped) : path
-
-const escaped = (character: string): string => `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`
-
-const unescapePath = (text: string): string =>
-  text.includes('%') ? text.replace(/%(..)/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16))) : text
 
 export function formatEntry(entry: Entry): string {
   const { path, kind, mode, uid, gid, mtimeNs, inode, links, size, content, attributes } = entry

@@ -13,6 +13,9 @@ import type { Objects } from './objects.ts'
 const types = { fifo: 0o010000, char: 0o020000, block: 0o060000, socket: 0o140000 } as const
 const isRoot = (): boolean => process.getuid?.() === 0
 
+/** What is told of something besides its content. */
+export type Looks = Pick<Entry, 'kind' | 'mode' | 'uid' | 'gid' | 'mtimeNs' | 'attributes'>
+
 /** `device`: it could not be made, as this process may not, or system calls are missing. */
 export type Made = 'made' | 'shared' | 'device'
 
@@ -35,15 +38,20 @@ function* makeFile(objects: Objects, path: string | Buffer, entry: Entry): Steps
       if (filled === undefined) throw lost(entry)
       shared = filled.shared
     }
-    if (isRoot()) hostFs.fchownSync(fd, entry.uid, entry.gid)
-    // Before the mode, which may forbid it.
-    if (entry.attributes !== '') writeAttributes(path, entry.attributes)
-    hostFs.fchmodSync(fd, entry.mode)
+    dressFile(fd, path, entry)
   } finally {
     fs.closeSync(fd)
   }
-  hostFs.utimesNsSync(path, entry.mtimeNs, entry.mtimeNs)
   return shared ? 'shared' : 'made'
+}
+
+/** Of a file that has just been made and filled, and is still open. */
+export function dressFile(fd: number, path: string | Buffer, entry: Looks): void {
+  if (isRoot()) hostFs.fchownSync(fd, entry.uid, entry.gid)
+  // Before the mode, which may forbid it.
+  if (entry.attributes !== '') writeAttributes(path, entry.attributes)
+  hostFs.fchmodSync(fd, entry.mode)
+  hostFs.utimesNsSync(path, entry.mtimeNs, entry.mtimeNs)
 }
 
 export const lost = ({ path }: Entry): AwError =>
@@ -52,7 +60,8 @@ export const lost = ({ path }: Entry): AwError =>
     data: { path, reason: 'damaged' },
   })
 
-function makeNode(path: string | Buffer, { kind, content }: Entry): boolean {
+/** A pipe, a socket or a device. False if this process may not, or system calls are missing. */
+export function makeNode(path: string | Buffer, { kind, content }: Pick<Entry, 'kind' | 'content'>): boolean {
   if (native() === undefined) return false
   const [major = 0, minor = 0] = content.split(':').map(Number)
   try {
@@ -69,7 +78,7 @@ const deviceOf = (major: number, minor: number): number =>
   ((minor & 0xff) | ((major & 0xfff) << 8) | ((minor & 0xfff00) << 12)) >>> 0
 
 /** Owner, attributes, mode and times, in the order in which none undoes or forbids another. A link is not followed. */
-export function dress(path: string | Buffer, entry: Entry): void {
+export function dress(path: string | Buffer, entry: Looks): void {
   if (isRoot()) hostFs.lchownSync(path, entry.uid, entry.gid)
   const isLink = entry.kind === 'symlink'
   if (!isLink) setMode(path, entry.mode | (entry.kind === 'directory' ? 0o700 : 0o600))

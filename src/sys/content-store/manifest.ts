@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { AwError } from '../../domain/errors.ts'
+import { escapePath } from '../../domain/escape-path.ts'
 import { hasCode } from '../errno.ts'
-import { contentOfLine, escapePath, parseEntry, pathOfLine, type Entry } from './entry.ts'
+import { contentOfLine, parseEntry, pathOfLine, type Entry } from './entry.ts'
 
 /**
  * What a frozen tree is: one file, described in `docs/spec/content-store.md`. Lines are kept as they are and taken apart

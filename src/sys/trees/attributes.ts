@@ -14,7 +14,7 @@ const counts = (name: string): boolean =>
   (name.startsWith('trusted.') && !name.startsWith('trusted.overlay.'))
 
 /** Each with its value, in the order of names. The path leads to one name in an open directory; a link is not followed. */
-function readAttributes(path: string | Buffer): (readonly [string, Buffer])[] {
+export function readAttributes(path: string | Buffer): (readonly [string, Buffer])[] {
   const calls = native()
   if (calls === undefined) return []
   return namesAt(path).flatMap((name) => {
@@ -24,11 +24,10 @@ function readAttributes(path: string | Buffer): (readonly [string, Buffer])[] {
 }
 
 /** As one text without blanks: equal if and only if they are; empty if there are none. */
-export function attributesText(path: string | Buffer): string {
-  return readAttributes(path)
-    .map(([name, value]) => `${escaped(name)}=${value.toString('base64url')}`)
-    .join(',')
-}
+export const attributesText = (path: string | Buffer): string => formatAttributes(readAttributes(path))
+
+export const formatAttributes = (attributes: Iterable<readonly [string, Buffer]>): string =>
+  [...attributes].map(([name, value]) => `${escaped(name)}=${value.toString('base64url')}`).join(',')
 
 /** Makes them what the text says. What the process may not set stays as it is. */
 export function writeAttributes(path: string | Buffer, text: string): void {

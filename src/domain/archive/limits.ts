@@ -1,0 +1,34 @@
+/** What an archive may cost before it is refused. Each is looked at while it is read, never after. */
+export interface ArchiveLimits {
+  readonly entries: number
+  /** Of all files, without holes. */
+  readonly bytes: number
+  readonly pathBytes: number
+  /** How many names a path may have. */
+  readonly depth: number
+  /** How many bytes may come of one compressed byte, once there are 64 MiB of them. */
+  readonly ratio: number
+}
+
+export const defaultLimits: ArchiveLimits = {
+  entries: 5_000_000,
+  bytes: Number.MAX_SAFE_INTEGER,
+  pathBytes: 32_768,
+  depth: 1000,
+  ratio: 250,
+}
+
+/** From where on the ratio counts: something small may be nothing but zeros. */
+export const ratioFrom = 64 * 1024 ** 2
+
+/** Of one extended header: it is read into memory, like all of the following. */
+export const mostExtendedBytes = 4 * 1024 ** 2
+/** Of a map of holes. */
+export const mostSparseBytes = 16 * 1024 ** 2
+export const mostSegments = 500_000
+/** Of the first entry of an archive of ours. */
+export const mostHeaderBytes = 64 * 1024
+/** Zeros that may follow the end: programs fill up the last record. */
+export const mostPadding = 16 * 1024 ** 2
+/** Of compressed data. */
+export const mostFrames = 100_000

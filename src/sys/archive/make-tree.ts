@@ -1,0 +1,203 @@
+import * as fs from 'node:fs'
+import type { OnData } from '../../domain/archive/content.ts'
+import type { Member } from '../../domain/archive/member.ts'
+import type { Found } from '../../domain/archive/read-member.ts'
+import { asText, refused } from '../../domain/archive/refusals.ts'
+import { nameOf, openDirectories, parentOf } from '../content-store/directories.ts'
+import { dress, dressFile, type Looks, makeNode } from '../content-store/make-entry.ts'
+import { hasCode, unless } from '../errno.ts'
+import { hostFs } from '../host-fs.ts'
+import type { Steps } from '../safe-fs/steps.ts'
+import { atBytes } from '../trees/names.ts'
+import { kindOf, look } from '../trees/stat.ts'
+import { looksOf } from './looks.ts'
+
+/** Something that an archive has and the tree has not, or not all of it. */
+export interface Omission {
+  readonly path: string
+  readonly reason: string
+}
+
+export interface MakeOptions {
+  /** Everything is made as the archive says: owners, devices, setuid bits, all attributes. */
+  readonly trusted: boolean
+  /** A reason to leave a path out, with all below it. It may throw, to refuse the whole archive. */
+  readonly accept?: ((path: string) => string | undefined) | undefined
+}
+
+/** Makes what an archive holds below an open directory that is empty and that nobody else can reach. */
+export interface TreeMaker extends Disposable {
+  begin(found: Found): OnData | undefined
+  end(): void
+  /** Modes and times of directories: one may forbid what is still to be made in it, and what is made changes its time. */
+  finish(): Steps<void>
+  readonly files: number
+  readonly skipped: readonly Omission[]
+  readonly reduced: readonly Omission[]
+}
+
+interface OpenFile {
+  readonly fd: number
+  readonly place: string | Buffer
+  readonly looks: Looks
+  readonly member: Member
+}
+
+/**
+ * Each entry is made under a single name in a directory that was opened name by name without following links, so that
+ * nothing in the archive leads out of the tree; content goes to new files alone. What an archive can only say to do harm,
+ * or what is not clear, refuses the whole of it.
+ */
+export function newTreeMaker(top: number, options: MakeOptions): TreeMaker {
+  const directories = openDirectories(top)
+  /** Made by us, with what they are to be in the end; in the order in which they were made. */
+  const dressing = new Map<string, Looks | undefined>([['.', undefined]])
+  const skipped: Omission[] = []
+  const reduced: Omission[] = []
+  const left = new Map<string, string>()
+  let open: OpenFile | undefined
+  let files = 0
+
+  const skip = (path: string, reason: string): void => {
+    left.set(path, reason)
+    skipped.push({ path: asText(path), reason })
+  }
+
+  /** Why a path is left out: for itself, or for a directory above it. */
+  const reasonAgainst = (path: string): string | undefined => {
+    if (path === '.' || dressing.has(path)) return undefined
+    return left.get(path) ?? reasonAgainst(parentOf(path)) ?? options.accept?.(asText(path))
+  }
+
+  const holderOf = (path: string): number => {
+    const parent = parentOf(path)
+    if (!dressing.has(parent)) makeDirectory(parent)
+    return directories.open(parent)
+  }
+
+  const makeDirectory = (path: string): void => {
+    const place = atBytes(holderOf(path), nameOf(path))
+    try {
+      hostFs.mkdirSync(place, 0o700)
+    } catch (error) {
+      if (hasCode(error, 'EEXIST')) throw inTheWay(path)
+      throw error
+    }
+    // One that the archive does not tell of is as a new one would be.
+    dressing.set(path, undefined)
+  }
+
+  /** What is not a directory is a link, or something that was a file before: neither can hold anything. */
+  const inTheWay = (path: string): Error => {
+    const kind = kindAt(path)
+    return kind === 'symlink'
+      ? refused('through_link', 'a path in it goes through a link', path)
+      : refused('duplicate', `a path in it is a directory, and a ${kind ?? 'nothing'} before`, path)
+  }
+
+  const kindAt = (path: string): string | undefined => {
+    const seen = look(directories.holding(path), nameOf(path))
+    return seen && kindOf(seen.print)
+  }
+
+  /** A later entry replaces an earlier one of its kind, as in archives that were appended to. */
+  const place = ({ path, kind }: Member): string | Buffer => {
+    const holder = holderOf(path)
+    const seen = look(holder, nameOf(path))
+    const spot = atBytes(holder, nameOf(path))
+    if (seen === undefined) return spot
+    const there = kindOf(seen.print)
+    if (there !== kind && !(kind === 'hardlink' && there !== 'directory' && there !== 'symlink'))
+      throw refused('duplicate', `a path in it is a ${kind}, and a ${there} before`, path)
+    hostFs.unlinkSync(spot)
+    return spot
+  }
+
+  const makeLink = (member: Member): void => {
+    const { path, target } = member
+    const reason = reasonAgainst(target)
+    if (reason !== undefined) {
+      skip(path, reason)
+      return
+    }
+    if (target === path) throw refused('link', 'a hard link in it leads to itself', path)
+    const kind = unless(['ENOENT', 'ENOTDIR', 'ELOOP'], () => kindAt(target))
+    if (kind === undefined || kind === 'directory')
+      throw refused(
+        'link',
+        `a hard link in it leads to ${kind === undefined ? 'what is not in it' : 'a directory'}`,
+        path,
+      )
+    const spot = place(member)
+    hostFs.linkSync(atBytes(directories.holding(target), nameOf(target)), spot)
+    files += 1
+  }
+
+  const makeOther = (member: Member, looks: Looks): void => {
+    const { path, kind, target, major, minor } = member
+    const isDevice = kind === 'char' || kind === 'block'
+    if (isDevice && !options.trusted) {
+      skip(path, 'device')
+      return
+    }
+    const spot = place(member)
+    if (kind === 'symlink') hostFs.symlinkSync(Buffer.from(target, 'latin1'), spot)
+    else if (!makeNode(spot, { kind: kind as 'fifo', content: `${major}:${minor}` })) {
+      skip(path, isDevice ? 'device' : 'fifo')
+      return
+    }
+    dress(spot, looks)
+    files += 1
+  }
+
+  return {
+    skipped,
+    reduced,
+    get files() {
+      return files
+    },
+    begin({ member, lost }) {
+      const { path, kind } = member
+      const reason = reasonAgainst(path)
+      if (reason !== undefined) {
+        skip(path, reason)
+        return undefined
+      }
+      const { looks, without } = looksOf(member, options.trusted)
+      for (const what of [...lost, ...without]) reduced.push({ path: asText(path), reason: what })
+      if (kind === 'directory') {
+        if (!dressing.has(path)) makeDirectory(path)
+        dressing.set(path, looks)
+      } else if (kind === 'hardlink') makeLink(member)
+      else if (kind !== 'file') makeOther(member, looks)
+      else {
+        const spot = place(member)
+        const fd = hostFs.createSync(spot, 0o600)
+        open = { fd, place: spot, looks, member }
+        return (bytes, position) => hostFs.writeSync(fd, bytes, position)
+      }
+      return undefined
+    },
+    end() {
+      if (open === undefined) return
+      const { fd, place: spot, looks, member } = open
+      // What comes behind the last data is a hole.
+      if (member.sparse) hostFs.ftruncateSync(fd, member.size)
+      dressFile(fd, spot, looks)
+      open = undefined
+      fs.closeSync(fd)
+      files += 1
+    },
+    *finish() {
+      for (const [path, looks] of [...dressing].reverse()) {
+        if (looks === undefined) continue
+        dress(path === '.' ? atBytes(top, '.') : atBytes(directories.holding(path), nameOf(path)), looks)
+        yield
+      }
+    },
+    [Symbol.dispose]() {
+      if (open !== undefined) fs.closeSync(open.fd)
+      directories[Symbol.dispose]()
+    },
+  }
+}
