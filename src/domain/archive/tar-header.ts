@@ -24,7 +24,10 @@ export const most = { id: 0o7777777, size: 0o77777777777, mtime: 0o77777777777, 
 
 export const padded = (size: number): number => Math.ceil(size / blockSize) * blockSize
 
-export const isZero = (bytes: Uint8Array): boolean => bytes.every((byte) => byte === 0)
+const zeros = Buffer.alloc(blockSize)
+
+/** Of a block, or less. */
+export const isZero = (bytes: Buffer): boolean => zeros.subarray(0, bytes.length).equals(bytes)
 
 /** Where a name is divided between its two fields; undefined if it is too long for them. */
 export function divideName(name: string): readonly [prefix: string, name: string] | undefined {
@@ -100,9 +103,8 @@ export function decodeHeader(block: Buffer): TarHeader {
 function numberIn(block: Buffer, at: number, length: number, what: string): number {
   const first = block[at] ?? 0
   if (first === 0x80 || first === 0xff) return binaryIn(block, at, length, first === 0xff, what)
-  const [text = ''] = block.toString('latin1', at, at + length).split('\0', 1)
-  const digits = text.trim()
-  if (!/^[0-7]*$/.test(digits)) throw refused('number', `the ${what} in a header is not a number`)
+  const digits = /^ *([0-7]*) *(?:\0|$)/.exec(block.toString('latin1', at, at + length))?.[1]
+  if (digits === undefined) throw refused('number', `the ${what} in a header is not a number`)
   return digits === '' ? 0 : parseInt(digits, 8)
 }
 

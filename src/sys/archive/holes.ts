@@ -7,8 +7,12 @@ import { nextData } from '../trees/same-bytes.ts'
 /** Without system calls holes cannot be told from zeros, and are read; more than this is not. */
 const mostHoles = 1024 ** 3
 
+/** One block of a disk: a hole in it saves nothing. */
+const smallest = 4096
+
 /** Where the data of an open file is; undefined if it has no holes. */
 export function segmentsOf(fd: number, size: number): readonly Segment[] | undefined {
+  if (size <= smallest) return undefined
   const { blocks } = fs.fstatSync(fd)
   if (blocks * 512 >= size) return undefined
   const calls = native()

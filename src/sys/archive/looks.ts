@@ -25,13 +25,14 @@ export function looksOf(member: Member, trusted: boolean): Looked {
       ...about,
       // The top stays usable by whom it is unpacked for.
       mode: (mode & ~setId) | (member.path === '.' ? 0o700 : 0),
-      uid: process.getuid?.() ?? 0,
-      gid: process.getgid?.() ?? 0,
+      ...us,
       attributes: formatAttributes(kept),
     },
     without: [...(setId === 0 ? [] : ['setuid']), ...dropped],
   }
 }
+
+const us = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 } as const
 
 /** Those of overlay are not the user's, though they look so: they change what a file system shows. */
 const isHarmless = (name: string): boolean =>

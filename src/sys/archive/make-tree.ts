@@ -38,7 +38,7 @@ export interface TreeMaker extends Disposable {
 
 interface OpenFile {
   readonly fd: number
-  readonly place: string | Buffer
+  readonly spot: string | Buffer
   readonly looks: Looks
   readonly member: Member
 }
@@ -101,16 +101,18 @@ export function newTreeMaker(top: number, options: MakeOptions): TreeMaker {
   }
 
   /** A later entry replaces an earlier one of its kind, as in archives that were appended to. */
-  const place = ({ path, kind }: Member): string | Buffer => {
-    const holder = holderOf(path)
-    const seen = look(holder, nameOf(path))
-    const spot = atBytes(holder, nameOf(path))
-    if (seen === undefined) return spot
-    const there = kindOf(seen.print)
-    if (there !== kind && !(kind === 'hardlink' && there !== 'directory' && there !== 'symlink'))
-      throw refused('duplicate', `a path in it is a ${kind}, and a ${there} before`, path)
+  const making = <T>({ path, kind }: Member, make: (spot: string | Buffer) => T): T => {
+    const spot = atBytes(holderOf(path), nameOf(path))
+    try {
+      return make(spot)
+    } catch (error) {
+      if (!hasCode(error, 'EEXIST')) throw error
+    }
+    const there = kindAt(path)
+    const isSame = there === kind || (kind === 'hardlink' && there !== 'directory' && there !== 'symlink')
+    if (!isSame) throw refused('duplicate', `a path in it is a ${kind}, and a ${there ?? 'nothing'} before`, path)
     hostFs.unlinkSync(spot)
-    return spot
+    return make(spot)
   }
 
   const makeLink = (member: Member): void => {
@@ -128,8 +130,7 @@ export function newTreeMaker(top: number, options: MakeOptions): TreeMaker {
         `a hard link in it leads to ${kind === undefined ? 'what is not in it' : 'a directory'}`,
         path,
       )
-    const spot = place(member)
-    hostFs.linkSync(atBytes(directories.holding(target), nameOf(target)), spot)
+    making(member, (spot) => hostFs.linkSync(atBytes(directories.holding(target), nameOf(target)), spot))
     files += 1
   }
 
@@ -140,14 +141,14 @@ export function newTreeMaker(top: number, options: MakeOptions): TreeMaker {
       skip(path, 'device')
       return
     }
-    const spot = place(member)
-    if (kind === 'symlink') hostFs.symlinkSync(Buffer.from(target, 'latin1'), spot)
-    else if (!makeNode(spot, { kind: kind as 'fifo', content: `${major}:${minor}` })) {
-      skip(path, isDevice ? 'device' : 'fifo')
-      return
-    }
-    dress(spot, looks)
-    files += 1
+    const made = making(member, (spot) => {
+      if (kind === 'symlink') hostFs.symlinkSync(Buffer.from(target, 'latin1'), spot)
+      else if (!makeNode(spot, { kind: looks.kind, content: `${major}:${minor}` })) return false
+      dress(spot, looks)
+      return true
+    })
+    if (made) files += 1
+    else skip(path, isDevice ? 'device' : 'fifo')
   }
 
   return {
@@ -171,16 +172,15 @@ export function newTreeMaker(top: number, options: MakeOptions): TreeMaker {
       } else if (kind === 'hardlink') makeLink(member)
       else if (kind !== 'file') makeOther(member, looks)
       else {
-        const spot = place(member)
-        const fd = hostFs.createSync(spot, 0o600)
-        open = { fd, place: spot, looks, member }
-        return (bytes, position) => hostFs.writeSync(fd, bytes, position)
+        const opened = making(member, (spot) => ({ fd: hostFs.createSync(spot, 0o600), spot, looks, member }))
+        open = opened
+        return (bytes, position) => hostFs.writeSync(opened.fd, bytes, position)
       }
       return undefined
     },
     end() {
       if (open === undefined) return
-      const { fd, place: spot, looks, member } = open
+      const { fd, spot, looks, member } = open
       // What comes behind the last data is a hole.
       if (member.sparse) hostFs.ftruncateSync(fd, member.size)
       dressFile(fd, spot, looks)

@@ -7,11 +7,12 @@ import { encodeMember, endOfArchive, type Member } from '../../domain/archive/me
 import { asText, overLimit } from '../../domain/archive/refusals.ts'
 import { encodeSparseMap, type Segment } from '../../domain/archive/sparse-map.ts'
 import { AwError } from '../../domain/errors.ts'
-import { namingFlags } from '../safe-fs/descriptors.ts'
+import { unless } from '../errno.ts'
+import { namingFlags, readFlags } from '../safe-fs/descriptors.ts'
 import { readAttributes } from '../trees/attributes.ts'
 import { linkTarget } from '../trees/link-target.ts'
 import { atBytes } from '../trees/names.ts'
-import { type Facts, factsOf, look } from '../trees/stat.ts'
+import { type Facts, factsOf, look, type Print } from '../trees/stat.ts'
 import { openSeen, unlock } from '../trees/unlock.ts'
 import { type Visit, walkTree } from '../trees/walk.ts'
 import { type Chunks, chunkSize, newChunks } from './chunks.ts'
@@ -111,10 +112,11 @@ function attributesOf(path: string, directory: number, name: string): Member['at
   return new Map(found.map(([key, value]) => [key, value.toString('latin1')]))
 }
 
-const isRoot = (): boolean => process.getuid?.() === 0
+/** Asked once: it is needed for each entry. */
+const isRoot = process.getuid?.() === 0
 
 function unlocked(place: string | Buffer): Disposable | undefined {
-  if (isRoot()) return undefined
+  if (isRoot) return undefined
   const fd = fs.openSync(place, namingFlags)
   const unlocking = fs.fstatSync(fd).isSymbolicLink() ? undefined : unlock(fd, 0o400)
   return {
@@ -147,13 +149,10 @@ function* contentOf(out: Chunks, visit: Visit, member: Member): Generator<Buffer
     out.put(encodeMember(member, 0))
     return { member, hash: emptyHash }
   }
-  const fd = openFile(visit)
+  const { fd, print } = openFile(visit)
   try {
-    // Not the print that was seen: a file that had to be unlocked has a new ctime.
-    const print = look(fd, '')?.print ?? ''
-    if (factsOf(print).size !== member.size) throw changed(visit.path)
     const content = yield* fileOf(out, fd, member)
-    if (look(fd, '')?.print !== print) throw changed(visit.path)
+    if (look(fd, '')?.print !== print || factsOf(print).size !== member.size) throw changed(visit.path)
     return content
   } finally {
     fs.closeSync(fd)
@@ -162,10 +161,14 @@ function* contentOf(out: Chunks, visit: Visit, member: Member): Generator<Buffer
 
 const emptyHash = hash('sha256', '')
 
-function openFile({ directory, name, print, path }: Visit): number {
+/** It has just been seen to be a file, in a tree that nobody else writes to. */
+function openFile({ directory, name, print, path }: Visit): { fd: number; print: Print } {
+  const quick = unless(['EACCES'], () => fs.openSync(atBytes(directory, name), readFlags | fs.constants.O_NOFOLLOW))
+  if (quick !== undefined) return { fd: quick, print }
   const fd = openSeen(directory, name, print)
   if (fd === undefined) throw changed(path)
-  return fd
+  // One that had to be unlocked has a new ctime.
+  return { fd, print: look(fd, '')?.print ?? '' }
 }
 
 const changed = (path: string): AwError =>

@@ -11,7 +11,8 @@ import type { Entry } from './entry.ts'
 import type { Objects } from './objects.ts'
 
 const types = { fifo: 0o010000, char: 0o020000, block: 0o060000, socket: 0o140000 } as const
-const isRoot = (): boolean => process.getuid?.() === 0
+/** Asked once: a process stays who it is, and this is needed for each file. */
+const isRoot = process.getuid?.() === 0
 
 /** What is told of something besides its content. */
 export type Looks = Pick<Entry, 'kind' | 'mode' | 'uid' | 'gid' | 'mtimeNs' | 'attributes'>
@@ -47,7 +48,7 @@ function* makeFile(objects: Objects, path: string | Buffer, entry: Entry): Steps
 
 /** Of a file that has just been made and filled, and is still open. */
 export function dressFile(fd: number, path: string | Buffer, entry: Looks): void {
-  if (isRoot()) hostFs.fchownSync(fd, entry.uid, entry.gid)
+  if (isRoot) hostFs.fchownSync(fd, entry.uid, entry.gid)
   // Before the mode, which may forbid it.
   if (entry.attributes !== '') writeAttributes(path, entry.attributes)
   hostFs.fchmodSync(fd, entry.mode)
@@ -79,7 +80,7 @@ const deviceOf = (major: number, minor: number): number =>
 
 /** Owner, attributes, mode and times, in the order in which none undoes or forbids another. A link is not followed. */
 export function dress(path: string | Buffer, entry: Looks): void {
-  if (isRoot()) hostFs.lchownSync(path, entry.uid, entry.gid)
+  if (isRoot) hostFs.lchownSync(path, entry.uid, entry.gid)
   const isLink = entry.kind === 'symlink'
   if (!isLink) setMode(path, entry.mode | (entry.kind === 'directory' ? 0o700 : 0o600))
   writeAttributes(path, entry.attributes)
