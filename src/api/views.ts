@@ -39,7 +39,7 @@ export const workspaceView = object(
     head: nullable(string('The snapshot that its tree was last equal to')),
     branch: string('The line of snapshots that work goes on with'),
     branches: json('The last snapshot of each branch'),
-    base: nullable(string('The snapshot it began as, if it is a fork')),
+    base: nullable(string('What it began as: the snapshot of a fork, or the frozen tree of its source')),
     snapshots: integer('How many snapshots it has'),
     forked_from: optional(
       nullable(

@@ -39,7 +39,8 @@ function kindOf(schema: JsonSchema): Flag['kind'] {
 }
 
 const forms: Readonly<Record<NonNullable<JsonSchema['x-cli']>, string>> = {
-  folder: 'FOLDER',
+  start: 'PATH',
+  repository: 'URL',
   pairs: 'KEY=VALUE',
   json: 'JSON',
   stdin: 'TEXT',

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Operation } from '../api/operation.ts'
 import { parse } from '../api/parse.ts'
@@ -76,10 +76,10 @@ function valueOf(schema: JsonSchema, texts: readonly string[], label: string, cw
       return Object.fromEntries(texts.map((pair) => splitPair(pair, label)))
     case 'json':
       return readJson(text, label, cwd)
-    case 'folder':
-      if (text === '')
-        throw new AwError('invalid_input', `${label} is empty`, { hint: 'Name a folder', data: { flag: label } })
-      return text === 'empty' ? 'empty' : { folder: resolve(cwd, text) }
+    case 'start':
+      return startOf(text, label, cwd)
+    case 'repository':
+      return /^([a-z][a-z0-9+.-]*:|[^/@:]+@[^/:]+:)/i.test(text) ? text : resolve(cwd, text)
     case 'duration':
       parseDuration(text, label)
       return text
@@ -88,6 +88,18 @@ function valueOf(schema: JsonSchema, texts: readonly string[], label: string, cw
     default:
       return schema.type === 'array' ? listOf(schema, texts) : scalar(schema, text)
   }
+}
+
+/** A file is an archive; whatever else is named is a folder, and is told so if it is none. */
+function startOf(text: string, label: string, cwd: string): unknown {
+  if (text === '')
+    throw new AwError('invalid_input', `${label} is empty`, {
+      hint: 'Name a folder or an archive',
+      data: { flag: label },
+    })
+  if (text === 'empty') return text
+  const path = resolve(cwd, text)
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ? { archive: path } : { folder: path }
 }
 
 /** A choice cannot hold a comma, so `--state ready,failed` is plain; other items are taken as they are. */

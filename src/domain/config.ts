@@ -85,6 +85,16 @@ export const configKeys = {
     default: false,
     about: 'Make a git repository in a new workspace that does not say',
   },
+  'git.shallow': {
+    kind: 'switch',
+    default: true,
+    about: 'Take a repository without its history, unless a workspace asks for all of it',
+  },
+  'git.default_branch': {
+    kind: 'text',
+    default: '',
+    about: 'The branch of a repository to start from; empty means its own default branch',
+  },
   'git.user_name': {
     kind: 'text',
     default: 'aw agent',

@@ -1,4 +1,5 @@
 import type { EventId, WorkspaceId } from './ids.ts'
+import type { BaseFacts } from './bases.ts'
 import type { WorkspaceEventData } from './workspace/events.ts'
 
 /** A stream is one workspace, or `home` for facts about the store itself. */
@@ -10,6 +11,11 @@ export interface HomeEventData {
   home_migrated: { from: number; to: number; backup: string }
   /** Unfinished trees in `tmp/` that no operation owns any more were erased. */
   leftovers_removed: { trees: string[] }
+  /** A tree of a source is about to be frozen. */
+  base_started: { base: string }
+  base_created: { base: string } & BaseFacts
+  /** `unneeded`: no workspace began as it, and it was not used for long; `lost`: something other than aw removed it. */
+  base_removed: { base: string; why: 'user' | 'unneeded' | 'replaced' | 'unfinished' | 'lost' }
 }
 
 export type EventData = WorkspaceEventData & HomeEventData

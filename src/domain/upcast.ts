@@ -18,6 +18,7 @@ const withoutSnapshots: Upcast = (data) => ({ ...data, snapshots: [] })
 export const upcasts = {
   workspace_create_started: [],
   workspace_created: [],
+  workspace_source_failed: [],
   workspace_destroy_started: [],
   workspace_cleanup: [],
   workspace_undelete_started: [],
@@ -47,6 +48,9 @@ export const upcasts = {
   home_created: [],
   home_migrated: [],
   leftovers_removed: [],
+  base_started: [],
+  base_created: [],
+  base_removed: [],
 } as const satisfies Record<EventType, readonly Upcast[]>
 
 export const currentSchema = (type: EventType): number => upcasts[type].length + 1

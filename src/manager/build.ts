@@ -5,52 +5,85 @@ import type { SnapshotId, WorkspaceId } from '../domain/ids.ts'
 import { profileOf, type Profile } from '../domain/profiles.ts'
 import { nameOf, type Imported, type Workspace } from '../domain/workspace/state.ts'
 import type { FileHandle } from '../ports/files.ts'
-import type { ImportOptions, ImportReport, Place } from '../ports/storage-driver.ts'
+import type { Place } from '../ports/storage-driver.ts'
 import type { Core, OperationRef, Request } from './core.ts'
 import { readDocuments, writeMetadata } from './metadata.ts'
 import { checkpointSignal, withWorkspace } from './operations.ts'
 import { snapshotPlace, stageOf, trashOf } from './places.ts'
+import { type Content, copying, importedOf, isOuter, makeContent } from './source-tree.ts'
 import { openTree } from './trees.ts'
 import type { UndoLog } from './undo.ts'
 
-/** Builds a workspace's tree in `tmp`, where nobody sees it, from its source. Durable when it resolves. */
+/**
+ * Builds a workspace's tree from its source where nobody sees it: in `tmp`, or at `whole` if it begins as a base. Durable
+ * when it resolves, but for what aw itself puts into it and can put there again.
+ */
 export async function buildTree(
   core: Core,
   request: Request,
   workspace: Workspace,
   operation: OperationRef,
   undo: UndoLog,
-): Promise<Imported | null> {
-  const { settings } = core.config
-  const profile = profileOf(workspace.profile)
-  const place = stageOf(operation)
-  const documents = await readDocuments(core, workspace)
-
-  undo.add(() => core.storage.erase(place))
-  if (workspace.source.kind === 'workspace') {
-    await forkTree(core, request, workspace, place, workspace.source.snapshot)
-    await core.storage.sync(place, { small: true })
-    return null
+  { whole = stageOf(operation), access }: { whole?: Place; access?: string | undefined } = {},
+): Promise<Content & { readonly place: Place }> {
+  const stage = stageOf(operation)
+  undo.add(() => core.storage.erase(stage))
+  if (whole.area !== stage.area) undo.add(() => core.storage.erase(whole))
+  const { source } = workspace
+  if (source.kind === 'workspace') {
+    await forkTree(core, request, workspace, stage, source.snapshot)
+    await core.storage.sync(stage, { small: true })
+    return { source, imported: null, place: stage }
   }
-  await core.storage.create(place, { mode: settings['workspaces.dir_mode'] })
+  const content = isOuter(source)
+    ? await makeContent(core, request, { ...workspace, source }, { whole, filled: stage }, access)
+    : { ...(await innerContent(core, request, workspace, stage)), place: stage }
+  const { place } = content
   checkpointSignal(request)
+  const { left, added } = await furnish(core, request, workspace, place)
+  const isFrozen = 'base' in content.source && content.source.base !== null
+  if (!isFrozen || added) await core.storage.sync(place, { small: (content.imported === null || isFrozen) && !added })
+  checkpointSignal(request)
+  return { ...withLeft(content, left), place }
+}
 
+/** What aw itself puts into a tree that has its content. */
+async function furnish(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  place: Place,
+): Promise<{ left: Left; added: boolean }> {
+  const profile = profileOf(workspace.profile)
+  const documents = await readDocuments(core, workspace)
   using tree = await openTree(core, place)
-  // A tree from the trash comes back as its agent left it, which may have put something else in their place.
-  const fresh = workspace.source.kind !== 'trash'
-  if (fresh) for (const directory of profile.directories) tree.mkdir(directory, { parents: true })
-  const copied = await importSource(core, request, workspace, place, profile)
-  checkpointSignal(request)
-
   const left = injectAgentFiles(tree, workspace, documents)
-  const imported = copied && { ...copied, skipped: [...left, ...copied.skipped] }
+  // A tree from the trash comes back as its agent left it.
+  const fresh = workspace.source.kind !== 'trash'
   const repository = fresh && (await initRepository(core, request, workspace, place, tree, profile))
   writeMetadata(tree, workspace, documents, { durable: false })
-  await core.storage.sync(place, { small: imported === null && !repository })
-  checkpointSignal(request)
-  if (imported === null) return null
-  return { ...imported, skipped: imported.skipped.length, skipped_paths: imported.skipped.slice(0, 20) }
+  return { left, added: repository || documents.claude_md !== undefined || documents.agent_files !== undefined }
 }
+
+async function innerContent(core: Core, request: Request, workspace: Workspace, place: Place): Promise<Content> {
+  const { source, profile } = workspace
+  await core.storage.create(place, { mode: core.config.settings['workspaces.dir_mode'] })
+  if (source.kind === 'trash') return { source, imported: await importTrashed(core, request, source.tree, place) }
+  using tree = await openTree(core, place)
+  for (const directory of profileOf(profile).directories) tree.mkdir(directory, { parents: true })
+  return { source, imported: null }
+}
+
+type Left = Imported['skipped_paths']
+
+const withLeft = ({ source, imported }: Content, left: Left): Content => ({
+  source,
+  imported: imported && {
+    ...imported,
+    skipped: imported.skipped + left.length,
+    skipped_paths: [...left, ...imported.skipped_paths].slice(0, 20),
+  },
+})
 
 /** A tree that begins as a snapshot. What aw writes into it can be written again, so it is not waited for. */
 export async function forkTree(
@@ -70,34 +103,8 @@ export async function forkTree(
   writeMetadata(tree, workspace, documents, { durable: false, fresh: true })
 }
 
-/** As the storage tells it, and what aw itself left alone. */
-type Copied = Omit<Imported, 'skipped' | 'skipped_paths'> & { readonly skipped: Imported['skipped_paths'] }
-
-async function importSource(
-  core: Core,
-  request: Request,
-  { source }: Workspace,
-  place: Place,
-  profile: Profile,
-): Promise<Copied | null> {
-  if (source.kind !== 'folder' && source.kind !== 'trash') return null
-  const onProgress = (done: { files: number; bytes: number }): void =>
-    request.onProgress?.({ phase: 'copying', files: done.files, bytes: done.bytes })
-  const options = { signal: request.signal, onProgress }
-  // A tree from the trash is a whole workspace; a folder is what the work starts from.
-  return source.kind === 'trash'
-    ? importTrashed(core, request, source.tree, place, { ...options, into: '.' })
-    : core.storage.import(place, { folder: source.path }, { ...options, into: profile.content })
-}
-
 /** Under the lock of the workspace whose tree it was: it must not be erased or brought back while it is copied. */
-async function importTrashed(
-  core: Core,
-  request: Request,
-  tree: string,
-  place: Place,
-  options: ImportOptions,
-): Promise<ImportReport> {
+async function importTrashed(core: Core, request: Request, tree: string, place: Place): Promise<Imported> {
   const origin = tree.slice(0, tree.lastIndexOf('.')) as WorkspaceId
   const failed = (cause?: unknown): AwError =>
     new AwError('source_failed', `The tree ${tree} cannot be copied: it is in use, or no longer in the trash`, {
@@ -107,7 +114,7 @@ async function importTrashed(
   try {
     return await withWorkspace(core, request, origin, async (workspace) => {
       if (!workspace.trash.some((entry) => entry.tree === tree)) throw failed()
-      return core.storage.import(place, { place: trashOf(tree) }, options)
+      return importedOf(await core.storage.import(place, { place: trashOf(tree) }, copying(request, '.')))
     })
   } catch (error) {
     // Busy is the origin, not the workspace that is being built: that one goes on to be undone.
@@ -117,7 +124,7 @@ async function importTrashed(
 }
 
 /** Answers those that came with the source and cannot be added to: they are not ours to replace. */
-function injectAgentFiles(tree: FileHandle, workspace: Workspace, documents: Documents): Copied['skipped'] {
+function injectAgentFiles(tree: FileHandle, workspace: Workspace, documents: Documents): Left {
   const variables = {
     task: workspace.task,
     agent: workspace.agent,

@@ -6,7 +6,9 @@ import type { Clock } from '../ports/clock.ts'
 import type { EventStore } from '../ports/event-store.ts'
 import type { Files } from '../ports/files.ts'
 import type { Host } from '../ports/host.ts'
+import type { Archives } from '../ports/archives.ts'
 import type { CallContext } from '../ports/manager.ts'
+import type { Repositories } from '../ports/repositories.ts'
 import type { StorageDriver } from '../ports/storage-driver.ts'
 import type { Texts } from '../ports/texts.ts'
 
@@ -17,6 +19,8 @@ export interface Core {
   readonly files: Files
   readonly host: Host
   readonly texts: Texts
+  readonly repositories: Repositories
+  readonly archives: Archives
   readonly clock: Clock
   readonly config: Config
   /** Where workspaces are found: absolute, without a slash at the end. */

@@ -1,55 +1,25 @@
 import type { Inputs } from '../api/table.ts'
 import { readWorkspaceConfig } from '../domain/creation.ts'
-import { AwError, toAwError } from '../domain/errors.ts'
+import { AwError } from '../domain/errors.ts'
 import type { WorkspaceId } from '../domain/ids.ts'
 import { generateSegment, parseName, type WorkspaceName } from '../domain/names.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { textRef } from '../domain/text-ref.ts'
-import { assertAllowed } from '../domain/workspace/allow.ts'
 import type { Source, Workspace } from '../domain/workspace/state.ts'
 import { buildTree, forkTree } from './build.ts'
+import { isLostSource, keepEmpty } from './failed-source.ts'
+import type { Content } from './source-tree.ts'
 import { newEvent, newId, type Core, type OperationRef, type Request } from './core.ts'
-import { lookUp } from './find.ts'
 import { checkedLabels } from './label.ts'
-import {
-  append,
-  begin,
-  checkpointSignal,
-  isFenced,
-  lockWorkspace,
-  retireIfOver,
-  whose,
-  withWorkspace,
-} from './operations.ts'
-import { pathOf, stageOf, volumeOf } from './places.ts'
+import { append, begin, isFenced, lockWorkspace, retireIfOver, whose } from './operations.ts'
+import { pathOf, volumeOf } from './places.ts'
 import { undoLog, type UndoLog } from './undo.ts'
-import { view, type WorkspaceView } from './view.ts'
 
-export async function create(core: Core, input: Inputs['create'], request: Request): Promise<WorkspaceView> {
-  const source: Source =
-    input.from === undefined || input.from === 'empty' ? { kind: 'empty' } : folder(input.from.folder)
-  return view(await createFrom(core, input, source, request))
-}
-
-/** Idempotent: the live workspace of that name is the answer, whatever it was made from. */
-export async function ensure(core: Core, input: Inputs['ensure'], request: Request): Promise<WorkspaceView> {
-  for (let attempt = 0; ; attempt++) {
-    const found = await lookUp(core, input.id)
-    if (found?.operation === null) {
-      assertAllowed(found, 'path')
-      return view(found)
-    }
-    try {
-      if (found === undefined) return await create(core, input, request)
-      // Somebody works on it, or died over it: afterwards it is there, or the name is free.
-      await withWorkspace(core, request, found.id, async () => undefined)
-    } catch (error) {
-      // Somebody else made it in between: then it is there, or will be in an instant.
-      if (toAwError(error).code !== 'workspace_exists' || attempt === 200) throw error
-      await core.host.pause(25, request.signal)
-      checkpointSignal(request)
-    }
-  }
+interface CreateOptions {
+  /** The url of a repository with what is needed to get in. */
+  readonly access?: string | undefined
+  /** Writes the intent while what it needs is there. */
+  readonly pinned?: (<T>(begin: () => Promise<T>) => Promise<T>) | undefined
 }
 
 export async function createFrom(
@@ -57,7 +27,7 @@ export async function createFrom(
   input: Inputs['create'],
   source: Source,
   request: Request,
-  pinned: <T>(begin: () => Promise<T>) => Promise<T> = (begin) => begin(),
+  { access, pinned = (begin) => begin() }: CreateOptions = {},
 ): Promise<Workspace> {
   const name = nameFor(core, input)
   const { settings } = core.config
@@ -86,11 +56,13 @@ export async function createFrom(
       undo.add(() => core.texts.remove(id))
       await core.texts.put(id, text)
     }
-    return await provision(core, request, begun.workspace, begun.operation, undo)
+    return await provision(core, request, begun.workspace, begun.operation, undo, access)
   } catch (error) {
     // Another process has taken the operation over, and the tree with it.
     if (begun !== undefined && isFenced(error)) throw error
     const failures = await undo.run()
+    if (begun !== undefined && failures.length === 0 && isLostSource(begun.workspace, error))
+      throw await keepEmpty(core, request, begun.workspace, begun.operation, error)
     // If undoing failed, or cannot be told, the operation stays for recovery to end.
     if (begun !== undefined && failures.length === 0)
       await closeFailed(core, request, begun.workspace, begun.operation).catch(() => undefined)
@@ -105,6 +77,7 @@ async function provision(
   workspace: Workspace,
   operation: OperationRef,
   undo: UndoLog,
+  access?: string,
 ): Promise<Workspace> {
   const volume = volumeOf(workspace)
   const target = core.storage.attachment(volume).path
@@ -112,8 +85,8 @@ async function provision(
     undo.add(() => core.host.unpublish(workspace.path, target, core.basePath))
     return core.host.publish(workspace.path, target)
   }
-  const imported = await makeVolume(core, request, workspace, operation, undo, publish)
-  const created = await append(core, request, workspace, [createdEvent(core, request, workspace, operation, imported)])
+  const content = await makeVolume(core, request, workspace, operation, undo, publish, access)
+  const created = await append(core, request, workspace, [createdEvent(core, request, workspace, operation, content)])
   undo.keep()
   return created
 }
@@ -125,7 +98,8 @@ async function makeVolume(
   operation: OperationRef,
   undo: UndoLog,
   publish: () => Promise<void>,
-): Promise<Workspace['imported']> {
+  access?: string,
+): Promise<Content> {
   const { source } = workspace
   const volume = volumeOf(workspace)
   // A tree from a snapshot comes whole or not at all, so its link may come at the same time: both wait for one disk.
@@ -135,13 +109,15 @@ async function makeVolume(
     const forked = forkTree(core, request, workspace, volume, source.snapshot)
     const [one, other] = await Promise.allSettled([forked, published])
     for (const result of [one, other]) if (result.status === 'rejected') throw result.reason
-    return null
+    return { source, imported: null }
   }
-  const imported = await buildTree(core, request, workspace, operation, undo)
-  undo.add(() => core.storage.erase(volume))
-  await core.storage.move(stageOf(operation), volume)
+  const content = await buildTree(core, request, workspace, operation, undo, { whole: volume, access })
+  if (content.place.area === 'tmp') {
+    undo.add(() => core.storage.erase(volume))
+    await core.storage.move(content.place, volume)
+  }
   await publish()
-  return imported
+  return content
 }
 
 export function createdEvent(
@@ -149,14 +125,14 @@ export function createdEvent(
   request: Request,
   workspace: Workspace,
   operation: OperationRef,
-  imported: Workspace['imported'],
+  { imported, source }: Content,
 ) {
   const { path, config, created_at } = workspace
   return newEvent(
     core,
     request,
     'workspace_created',
-    { ...whose(workspace), workspace_path: path, config, created_at, imported },
+    { ...whose(workspace), workspace_path: path, config, created_at, imported, source },
     operation,
   )
 }
@@ -178,7 +154,7 @@ export async function closeFailed(
   return append(core, request, workspace, [cleanup])
 }
 
-function nameFor(core: Core, input: Inputs['create']): WorkspaceName {
+export function nameFor(core: Core, input: Inputs['create']): WorkspaceName {
   if (input.id !== undefined && input.generate !== undefined) {
     throw new AwError('invalid_input', 'Both a name and a text to make one from were given', {
       hint: 'Give id or generate, not both',
@@ -187,17 +163,6 @@ function nameFor(core: Core, input: Inputs['create']): WorkspaceName {
   }
   if (input.id !== undefined) return parseName(input.id)
   return { task: generateSegment(input.generate ?? 'workspace', core.clock.random(6)), agent: 'main' }
-}
-
-function folder(path: string): Source {
-  if (path.startsWith('/') && !path.includes('\0')) return { kind: 'folder', path }
-  throw new AwError(
-    'invalid_input',
-    `from.folder must be an absolute path, not ${JSON.stringify(path.slice(0, 200))}`,
-    {
-      data: { field: 'from.folder' },
-    },
-  )
 }
 
 async function assertSpace(core: Core): Promise<void> {

@@ -2,7 +2,6 @@ import type { Inputs, OperationName, Outputs, StreamName } from '../api/table.ts
 import { AwError, toAwError } from '../domain/errors.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import { newId, type Core, type Request } from './core.ts'
-import { create, ensure } from './create.ts'
 import { destroy } from './destroy.ts'
 import { doctor, showConfig } from './doctor.ts'
 import * as files from './files.ts'
@@ -25,6 +24,7 @@ import { reset } from './reset.ts'
 import { redo, restore, undo } from './restore.ts'
 import { shutdown } from './shutdown.ts'
 import { snapshot } from './snapshot.ts'
+import { create, ensure } from './start.ts'
 import { undelete } from './undelete.ts'
 
 type CallName = Exclude<OperationName, StreamName>

@@ -1,10 +1,10 @@
 import { type AwError, toAwError } from '../domain/errors.ts'
-import type { NewEvent } from '../domain/event.ts'
 import { isWorkspaceId, type WorkspaceId } from '../domain/ids.ts'
 import { isLive, isLost, nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import { newEvent, type Core, type Request } from './core.ts'
 import { closeLost } from './destroy.ts'
+import { appendHome } from './home-stream.ts'
 import { append, whose, withWorkspace } from './operations.ts'
 import { erasingOf, pathOf, trashOf, treeName, volumeOf } from './places.ts'
 import { reconcileSnapshots } from './reconcile-snapshots.ts'
@@ -209,18 +209,4 @@ async function removed(core: Core, place: Place): Promise<boolean> {
     () => true,
     () => false,
   )
-}
-
-/** The store's own stream has no lock: whoever loses the race for a version tries the next. */
-async function appendHome(core: Core, event: NewEvent): Promise<void> {
-  for (let attempt = 0; ; attempt++) {
-    let version = 0
-    for await (const stored of core.store.read('home')) version = stored.version
-    try {
-      await core.store.append('home', version, [event])
-      return
-    } catch (error) {
-      if (toAwError(error).code !== 'version_conflict' || attempt === 100) throw error
-    }
-  }
 }

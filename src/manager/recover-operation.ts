@@ -35,7 +35,10 @@ const recoveries: Readonly<Record<OperationKind, Recovery>> = {
     if (seen) {
       // A fork's link may have come before what aw writes into the tree.
       if (workspace.source.kind === 'workspace') await refreshMetadata(core, workspace)
-      const event = createdEvent(core, request, workspace, operation, null)
+      const event = createdEvent(core, request, workspace, operation, {
+        source: workspace.source,
+        imported: null,
+      })
       return { workspace: await append(core, request, workspace, [event]), outcome: 'created' }
     }
     await core.host.unpublish(workspace.path, target, core.basePath)

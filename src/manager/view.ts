@@ -1,6 +1,6 @@
 import type { Outputs } from '../api/table.ts'
 import type { Snapshot } from '../domain/workspace/snapshots.ts'
-import { baseOf, nameOf, type Workspace } from '../domain/workspace/state.ts'
+import { baseNameOf, baseOf, nameOf, type Workspace } from '../domain/workspace/state.ts'
 
 export type WorkspaceView = Outputs['show']
 
@@ -16,7 +16,7 @@ export function view(workspace: Workspace): WorkspaceView {
     state,
     path,
     profile,
-    source,
+    source: { ...source },
     config,
     labels,
     driver,
@@ -32,7 +32,7 @@ export function view(workspace: Workspace): WorkspaceView {
     head: workspace.head,
     branch: workspace.branch,
     branches: workspace.branches,
-    base: baseOf(workspace),
+    base: baseOf(workspace) ?? baseNameOf(workspace),
     snapshots: workspace.snapshots.all,
     imported: workspace.imported as WorkspaceView['imported'],
   }

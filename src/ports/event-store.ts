@@ -122,6 +122,8 @@ export interface WorkspaceFilter {
   readonly forkOf?: WorkspaceId | undefined
   /** Only forks of this snapshot. */
   readonly base?: SnapshotId | undefined
+  /** Only those that began as this base. */
+  readonly baseName?: string | undefined
   /** Only those with trees in the trash. */
   readonly withTrash?: boolean | undefined
   readonly after?: WorkspaceId | undefined

@@ -32,6 +32,7 @@ export interface Progress {
   readonly phase: string
   readonly files?: number | undefined
   readonly bytes?: number | undefined
+  readonly percent?: number | undefined
   /** One of several things that were asked for is there, whatever becomes of the others. */
   readonly made?: { readonly name: string; readonly path: string } | undefined
 }

@@ -182,6 +182,16 @@ export type ImportSource = { readonly folder: string } | { readonly place: Place
 
 export interface ImportOptions {
   readonly into: string
+  /** Of a folder: patterns as in a .gitignore at its top. */
+  readonly exclude?: readonly string[] | undefined
+  /** Of a folder: what git ignores there is copied too (the default), only if its .worktreeinclude lists it, or not. */
+  readonly ignored?: 'all' | 'listed' | 'none' | undefined
+  /**
+   * Of a folder: keeps what it is now under the name of the base that the tree is to become. With `since`, the name of
+   * the base that the tree began as, only what differs from then is copied and what is gone is removed; the outcome is
+   * that of a whole import. What is kept goes when the base is erased.
+   */
+  readonly index?: { readonly name: string; readonly since?: string | undefined } | undefined
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: OnProgress | undefined
 }
@@ -194,6 +204,10 @@ export interface ImportReport {
   readonly single?: boolean | undefined
   /** Paths that were left out, relative to the folder, with the reason. */
   readonly skipped: readonly { path: string; reason: SkipReason }[]
+  /** How many things `exclude` and `ignored` left out; what is below a directory that was is not counted. */
+  readonly excluded?: number | undefined
+  /** With `index.since`: how many things differed from then. */
+  readonly changed?: number | undefined
 }
 
 /** `guarded`: a file or directory of aw's own, met under another name. */

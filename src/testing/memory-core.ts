@@ -6,6 +6,7 @@ import { memoryMachine, type Machine } from '../drivers/host/memory.ts'
 import { memoryStorage } from '../drivers/storage/memory.ts'
 import { memoryTexts } from '../drivers/texts/memory.ts'
 import { resolveConfig } from '../domain/config.ts'
+import { AwError } from '../domain/errors.ts'
 import { makeManager } from '../manager/manager.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { EventStore } from '../ports/event-store.ts'
@@ -77,6 +78,8 @@ export function memoryCore({
       files: mortalFiles(memoryFiles(disk), life),
       host: mortal(host, life, ['publish', 'unpublish']),
       texts: mortal(texts, life, ['put', 'remove']),
+      repositories: { resolve: outside, clone: outside, list: async () => [], remove: async () => undefined },
+      archives: { digest: outside, unpack: outside, pack: outside },
       clock,
       config: resolveConfig({ set }),
       basePath: '/workspaces',
@@ -92,6 +95,10 @@ export function memoryCore({
     return { manager, end: () => machine.end(host.owner()), left: () => life.left }
   }
   return { manager: start().manager, start, store, disk, machine }
+}
+
+const outside = async (): Promise<never> => {
+  throw new AwError('unsupported', 'A core in memory has no files of the machine to work with')
 }
 
 /** No two moments are the same: a core without a disk does more than one thing in a millisecond. */

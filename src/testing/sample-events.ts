@@ -37,6 +37,27 @@ const plan = {
 const frozen = { mechanism: 'btrfs snapshot', consistency: 'atomic' as const, files_changed: 3 }
 const removed = { snapshot: plan.snapshot, parent: plan.parent, reason: plan.reason }
 
+const gitBase = 'git-4f1c0e9d0c6f5b7d7a11f1f6f7a04f1c'
+const gitSource = {
+  kind: 'git' as const,
+  url: 'https://example.com/web.git',
+  ref: 'main',
+  shallow: true,
+  commit: '0e9d0c6f5b7d7a11f1f6f7a04f1c4f0e9d0c6f5b',
+  full_ref: 'refs/heads/main',
+  branch: 'main',
+  submodules: ['vendor/theme'],
+  lfs: 2,
+}
+
+const imported = {
+  files: 12,
+  bytes: 34567,
+  reflinked: 0,
+  skipped: 1,
+  skipped_paths: [{ path: 'run/agent.sock', reason: 'socket' }],
+}
+
 export const sampleData: { readonly [T in EventType]: EventData[T] } = {
   workspace_create_started: {
     ...whose,
@@ -54,13 +75,13 @@ export const sampleData: { readonly [T in EventType]: EventData[T] } = {
     workspace_path: path,
     config,
     created_at: '2026-11-15T09:00:00.000Z',
-    imported: {
-      files: 12,
-      bytes: 34567,
-      reflinked: 0,
-      skipped: 1,
-      skipped_paths: [{ path: 'run/agent.sock', reason: 'socket' }],
-    },
+    imported,
+  },
+  workspace_source_failed: {
+    ...whose,
+    workspace_path: path,
+    created_at: '2026-11-15T09:00:00.000Z',
+    problem: { code: 'source_failed', message: 'git could not reach https://example.com/web.git' },
   },
   workspace_destroy_started: {
     ...whose,
@@ -149,6 +170,9 @@ export const sampleData: { readonly [T in EventType]: EventData[T] } = {
   home_created: { format: 1, owner_uid: 1000 },
   home_migrated: { from: 1, to: 2, backup: 'log.db.format-1' },
   leftovers_removed: { trees: ['op_01hzx5k8w40000000000000003'] },
+  base_started: { base: gitBase },
+  base_created: { base: gitBase, group: gitBase, profile: 'aw', source: gitSource, imported },
+  base_removed: { base: gitBase, why: 'unneeded' },
 }
 
 type Id = { ws: WorkspaceId; ev: EventId; op: OperationId }

@@ -4,6 +4,11 @@ import { boolean, choice, either, integer, json, list, object, optional, pairs, 
 import { leaseView, workspaceView } from '../views.ts'
 import { absent, host, id, risks } from './shared.ts'
 
+const ignored = choice(
+  ['all', 'listed', 'none'],
+  'Of a folder, the files that git ignores: all (the default), those listed in its .worktreeinclude, or none',
+)
+
 const creation = {
   id: optional(string('Name of the new workspace: TASK/AGENT, or TASK for TASK/main')),
   generate: optional(string('Make up a name from this text, for instance "planning" gives planning-x7k2f9/main')),
@@ -11,11 +16,33 @@ const creation = {
   from: optional(
     either(
       choice(['empty'], 'Start empty'),
-      object({ folder: string('A folder of this machine') }),
-      'Start empty (the default), or from a folder: its whole state is copied',
-      { 'x-cli': 'folder' },
+      object({
+        folder: optional(string('A folder of this machine: its whole state is copied')),
+        exclude: optional(list(string('A pattern'), 'What is left out of the folder')),
+        ignored: optional(ignored),
+        archive: optional(string('A file that aw export made, or a tar file')),
+        git: optional(
+          object({
+            url: string('https://…, ssh://…, user@host:path, or an absolute path'),
+            ref: optional(string('A branch, a tag or a commit (default: the default branch)')),
+            shallow: optional(boolean('Without its history (default: the setting git.shallow)')),
+          }),
+        ),
+        workspace: optional(string('Another workspace: this one begins as a fork of it')),
+        at: optional(string('Which snapshot of that workspace (default: as it is now)')),
+        snapshot: optional(string('A snapshot by its id, of whichever workspace')),
+      }),
+      'Start empty (the default), or from a folder or an archive',
+      { 'x-cli': 'start' },
     ),
   ),
+  repo: optional(string('Start from a git repository: a url or a path', { 'x-cli': 'repository' })),
+  ref: optional(string('Which branch, tag or commit of it (default: the default branch)')),
+  full: optional(boolean('With the whole history of it')),
+  from_workspace: optional(string('Start as a fork of this workspace')),
+  at: optional(string('Which snapshot of it (default: as it is now)')),
+  exclude: optional(list(string('A pattern'), 'Leave out what matches, as in a .gitignore')),
+  ignored: optional(ignored),
   config: optional(
     json('Configuration: max_size_mb, allowed_operations, git_config, claude_md, agent_files, task_spec, context'),
   ),

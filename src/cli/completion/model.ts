@@ -74,7 +74,7 @@ function flagModel(flag: Flag, name: string, operation: Operation): FlagModel {
 function valuesOf(flag: Flag, operation: Operation): Values {
   const choices = choicesOf(flag)
   if (choices.length > 0) return choices
-  if (flag.schema['x-cli'] === 'folder') return 'folders'
+  if (flag.schema['x-cli'] === 'start' || flag.schema['x-cli'] === 'repository') return 'folders'
   if (flag.schema['x-cli'] === 'json') return 'files'
   if (flag.field === 'id') return whoseNames(operation)
   if (flag.field === 'workspace') return 'live'

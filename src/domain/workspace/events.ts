@@ -59,7 +59,11 @@ export interface WorkspaceEventData {
     created_at: string
     /** What was copied from the source, and what was left out. */
     imported: Imported | null
+    /** With what became known of it while it was read. */
+    source?: Source
   }
+  /** The source could not be had. The workspace is there, empty: a reset tries again. */
+  workspace_source_failed: Whose & { workspace_path: string; created_at: string; problem: Problem }
 
   workspace_destroy_started: Intent & { workspace_path: string; cleanup_reason: CleanupReason; tree: string }
   /** The workspace has left its path. For `failed_create` there never was anything to keep. */
@@ -74,7 +78,7 @@ export interface WorkspaceEventData {
 
   workspace_reset_started: Intent & { workspace_path: string; generation: number; tree: string }
   /** A new tree stands at the path; the one before it is in the trash. */
-  workspace_reset: Whose & { workspace_path: string; generation: number; tree: string }
+  workspace_reset: Whose & { workspace_path: string; generation: number; tree: string; source?: Source }
 
   workspace_rename_started: Intent & {
     workspace_path: string

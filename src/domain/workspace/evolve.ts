@@ -54,8 +54,12 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
   const done = { operation: null, problem: null }
   switch (event.type) {
     case 'workspace_created': {
-      const { workspace_path: path, created_at, imported } = event.data
-      return { ...before, ...done, state: 'ready', path, created_at, imported }
+      const { workspace_path: path, created_at, imported, source = before.source } = event.data
+      return { ...before, ...done, state: 'ready', path, created_at, imported, source }
+    }
+    case 'workspace_source_failed': {
+      const { workspace_path: path, created_at, problem } = event.data
+      return { ...before, operation: null, state: 'failed', path, created_at, problem }
     }
     case 'workspace_destroy_started':
       return { ...before, state: 'destroying', problem: null, operation: operationOf(event, before.state) }
@@ -87,12 +91,13 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
     case 'workspace_reset_started':
       return { ...before, operation: operationOf(event, before.state) }
     case 'workspace_reset': {
-      const { generation, tree } = event.data
+      const { generation, tree, source = before.source } = event.data
       const old: TrashedTree = { tree, generation: before.generation, reason: 'reset', at: event.at }
       return {
         ...before,
         ...done,
         state: 'ready',
+        source,
         generation,
         trash: [...before.trash, old],
         ...at(before, baseOf(before)),

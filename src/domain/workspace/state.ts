@@ -74,7 +74,10 @@ export interface Operation {
 
 export type Source =
   | { readonly kind: 'empty' }
-  | { readonly kind: 'folder'; readonly path: string }
+  | FolderSource
+  | GitSource
+  | ArchiveSource
+  | TemplateSource
   | { readonly kind: 'trash'; readonly tree: string }
   /** A fork: the workspace it was forked from, its name then, and the snapshot the fork began as. */
   | {
@@ -84,6 +87,52 @@ export type Source =
       readonly snapshot: SnapshotId
       readonly at: string
     }
+
+interface Based {
+  /** The frozen tree it began as; null if there is none, undefined as long as that is not decided. */
+  readonly base?: string | null
+}
+
+export interface FolderSource extends Based {
+  readonly kind: 'folder'
+  readonly path: string
+  /** Patterns as in a .gitignore, and what becomes of the files that git ignores. */
+  readonly exclude?: readonly string[]
+  readonly ignored?: 'all' | 'listed' | 'none'
+}
+
+export interface GitSource extends Based {
+  readonly kind: 'git'
+  /** Without credentials. */
+  readonly url: string
+  /** As it was asked for; null for the default branch. */
+  readonly ref: string | null
+  readonly shallow: boolean
+  /** What it was then; undefined as long as nobody has asked the repository. */
+  readonly commit?: string
+  /** `refs/heads/…` or `refs/tags/…`; null for a commit by its id. */
+  readonly full_ref?: string | null
+  readonly branch?: string | null
+  /** What came with it and was not fetched: paths of submodules, and how many files are pointers of git-lfs. */
+  readonly submodules?: readonly string[]
+  readonly lfs?: number
+}
+
+export interface ArchiveSource extends Based {
+  readonly kind: 'archive'
+  readonly path: string
+  /** Somebody vouches for it. */
+  readonly trusted?: boolean
+  readonly digest?: string
+  readonly verified?: boolean
+}
+
+export interface TemplateSource extends Based {
+  readonly kind: 'template'
+  readonly name: string
+  readonly version: number
+  readonly variables: Readonly<Record<string, string>>
+}
 
 /** What a caller configured. Texts are kept as hash and length; the file in the workspace has the text. */
 export interface WorkspaceConfig {
@@ -160,5 +209,9 @@ export interface Workspace {
 /** The snapshot that a workspace began as, if it is a fork. */
 export const baseOf = ({ source }: { source: Source }): SnapshotId | null =>
   source.kind === 'workspace' ? source.snapshot : null
+
+/** The frozen tree of its source that a workspace began as. */
+export const baseNameOf = ({ source }: { source: Source }): string | null =>
+  'base' in source ? (source.base ?? null) : null
 
 export const nameOf = (workspace: { task: string; agent: string }): string => `${workspace.task}/${workspace.agent}`

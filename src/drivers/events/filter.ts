@@ -1,5 +1,5 @@
 import type { AnyEvent } from '../../domain/event.ts'
-import { baseOf, type Workspace } from '../../domain/workspace/state.ts'
+import { baseNameOf, baseOf, type Workspace } from '../../domain/workspace/state.ts'
 import type { FollowOptions, WorkspaceFilter } from '../../ports/event-store.ts'
 
 /** What the filters of the port mean. The SQL of a store says the same; the contract suite holds them together. */
@@ -8,8 +8,8 @@ import type { FollowOptions, WorkspaceFilter } from '../../ports/event-store.ts'
 export const instant = (text: string): string => new Date(text).toISOString()
 
 export function matchesWorkspace(workspace: Workspace, filter: WorkspaceFilter): boolean {
-  const { task, agent, states, labels, createdBefore, createdAfter, inOperation, forkOf, base, withTrash, after } =
-    filter
+  const { task, agent, states, labels, createdBefore, createdAfter, inOperation, forkOf, base, after } = filter
+  const { baseName, withTrash } = filter
   const { source } = workspace
   return (
     (task === undefined || workspace.task === task) &&
@@ -21,6 +21,7 @@ export function matchesWorkspace(workspace: Workspace, filter: WorkspaceFilter):
     (inOperation === undefined || (workspace.operation !== null) === inOperation) &&
     (forkOf === undefined || (source.kind === 'workspace' && source.workspace === forkOf)) &&
     (base === undefined || baseOf(workspace) === base) &&
+    (baseName === undefined || baseNameOf(workspace) === baseName) &&
     (withTrash === undefined || workspace.trash.length > 0 === withTrash) &&
     (after === undefined || workspace.id > after)
   )

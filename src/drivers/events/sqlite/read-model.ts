@@ -97,6 +97,7 @@ export function listWorkspaces(database: Database, filter: WorkspaceFilter): Wor
   if (filter.inOperation !== undefined) where(`in_operation = ${filter.inOperation ? 1 : 0}`)
   if (filter.forkOf !== undefined) where("data ->> '$.source.workspace' = ?", filter.forkOf)
   if (filter.base !== undefined) where("data ->> '$.source.snapshot' = ?", filter.base)
+  if (filter.baseName !== undefined) where("data ->> '$.source.base' = ?", filter.baseName)
   if (filter.withTrash !== undefined) where(`has_trash = ${filter.withTrash ? 1 : 0}`)
   if (filter.after !== undefined) where('id > ?', filter.after)
   const rows = database.all(

@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto'
+import type { AnyEvent, EventType } from './event.ts'
+import type { Imported, Source } from './workspace/state.ts'
+
+/**
+ * A base is a frozen tree of a source in the layout of a profile: what costs time is done once, and every workspace from
+ * the same state of the source begins as it. Its name tells the state, or for a folder, whose state has no name, the
+ * folder and a number.
+ */
+export interface Base extends BaseFacts {
+  readonly base: string
+  readonly created_at: string
+}
+
+export interface BaseFacts {
+  /** Bases of one group are states of one thing, which replace one another. */
+  group: string
+  profile: string
+  source: Source
+  imported: Imported | null
+}
+
+/** A name for whatever makes two sources the same, whichever order its fields are in. */
+export function groupOf(kind: string, profile: string, state: Readonly<Record<string, unknown>>): string {
+  const fields = Object.entries(state)
+    .filter(([, value]) => value !== undefined)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+  const hash = createHash('sha256').update(JSON.stringify([kind, profile, fields]))
+  return `${kind}-${hash.digest('hex').slice(0, 32)}`
+}
+
+export const baseEventTypes = ['base_created', 'base_removed'] as const satisfies EventType[]
+
+/** The bases that are there, oldest first. */
+export function foldBases(events: Iterable<AnyEvent>): Map<string, Base> {
+  const bases = new Map<string, Base>()
+  for (const event of events) {
+    if (event.type === 'base_created') bases.set(event.data.base, { ...event.data, created_at: event.at })
+    if (event.type === 'base_removed') bases.delete(event.data.base)
+  }
+  return bases
+}

@@ -1,0 +1,73 @@
+import { type Base, baseEventTypes, type BaseFacts, foldBases } from '../domain/bases.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
+import type { AnyEvent } from '../domain/event.ts'
+import type { Lock } from '../ports/host.ts'
+import type { Place } from '../ports/storage-driver.ts'
+import { newEvent, type Core, type Request } from './core.ts'
+import { appendHome } from './home-stream.ts'
+
+export const basePlace = (name: string): Place => ({ area: 'bases', name })
+
+/** The bases that the log knows, oldest first. */
+export async function basesOf(core: Core): Promise<Map<string, Base>> {
+  const events: AnyEvent[] = []
+  for await (const event of core.store.read('home', { types: baseEventTypes })) events.push(event)
+  return foldBases(events)
+}
+
+/** Bases are only made where a workspace begins as one in constant time; else they would cost what they save. */
+export const hasBases = ({ storage }: Core): boolean => storage.capabilities.fork === 'constant'
+
+/** One at a time makes a state of a thing; who waits then finds it. */
+export async function lockGroup(core: Core, request: Request, group: string): Promise<Lock> {
+  const lock = await core.host.lock(`base-${group}`, { timeoutMs: patienceMs, signal: request.signal })
+  if (lock !== undefined) return lock
+  throw new AwError('workspace_busy', 'Another process has been fetching the same source for an hour', {
+    hint: 'Try again; if that process is stuck, end it',
+    data: { group },
+  })
+}
+
+const patienceMs = 3_600_000
+
+/** Freezes a tree as a base. Needs the lock of its group. */
+export async function freezeBase(
+  core: Core,
+  request: Request,
+  place: Place,
+  base: string,
+  facts: BaseFacts,
+): Promise<void> {
+  await appendHome(core, newEvent(core, request, 'base_started', { base }))
+  await core.storage.snapshot(place, basePlace(base), { consistent: true, signal: request.signal })
+  await appendHome(core, newEvent(core, request, 'base_created', { base, ...facts }))
+}
+
+/** A new tree that begins as a base. False if it is not there (any more). */
+export async function createFromBase(core: Core, request: Request, place: Place, base: string): Promise<boolean> {
+  if (!(await core.storage.exists(basePlace(base)))) return false
+  try {
+    await core.storage.create(place, { from: basePlace(base), signal: request.signal })
+    return true
+  } catch (error) {
+    if (toAwError(error).code === 'snapshot_not_found') return false
+    throw error
+  }
+}
+
+/** Erases one for good. Needs the lock of its group, and that no workspace needs it. */
+export async function eraseBase(
+  core: Core,
+  request: Request,
+  base: string,
+  why: 'user' | 'unneeded' | 'replaced' | 'unfinished' | 'lost',
+): Promise<void> {
+  await core.storage.erase(basePlace(base))
+  await appendHome(core, newEvent(core, request, 'base_removed', { base, why }))
+}
+
+/** Names of workspaces that began as it and are not gone for good. */
+export async function usersOf(core: Core, base: string): Promise<string[]> {
+  const users = await core.store.list({ baseName: base })
+  return users.filter(({ state }) => state !== 'purged').map(({ task, agent }) => `${task}/${agent}`)
+}

@@ -1,0 +1,232 @@
+import { type BaseFacts, groupOf } from '../domain/bases.ts'
+import { AwError } from '../domain/errors.ts'
+import { profileOf } from '../domain/profiles.ts'
+import type { ArchiveSource, FolderSource, GitSource, Imported, Source, Workspace } from '../domain/workspace/state.ts'
+import type { ImportOptions, ImportReport, Place } from '../ports/storage-driver.ts'
+import type { Resolved } from '../ports/repositories.ts'
+import { basesOf, createFromBase, eraseBase, freezeBase, hasBases, lockGroup, usersOf } from './bases.ts'
+import type { Core, Request } from './core.ts'
+import { openTree } from './trees.ts'
+
+/** A source whose content is copied into the tree. */
+type Outer = FolderSource | GitSource | ArchiveSource
+
+export const isOuter = (source: Source): source is Outer =>
+  source.kind === 'folder' || source.kind === 'git' || source.kind === 'archive'
+
+export interface Content {
+  /** With what became known of it. */
+  readonly source: Source
+  readonly imported: Imported | null
+}
+
+interface Places {
+  /** Where a tree comes to stand that begins as a base: whole, or not at all. */
+  readonly whole: Place
+  /** Where one is filled. */
+  readonly filled: Place
+}
+
+/** Where it was made. */
+type Made = Content & { readonly place: Place }
+
+/**
+ * Makes a new tree with the layout of a profile and what a source holds: from its base if there is one, else from the
+ * source itself, which then becomes a base. Durable as far as the base is.
+ */
+export async function makeContent(
+  core: Core,
+  request: Request,
+  { source, profile }: Pick<Workspace, 'source' | 'profile'> & { source: Outer },
+  { whole, filled: place }: Places,
+  access?: string,
+): Promise<Made> {
+  const known = await stateOf(core, request, source, profile, access)
+  if (!hasBases(core)) {
+    const made = await fill(core, request, known, profile, place, access)
+    return { source: { ...made.source, base: null }, imported: made.imported, place }
+  }
+  if (known.base !== undefined && (await createFromBase(core, request, whole, known.base)))
+    return { ...(await asBase(core, known.source, known.base)), place: whole }
+  using _ = await lockGroup(core, request, known.group)
+  const made =
+    known.base === undefined
+      ? await renewed(core, request, known, profile, place)
+      : await first(core, request, { ...known, base: known.base }, profile, place, access)
+  return { ...made, place }
+}
+
+/** What was told when the base was made holds for all that begin as it. */
+async function asBase(core: Core, source: Outer, base: string): Promise<Content> {
+  const facts = (await basesOf(core)).get(base)
+  return { source: { ...source, ...(facts?.source as Outer | undefined), base }, imported: facts?.imported ?? null }
+}
+
+interface Known {
+  readonly source: Outer
+  readonly group: string
+  /** The base's name, where the state of a source has one. */
+  readonly base?: string
+}
+
+/** What tells one state of a source from another. */
+async function stateOf(core: Core, request: Request, source: Outer, profile: string, access?: string): Promise<Known> {
+  if (source.kind === 'git') {
+    const { commit, ref } = await resolved(core, request, source, access)
+    const { url, shallow } = source
+    const group = groupOf('git', profile, { url, commit, ref, shallow })
+    return { source: { ...source, commit, full_ref: ref }, group, base: group }
+  }
+  if (source.kind === 'archive') {
+    const digest = await core.archives.digest(source.path, request.signal)
+    const group = groupOf('archive', profile, { digest, trusted: source.trusted })
+    return { source: { ...source, digest }, group, base: group }
+  }
+  const { path, exclude, ignored } = source
+  return { source, group: groupOf('folder', profile, { path, exclude, ignored }) }
+}
+
+async function resolved(core: Core, request: Request, source: GitSource, access?: string): Promise<Resolved> {
+  const { url, ref, commit, full_ref } = source
+  // A reset begins where the workspace began.
+  if (commit !== undefined) return { url, commit, ref: full_ref ?? null }
+  request.onProgress?.({ phase: 'asking the repository' })
+  return core.repositories.resolve({ url: access ?? url, ref, signal: request.signal })
+}
+
+async function first(
+  core: Core,
+  request: Request,
+  known: Known & { readonly base: string },
+  profile: string,
+  place: Place,
+  access?: string,
+): Promise<Content> {
+  const { base, group } = known
+  // Whoever had the lock before may have made it.
+  if (await createFromBase(core, request, place, base)) return asBase(core, known.source, base)
+  const made = await fill(core, request, known, profile, place, access)
+  const facts: BaseFacts = { group, profile, source: made.source, imported: made.imported }
+  await freezeBase(core, request, place, base, facts)
+  return { source: { ...made.source, base }, imported: made.imported }
+}
+
+/** A folder has changed since, or has not: only what differs from its last base is copied. */
+async function renewed(
+  core: Core,
+  request: Request,
+  { source, group }: Known,
+  profile: string,
+  place: Place,
+): Promise<Content> {
+  const all = [...(await basesOf(core)).values()].filter((base) => base.group === group)
+  const last = all.at(-1)
+  const number = Number(last?.base.split('-').at(-1) ?? 0) + 1
+  const base = `${group}-${number}`
+  const since = last !== undefined && (await createFromBase(core, request, place, last.base)) ? last : undefined
+  const made = await fill(core, request, { source, group }, profile, place, undefined, {
+    index: base,
+    ...(since && { since: since.base }),
+  })
+  if (since !== undefined && made.changed === 0)
+    return { source: { ...source, base: since.base }, imported: made.imported }
+  await freezeBase(core, request, place, base, { group, profile, source: made.source, imported: made.imported })
+  for (const old of all)
+    if ((await usersOf(core, old.base)).length === 0) await eraseBase(core, request, old.base, 'replaced')
+  return { source: { ...made.source, base }, imported: made.imported }
+}
+
+interface Filled {
+  readonly source: Outer
+  readonly imported: Imported | null
+  /** How much differs from what the tree was made from; null if nobody counted. */
+  readonly changed: number | null
+}
+
+interface Indexed {
+  readonly index?: string
+  readonly since?: string
+}
+
+/** Brings the content of a source into a tree, which is made unless it is `since` an earlier state of it. */
+async function fill(
+  core: Core,
+  request: Request,
+  { source }: Known,
+  profileName: string,
+  place: Place,
+  access?: string,
+  { index, since }: Indexed = {},
+): Promise<Filled> {
+  const profile = profileOf(profileName)
+  if (since === undefined) {
+    await core.storage.create(place, { mode: core.config.settings['workspaces.dir_mode'] })
+    using tree = await openTree(core, place)
+    for (const directory of profile.directories) tree.mkdir(directory, { parents: true })
+  }
+  const root = core.storage.attachment(place).path
+  const into = profile.content === '.' ? root : `${root}/${profile.content}`
+  if (source.kind === 'git') return cloned(core, request, source, into, access)
+  if (source.kind === 'archive') return unpacked(core, request, source, into)
+  const report = await core.storage.import(
+    place,
+    { folder: source.path },
+    {
+      ...copying(request, profile.content),
+      exclude: source.exclude,
+      ignored: source.ignored,
+      index: index === undefined ? undefined : { name: index, since },
+    },
+  )
+  return { source, imported: importedOf(report), changed: report.changed ?? null }
+}
+
+export const copying = (request: Request, into: string): ImportOptions => ({
+  into,
+  signal: request.signal,
+  onProgress: (done) => request.onProgress?.({ phase: 'copying', ...done }),
+})
+
+/** The first few of what was left out are kept. */
+export const importedOf = ({ files, bytes, reflinked, skipped }: ImportReport): Imported => ({
+  files,
+  bytes,
+  reflinked,
+  skipped: skipped.length,
+  skipped_paths: skipped.slice(0, 20),
+})
+
+async function cloned(
+  core: Core,
+  request: Request,
+  source: GitSource,
+  into: string,
+  access = source.url,
+): Promise<Filled> {
+  const { url, commit = '', full_ref: ref = null, shallow } = source
+  const { files, bytes, branch, submodules, lfs } = await core.repositories.clone({
+    url: access,
+    resolved: { url, commit, ref },
+    shallow,
+    into,
+    signal: request.signal,
+    onProgress: ({ phase, percent, bytes: received }) =>
+      request.onProgress?.({ phase, percent: percent ?? undefined, bytes: received ?? undefined }),
+  })
+  const imported = { files, bytes, reflinked: 0, skipped: 0, skipped_paths: [] }
+  return { source: { ...source, branch, submodules, lfs }, imported, changed: null }
+}
+
+async function unpacked(core: Core, request: Request, source: ArchiveSource, into: string): Promise<Filled> {
+  const { bytes: free } = await core.storage.free()
+  const reserve = core.config.settings['space.min_free_mb'] * 2 ** 20
+  if (free <= reserve) throw new AwError('disk_full', 'There is no room to unpack anything')
+  const { files, bytes, verified, skipped } = await core.archives.unpack(source.path, into, {
+    maxBytes: free - reserve,
+    trusted: source.trusted,
+    signal: request.signal,
+    onProgress: (done) => request.onProgress?.({ phase: 'unpacking', ...done }),
+  })
+  const left = { skipped: skipped.length, skipped_paths: skipped.slice(0, 20) }
+  return { source: { ...source, verified }, imported: { files, bytes, reflinked: 0, ...left }, changed: null }
+}

@@ -1,0 +1,86 @@
+import type { Inputs } from '../api/table.ts'
+import { AwError } from '../domain/errors.ts'
+import { parseGitUrl } from '../domain/git-url.ts'
+import type { Source } from '../domain/workspace/state.ts'
+import type { Core } from './core.ts'
+
+type Creation = Inputs['create']
+type From = Exclude<NonNullable<Creation['from']>, 'empty'>
+
+/** How a new workspace begins. */
+export type Start =
+  | {
+      readonly source: Source
+      /** The url as it was given, with what is needed to get in: it is in no event. */
+      readonly access?: string | undefined
+    }
+  /** As another one is, or was. */
+  | { readonly fork: string; readonly at?: string | undefined }
+
+/** What a caller asked for, in one of the ways to say it: `from`, or a field of its own for each kind of source. */
+export function startOf(core: Core, input: Creation): Start {
+  const from = asked(input)
+  const [kind, ...others] = kinds.filter((name) => from[name] !== undefined)
+  if (others.length > 0) throw wrong(`A workspace begins as one thing, not as ${[kind, ...others].join(' and ')}`)
+  for (const [field, of] of Object.entries(belonging))
+    if (from[field as keyof From] !== undefined && of !== kind)
+      throw wrong(`${field} says something about ${nouns[of]}, and none was given`, field)
+  if (from.git !== undefined) return gitStart(core, from.git)
+  if (from.folder !== undefined) return { source: folderSource(from) }
+  if (from.archive !== undefined) return { source: { kind: 'archive', path: absolute(from.archive, 'from.archive') } }
+  if (from.workspace !== undefined) return { fork: from.workspace, at: from.at }
+  if (from.snapshot !== undefined) return { fork: from.snapshot }
+  return { source: { kind: 'empty' } }
+}
+
+const kinds = ['git', 'folder', 'archive', 'workspace', 'snapshot'] as const
+type Kind = (typeof kinds)[number]
+const belonging: Partial<Record<keyof From, Kind>> = { exclude: 'folder', ignored: 'folder', at: 'workspace' }
+const nouns: Readonly<Record<Kind, string>> = {
+  git: 'a repository',
+  folder: 'a folder',
+  archive: 'an archive',
+  workspace: 'a workspace to begin from',
+  snapshot: 'a snapshot',
+}
+
+function asked(input: Creation): From {
+  const { from, repo, ref, full, from_workspace: workspace, at, exclude, ignored } = input
+  const given = from === undefined || from === 'empty' ? {} : from
+  const flags = Object.fromEntries(
+    Object.entries({ workspace, at, exclude, ignored }).filter(([, value]) => value !== undefined),
+  )
+  if (from === 'empty' && (repo !== undefined || workspace !== undefined)) throw wrong('Empty, or from something?')
+  if (repo === undefined) {
+    if (ref !== undefined || full !== undefined)
+      throw wrong('ref and full say something about a repository, and none was given', 'repo')
+    return { ...given, ...flags }
+  }
+  if (given.git !== undefined) throw wrong('The repository is given twice', 'repo')
+  const git = { url: repo, ...(ref !== undefined && { ref }), ...(full !== undefined && { shallow: !full }) }
+  return { ...given, ...flags, git }
+}
+
+function gitStart(core: Core, { url, ref, shallow }: NonNullable<From['git']>): Start {
+  const { settings } = core.config
+  const wanted = ref ?? (settings['git.default_branch'] || null)
+  const source = { kind: 'git', url: parseGitUrl(url).clean, ref: wanted, shallow: shallow ?? settings['git.shallow'] }
+  return { source: source as Source, access: url }
+}
+
+function folderSource({ folder = '', exclude, ignored }: From): Source {
+  return {
+    kind: 'folder',
+    path: absolute(folder, 'from.folder'),
+    ...(exclude !== undefined && { exclude }),
+    ...(ignored !== undefined && { ignored }),
+  }
+}
+
+function absolute(path: string, field: string): string {
+  if (path.startsWith('/') && !path.includes('\0')) return path
+  throw wrong(`${field} must be an absolute path, not ${JSON.stringify(path.slice(0, 200))}`, field)
+}
+
+const wrong = (message: string, field = 'from'): AwError =>
+  new AwError('invalid_input', message, { hint: 'See: aw create --help', data: { field } })

@@ -1,0 +1,63 @@
+import type { Inputs } from '../api/table.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
+import { assertAllowed } from '../domain/workspace/allow.ts'
+import { nameOf } from '../domain/workspace/state.ts'
+import type { Core, Request } from './core.ts'
+import { createFrom, nameFor } from './create.ts'
+import { lookUp } from './find.ts'
+import { fork } from './fork.ts'
+import { checkpointSignal, withWorkspace } from './operations.ts'
+import { sideOf } from './sides.ts'
+import { type Start, startOf } from './sources.ts'
+import { view, type WorkspaceView } from './view.ts'
+
+export async function create(core: Core, input: Inputs['create'], request: Request): Promise<WorkspaceView> {
+  const start = startOf(core, input)
+  if ('source' in start) return view(await createFrom(core, input, start.source, request, { access: start.access }))
+  return forked(core, input, start, request)
+}
+
+/** Idempotent: the live workspace of that name is the answer, whatever it was made from. */
+export async function ensure(core: Core, input: Inputs['ensure'], request: Request): Promise<WorkspaceView> {
+  for (let attempt = 0; ; attempt++) {
+    const found = await lookUp(core, input.id)
+    if (found?.operation === null) {
+      assertAllowed(found, 'path')
+      return view(found)
+    }
+    try {
+      if (found === undefined) return await create(core, input, request)
+      // Somebody works on it, or died over it: afterwards it is there, or the name is free.
+      await withWorkspace(core, request, found.id, async () => undefined)
+    } catch (error) {
+      // Somebody else made it in between: then it is there, or will be in an instant.
+      if (toAwError(error).code !== 'workspace_exists' || attempt === 200) throw error
+      await core.host.pause(25, request.signal)
+      checkpointSignal(request)
+    }
+  }
+}
+
+/** A fork has the layout and the configuration of what it is forked from. */
+async function forked(
+  core: Core,
+  input: Inputs['create'],
+  { fork: from, at }: Extract<Start, { fork: string }>,
+  request: Request,
+): Promise<WorkspaceView> {
+  const given = (['profile', 'config'] as const).find((field) => input[field] !== undefined)
+  if (given !== undefined)
+    throw new AwError('invalid_input', `A fork has the ${given} of the workspace that it is forked from`, {
+      hint: `Leave ${given} out`,
+      data: { field: given },
+    })
+  const { workspace, snapshot } = await sideOf(core, from)
+  const { forks } = await fork(
+    core,
+    { id: workspace.id, to: [nameOf(nameFor(core, input))], at: at ?? snapshot ?? undefined, labels: input.labels },
+    request,
+  )
+  const [made] = forks
+  if (made?.workspace) return made.workspace
+  throw new AwError('internal', 'The fork was not made')
+}
