@@ -59,6 +59,8 @@ export interface CloneProgress {
   readonly phase: 'counting' | 'receiving' | 'resolving' | 'checking out'
   readonly percent: number | null
   readonly bytes: number | null
+  /** Told once, when it goes another way than was asked. */
+  readonly note?: string | undefined
 }
 
 export interface Cloned {

@@ -1,8 +1,9 @@
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { basename, isAbsolute, join } from 'node:path'
 import { AwError } from '../domain/errors.ts'
 import { counted } from './crash-points.ts'
+import { hasCode } from './errno.ts'
 
 /**
  * Runs a program to its end: an argument array, never a shell; an environment that is given whole; no input. Any exit
@@ -53,31 +54,55 @@ interface RunOptions {
   readonly env: Readonly<Record<string, string>>
   readonly timeoutMs: number
   readonly signal?: AbortSignal | undefined
+  /** What it can read from its standard input. */
+  readonly input?: string | undefined
+  /** Open files that it inherits, as 3, 4, 5 … */
+  readonly files?: readonly number[] | undefined
+  /** Is told what it writes to stderr, as it comes. */
+  readonly onStderr?: ((text: string) => void) | undefined
+  /** It is ended, `timeout`, when it has written nothing for so long. */
+  readonly silentMs?: number | undefined
+  /** How much of its output is kept; 64 KiB without it. Of stderr always the last 64 KiB. */
+  readonly maxOutput?: number | undefined
+  /** It and all that it starts are ended together; they have no terminal, so none of them can ask anything. */
+  readonly group?: boolean | undefined
 }
 
 const processes = counted({ run: start })
 
 function start(path: string, args: readonly string[], options: RunOptions): Promise<{ stdout: string }> {
-  const { cwd, env, timeoutMs, signal } = options
+  const { timeoutMs, silentMs, signal, maxOutput = mostKept } = options
   const program = basename(path)
+  const cancelled = (): AwError => new AwError('aborted', `${program} was cancelled`, { cause: signal?.reason })
+  if (signal?.aborted) return Promise.reject(cancelled())
   return new Promise((resolve, reject) => {
     const limit = AbortSignal.timeout(timeoutMs)
-    const child = spawn(path, args, {
-      cwd,
-      env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
-      killSignal: 'SIGKILL',
-    })
+    const silence = new AbortController()
+    const ends = AbortSignal.any([limit, silence.signal, ...(signal === undefined ? [] : [signal])])
+    const child = spawnWith(path, args, options)
+    const end = (): void => endNow(child, options.group === true)
+    ends.addEventListener('abort', end, { once: true })
+    const watch = silentMs === undefined ? undefined : setTimeout(() => silence.abort(), silentMs)
     const output = { stdout: '', stderr: '' }
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout = keep(output.stdout, text)))
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr = keep(output.stderr, text)))
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      watch?.refresh()
+      output.stdout = (output.stdout + text).slice(0, maxOutput)
+    })
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      watch?.refresh()
+      output.stderr = (output.stderr + text).slice(-mostKept)
+      options.onStderr?.(text)
+    })
     let failure: Error | undefined
     child.on('error', (error) => (failure = error))
+    child.on('exit', () => letGo(child))
     // Not before the program is gone: what it still writes must not meet the caller's undoing.
     child.on('close', (code, killedBy) => {
-      if (signal?.aborted) return reject(new AwError('aborted', `${program} was cancelled`, { cause: signal.reason }))
+      ends.removeEventListener('abort', end)
+      clearTimeout(watch)
+      if (signal?.aborted) return reject(cancelled())
       if (limit.aborted) return reject(new AwError('timeout', `${program} took longer than ${timeoutMs} ms`))
+      if (silence.signal.aborted) return reject(new AwError('timeout', `${program} did nothing for ${silentMs} ms`))
       if (failure !== undefined) return reject(failed(program, args, failure.message, null, failure))
       if (code === 0) return resolve({ stdout: output.stdout })
       reject(failed(program, args, output.stderr.trim() || `it ended by ${killedBy ?? `exit code ${code}`}`, code))
@@ -85,7 +110,32 @@ function start(path: string, args: readonly string[], options: RunOptions): Prom
   })
 }
 
-const keep = (before: string, text: string): string => (before + text).slice(0, 65_536)
+const mostKept = 65_536
+
+function spawnWith(path: string, args: readonly string[], options: RunOptions): ChildProcessWithoutNullStreams {
+  const { cwd, env, input, files = [], group = false } = options
+  const stdin = input === undefined ? 'ignore' : 'pipe'
+  const child = spawn(path, args, { cwd, env, stdio: [stdin, 'pipe', 'pipe', ...files], detached: group })
+  // One that ends without having read everything says itself why.
+  child.stdin?.on('error', () => undefined).end(input)
+  return child as ChildProcessWithoutNullStreams
+}
+
+function endNow(child: ChildProcess, group: boolean): void {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+  if (!group) return void child.kill('SIGKILL')
+  try {
+    process.kill(-child.pid, 'SIGKILL')
+  } catch (error) {
+    if (!hasCode(error, 'ESRCH')) throw error
+  }
+}
+
+/** What it has left running (a shared connection of ssh) may keep its output open: nobody waits for that. */
+function letGo(child: ChildProcess): void {
+  const timer = setTimeout(() => [child.stdout, child.stderr].forEach((stream) => stream?.destroy()), 2_000)
+  child.on('close', () => clearTimeout(timer))
+}
 
 function failed(
   program: string,

@@ -1,0 +1,68 @@
+import { parseGitRef } from '../../domain/git-ref.ts'
+import { parseGitUrl, type RemoteUrl } from '../../domain/git-url.ts'
+import type { CloneRequest, Repositories } from '../../ports/repositories.ts'
+import { ensureDirectory } from '../../sys/directories.ts'
+import type { Work } from '../../sys/git/checkout.ts'
+import { listMirrors, removeMirror } from '../../sys/git/inventory.ts'
+import { cloneLocal } from '../../sys/git/local-clone.ts'
+import { resolveLocal } from '../../sys/git/local-resolve.ts'
+import { gitProgram } from '../../sys/git/program.ts'
+import { cloneRemote } from '../../sys/git/remote-clone.ts'
+import { resolveRemote } from '../../sys/git/remote-resolve.ts'
+import { openRemote, told } from '../../sys/git/remote.ts'
+
+interface Places {
+  /** The directory of the caches; it is made when the first one is. */
+  readonly root: string
+  /** Where agents work: no program of theirs is run. */
+  readonly avoid: readonly string[]
+}
+
+/** Repositories through the git of this machine. */
+export function gitRepositories({ root, avoid }: Places): Repositories {
+  const program = gitProgram(avoid)
+  const defaultBranches = new Map<string, string | null>()
+  const remoteOf = async (url: RemoteUrl, signal?: AbortSignal) =>
+    await openRemote({ git: await program(signal), url, avoid, signal })
+
+  async function cloneFrom({ url: given, resolved, shallow, into }: CloneRequest, work: Work) {
+    const url = parseGitUrl(given)
+    if (url.kind === 'path') {
+      return await told({ url: url.clean, secrets: [] }, () =>
+        cloneLocal({ resolved: { ...resolved, url: url.clean }, shallow, into, scratch: root }, work),
+      )
+    }
+    const remote = await remoteOf(url, work.signal)
+    const defaultBranch = defaultBranches.get(url.clean) ?? null
+    const now = (): Date => new Date()
+    return await cloneRemote(
+      { root, resolved: { ...resolved, url: url.clean }, shallow, into, defaultBranch, remote, now },
+      work,
+    )
+  }
+
+  return {
+    async resolve({ url: given, ref: name, signal }) {
+      const [url, ref] = [parseGitUrl(given), parseGitRef(name)]
+      if (url.kind === 'path') {
+        const work = async (): Promise<Work> => {
+          ensureDirectory(root, 0o700)
+          return { git: await program(signal), signal }
+        }
+        return await told({ url: url.clean, secrets: [] }, () =>
+          resolveLocal({ path: url.clean, ref, scratch: root, work }),
+        )
+      }
+      const { resolved, defaultBranch } = await resolveRemote(await remoteOf(url, signal), ref, signal)
+      defaultBranches.set(url.clean, defaultBranch)
+      return resolved
+    },
+    async clone(request) {
+      ensureDirectory(root, 0o700)
+      const { signal, onProgress } = request
+      return await cloneFrom(request, { git: await program(signal), signal, onProgress })
+    },
+    list: async () => await listMirrors(root),
+    remove: async (name) => await removeMirror(root, name),
+  }
+}

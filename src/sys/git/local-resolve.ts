@@ -1,0 +1,104 @@
+import { AwError } from '../../domain/errors.ts'
+import type { GitRef } from '../../domain/git-ref.ts'
+import { nearest } from '../../domain/nearest.ts'
+import type { Resolved } from '../../ports/repositories.ts'
+import { commitAt, type Work } from './checkout.ts'
+import { objectsOf, openLocal, type LocalRepository } from './local.ts'
+import { peel } from './read-object.ts'
+import { nameBytes, nameText, readHead, readRef, readRefs, type Ref, type Refs } from './refs.ts'
+import { isReftable, readReftable } from './reftable.ts'
+import { emptyRepository } from './scratch.ts'
+
+interface LocalResolve {
+  readonly path: string
+  readonly ref: GitRef
+  readonly scratch: string
+  /** Git, once it is needed: most questions are answered without it. */
+  readonly work: () => Promise<Work>
+}
+
+/** What a ref is in a repository of this machine. A few files are read; git is asked only about what is in a pack. */
+export async function resolveLocal({ path, ref, scratch, work }: LocalResolve): Promise<Resolved> {
+  using source = openLocal(path)
+  if (ref.kind === 'commit') return { url: path, commit: ref.commit, ref: null }
+  const lookUp = isReftable(source) ? await byGit() : byFiles()
+  const names = ref.kind === 'default' ? defaultNames() : ref.candidates.map(nameBytes)
+  if (typeof names === 'string') return { url: path, commit: names, ref: null }
+  for (const name of names) {
+    const found = lookUp.ref(name)
+    if (found !== undefined) return { url: path, commit: await commitOf(name, found), ref: nameText(name) }
+  }
+  throw unknownRef(path, ref, [...lookUp.all().keys()].map(nameText))
+
+  function byFiles() {
+    return {
+      head: () => readHead(source.git),
+      ref: (name: string) => readRef(source.common, name),
+      all: () => readRefs(source.common, ['refs/heads/', 'refs/tags/']),
+    }
+  }
+
+  async function byGit() {
+    const { head, refs } = await readReftable(source, scratch, await work())
+    return { head: () => head, ref: (name: string) => refs.get(name), all: () => refs }
+  }
+
+  /** The branch, or the commit itself if HEAD is on none. */
+  function defaultNames(): string[] | string {
+    const head = lookUp.head()
+    return 'ref' in head ? [head.ref] : head.id
+  }
+
+  async function commitOf(name: string, found: Ref): Promise<string> {
+    if (name.startsWith('refs/heads/')) return found.id
+    const known = found.peeled ?? peel(source.objects, found.id)
+    if (known !== undefined) return known
+    const repository = await emptyRepository(scratch, found.id.length === 64)
+    const commit = await commitAt(repository, found.id, await work(), objectsOf(source))
+    if (commit !== undefined) return commit
+    throw new AwError('source_failed', `${path}: the tag ${nameText(name)} leads to no commit`, {
+      hint: 'Give a branch, another tag or a commit id',
+      data: { url: path, ref: nameText(name) },
+    })
+  }
+}
+
+/** All branches and tags, and the branch that HEAD is on. */
+export async function refsOfLocal(
+  source: LocalRepository,
+  scratch: string,
+  work: Work,
+): Promise<{ refs: Refs; head: string | undefined }> {
+  const { refs, head } = isReftable(source)
+    ? await readReftable(source, scratch, work)
+    : { refs: readRefs(source.common, ['refs/heads/', 'refs/tags/']), head: readHead(source.git) }
+  return { refs, head: 'ref' in head ? head.ref : undefined }
+}
+
+/** @param known whole names */
+export function unknownRef(url: string, ref: GitRef, known: readonly string[]): AwError {
+  if (ref.kind !== 'name') {
+    return new AwError('source_failed', `${url}: the repository has no commit to start from`, {
+      hint: known.length === 0 ? 'Make a first commit in it' : `Name a branch: ${shown(known)}`,
+      data: { url },
+    })
+  }
+  const short = known.map((name) => name.replace(/^refs\/(?:heads|tags)\//, ''))
+  const near = nearest(ref.name, short)
+  const hint =
+    near !== undefined
+      ? `Did you mean ${near}?`
+      : known.length > 0
+        ? `There are: ${shown(known)}`
+        : 'It has no branches'
+  return new AwError('source_failed', `${url}: there is no branch or tag ${ref.name}`, {
+    hint,
+    data: { url, ref: ref.name, known: short.slice(0, 20) },
+  })
+}
+
+const shown = (names: readonly string[]): string =>
+  names
+    .slice(0, 5)
+    .map((name) => name.replace(/^refs\/(?:heads|tags)\//, ''))
+    .join(', ') + (names.length > 5 ? ' …' : '')

@@ -1,0 +1,51 @@
+import type { GitRef } from '../../domain/git-ref.ts'
+import type { Resolved } from '../../ports/repositories.ts'
+import { unknownRef } from './local-resolve.ts'
+import { told, type Remote } from './remote.ts'
+
+export interface RemoteResolved {
+  readonly resolved: Resolved
+  /** The branch that the remote shows first, if it says. */
+  readonly defaultBranch: string | null
+}
+
+/** What a ref is at a remote. It is asked for just these names; nothing is brought over. */
+export async function resolveRemote(remote: Remote, ref: GitRef, signal?: AbortSignal): Promise<RemoteResolved> {
+  const candidates = ref.kind === 'name' ? ref.candidates : []
+  const patterns = [
+    'HEAD',
+    ...candidates.flatMap((name) => (name.startsWith('refs/tags/') ? [name, `${name}^{}`] : name)),
+  ]
+  const listing = await ask(['--symref', '--', remote.url, ...patterns])
+  const branch = /^ref: (refs\/heads\/\S+)\tHEAD$/m.exec(listing)?.[1] ?? null
+  const defaultBranch = branch?.slice('refs/heads/'.length) ?? null
+  const answer = (commit: string, name: string | null): RemoteResolved => ({
+    resolved: { url: remote.url, commit, ref: name },
+    defaultBranch,
+  })
+  const found = parse(listing)
+  if (ref.kind === 'commit') return answer(ref.commit, null)
+  if (ref.kind === 'default') {
+    const commit = found.get('HEAD')
+    if (commit !== undefined) return answer(commit, branch)
+  }
+  for (const name of candidates) {
+    const commit = found.get(`${name}^{}`) ?? found.get(name)
+    if (commit !== undefined) return answer(commit, name)
+  }
+  const known = parse(await ask(['--heads', '--tags', '--refs', '--', remote.url]))
+  throw unknownRef(remote.url, ref, [...known.keys()])
+
+  async function ask(args: readonly string[]): Promise<string> {
+    return await told(remote.about, () => remote.ask(['ls-remote', '--quiet', ...args], { signal }))
+  }
+}
+
+const parse = (listing: string): Map<string, string> =>
+  new Map(
+    listing
+      .split('\n')
+      .map((line) => /^([0-9a-f]{40}|[0-9a-f]{64})\t(.+)$/.exec(line))
+      .filter((match) => match !== null)
+      .map(([, id = '', name = '']) => [name, id]),
+  )
