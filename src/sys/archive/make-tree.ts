@@ -40,7 +40,6 @@ interface OpenFile {
   readonly fd: number
   readonly spot: string | Buffer
   readonly looks: Looks
-  readonly member: Member
 }
 
 /**
@@ -142,7 +141,7 @@ export function newTreeMaker(top: number, options: MakeOptions): TreeMaker {
       return
     }
     const made = making(member, (spot) => {
-      if (kind === 'symlink') hostFs.symlinkSync(Buffer.from(target, 'latin1'), spot)
+      if (kind === 'symlink') makeSymlink(target, spot, path)
       else if (!makeNode(spot, { kind: looks.kind, content: `${major}:${minor}` })) return false
       dress(spot, looks)
       return true
@@ -172,17 +171,17 @@ export function newTreeMaker(top: number, options: MakeOptions): TreeMaker {
       } else if (kind === 'hardlink') makeLink(member)
       else if (kind !== 'file') makeOther(member, looks)
       else {
-        const opened = making(member, (spot) => ({ fd: hostFs.createSync(spot, 0o600), spot, looks, member }))
+        const opened = making(member, (spot) => ({ fd: hostFs.createSync(spot, 0o600), spot, looks }))
         open = opened
+        // Its data is written into one large hole.
+        if (member.sparse) extend(opened.fd, member)
         return (bytes, position) => hostFs.writeSync(opened.fd, bytes, position)
       }
       return undefined
     },
     end() {
       if (open === undefined) return
-      const { fd, spot, looks, member } = open
-      // What comes behind the last data is a hole.
-      if (member.sparse) hostFs.ftruncateSync(fd, member.size)
+      const { fd, spot, looks } = open
       dressFile(fd, spot, looks)
       open = undefined
       fs.closeSync(fd)
@@ -199,5 +198,24 @@ export function newTreeMaker(top: number, options: MakeOptions): TreeMaker {
       if (open !== undefined) fs.closeSync(open.fd)
       directories[Symbol.dispose]()
     },
+  }
+}
+
+function makeSymlink(target: string, spot: string | Buffer, path: string): void {
+  try {
+    hostFs.symlinkSync(Buffer.from(target, 'latin1'), spot)
+  } catch (error) {
+    // XFS has no room for more than 1024 bytes.
+    if (!hasCode(error, 'ENAMETOOLONG')) throw error
+    throw refused('link', 'a link in it is too long for this file system', path, error)
+  }
+}
+
+function extend(fd: number, { size, path }: Member): void {
+  try {
+    hostFs.ftruncateSync(fd, size)
+  } catch (error) {
+    if (!hasCode(error, 'EFBIG', 'EINVAL')) throw error
+    throw refused('number', 'a file in it is too large for this file system', path, error)
   }
 }

@@ -104,13 +104,16 @@ function memberOf({ path, name, directory }: Visit, facts: Facts, firstNames: Fi
 function attributesOf(path: string, directory: number, name: string): Member['attributes'] {
   const place = atBytes(directory, name === '' ? '.' : name)
   using _ = unlocked(place)
-  const found = readAttributes(place)
+  const found = readAttributes(place).filter(([key]) => !key.startsWith(aclOfXfs))
   if (found.length === 0) return noContent.attributes
   const bytes = found.reduce((all, [key, value]) => all + key.length + value.length, 0)
   const most = mostExtendedBytes / 2
   if (bytes > most) throw overLimit('attributes', most, `cannot take ${bytes} bytes of attributes of ${asText(path)}`)
   return new Map(found.map(([key, value]) => [key, value.toString('latin1')]))
 }
+
+/** There each ACL is seen a second time, as an attribute that no other file system knows. */
+const aclOfXfs = 'trusted.SGI_ACL_'
 
 /** Asked once: it is needed for each entry. */
 const isRoot = process.getuid?.() === 0
