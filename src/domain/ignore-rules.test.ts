@@ -96,7 +96,7 @@ describe('git says the same', () => {
       }
       if (i % 2 === 1) add(name, '')
     }
-    expect(git('init', '-q').status).toBe(0)
+    git('init', '-q')
   })
   afterAll(() => fs.rmSync(base, { recursive: true }))
 

@@ -10,7 +10,7 @@ import type { Entry } from './entry.ts'
 import { entriesOf, type Manifest } from './manifest.ts'
 import { materialise } from './materialise.ts'
 import { openObjects } from './objects.ts'
-import { isSettled } from './scan.ts'
+import { isSettled } from '../trees/write-out.ts'
 import { type Known, writeIndex } from './stat-index.ts'
 import type { Store } from './store.ts'
 

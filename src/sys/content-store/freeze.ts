@@ -3,15 +3,15 @@ import { dirname } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import type { Frozen, SnapshotOptions } from '../../ports/storage-driver.ts'
 import { hostFs } from '../host-fs.ts'
-import { native } from '../native.ts'
 import { directoryFlags } from '../safe-fs/descriptors.ts'
 import { politely } from '../trees/politely.ts'
 import { hashSteps } from '../trees/content-hash.ts'
+import { canWriteOut, isRemembered, isSettled } from '../trees/write-out.ts'
 import { countDifferences } from './differences.ts'
 import { contentOfLine } from './entry.ts'
 import { formatManifest, type Manifest } from './manifest.ts'
 import { openObjects } from './objects.ts'
-import { isSettled, type Scanned, scanTree } from './scan.ts'
+import { type Scanned, scanTree } from './scan.ts'
 import { type Known, readIndex, writeIndex } from './stat-index.ts'
 import type { Store } from './store.ts'
 
@@ -104,15 +104,6 @@ async function scan(
   const steps = scanTree(top, { ...how, flushedAt, writeOut, exclude: options.exclude })
   return { scanned: await politely(steps, options.signal), flushedAt }
 }
-
-const tmpfs = 0x01021994
-/** ext4, XFS, btrfs and F2FS: the pages that a file shows are those that are mapped. On an overlay they are not. */
-const plainFileSystems = new Set([0xef53, 0x58465342, 0x9123683e, 0xf2f52010])
-
-const canWriteOut = (root: string): boolean => native() !== undefined && plainFileSystems.has(fs.statfsSync(root).type)
-
-/** In a file system that never writes anything out, a write through a mapped page leaves no trace at all. */
-const isRemembered = (volume: string): boolean => fs.statfsSync(volume).type !== tmpfs
 
 function onlyWith(known: ReadonlyMap<string, Known>, contents: ReadonlySet<string>): ReadonlyMap<string, Known> {
   const there = ({ line }: Known): boolean => contents.has(contentOfLine(line) ?? '')

@@ -1,13 +1,13 @@
 import * as fs from 'node:fs'
 import { AwError } from '../../domain/errors.ts'
-import { native } from '../native.ts'
 import type { Steps } from '../safe-fs/steps.ts'
 import { attributesText } from '../trees/attributes.ts'
 import { linkTarget } from '../trees/link-target.ts'
 import { atBytes } from '../trees/names.ts'
-import { ctimeMs, factsOf, kindOf, look, type Print } from '../trees/stat.ts'
+import { factsOf, kindOf, look, type Print } from '../trees/stat.ts'
 import { openSeen } from '../trees/unlock.ts'
 import { walkTree, type Visit } from '../trees/walk.ts'
+import { isSettled, writeOut } from '../trees/write-out.ts'
 import { formatEntry } from './entry.ts'
 import { isUnchanged } from './proof.ts'
 import type { Known } from './stat-index.ts'
@@ -31,11 +31,6 @@ export interface Scanned {
   /** Whether it is the tree at one instant: nothing was written while it was read. */
   readonly quiet: boolean
 }
-
-/** How much older than a flush a change must be to be surely told from a later one: the kernel's clock ticks slowly. */
-const tickMs = 20
-
-export const isSettled = (print: Print, flushedAt: number): boolean => ctimeMs(print) < flushedAt - tickMs
 
 const mostPasses = 4
 
@@ -146,20 +141,6 @@ function* contentOf({ path, name, directory, print }: Visit, options: ScanOption
     return { content, size: bytes, print: start, torn }
   } finally {
     fs.closeSync(fd)
-  }
-}
-
-const rangeBytes = 8 * 1024 * 1024
-/** A file may say that it has exabytes, and hold nothing. */
-const mostRanges = 1024
-
-/** From now on a write through a mapped page shows in the ctime: no page is dirty that could be written to silently. */
-function* writeOut(fd: number, size: number): Steps<void> {
-  const length = Math.max(rangeBytes, Math.ceil(size / mostRanges / rangeBytes) * rangeBytes)
-  for (let start = 0; start < size; start += length) {
-    // The last one: up to the end, wherever that is.
-    native()?.syncFileRange(fd, start, start + length < size ? length : 0)
-    if (start > 0) yield
   }
 }
 
