@@ -75,6 +75,8 @@ function recordsOf(member: Member, name: string, stored: number): (readonly [str
   add(!texts.every(isText), 'hdrcharset', 'BINARY')
   add(isLong, 'path', name)
   add(isFarLink, 'linkpath', member.target)
+  // The rest has been told with the first name.
+  if (member.kind === 'hardlink') return records
   add(stored > most.size, 'size', stored)
   add(member.uid > most.id, 'uid', member.uid)
   add(member.gid > most.id, 'gid', member.gid)

@@ -39,10 +39,10 @@ interface Own {
 
 /** Reads an archive to its end. Throws `source_failed` if anything is wrong with it, `limit_reached` if it is too much. */
 export function* readArchive(input: Input, sink: Sink, limits: ArchiveLimits, tally: Tally): Reading<Outcome> {
-  let found = yield* readMember(input, limits)
+  let found = yield* readMember(input, limits, false)
   const own = yield* readHeader(input, found)
   sink.header?.(own?.header ?? null)
-  if (own !== undefined) found = yield* readMember(input, limits)
+  if (own !== undefined) found = yield* readMember(input, limits, true)
   const manifest = newManifest(own?.bytes)
   let last: string | undefined
   while (found !== undefined && !(own && found.member.path.startsWith(`${own.reserved}/`))) {
@@ -51,7 +51,7 @@ export function* readArchive(input: Input, sink: Sink, limits: ArchiveLimits, ta
     const content = yield* readContent(input, found, sink.begin(found), own !== undefined)
     manifest.add(found.member, content)
     sink.end?.(found)
-    found = yield* readMember(input, limits)
+    found = yield* readMember(input, limits, own !== undefined)
   }
   const { bytes, digest } = manifest.seal()
   if (own) yield* compareManifest(input, found, own, bytes)

@@ -32,8 +32,11 @@ interface Before {
   longLink?: string
 }
 
-/** Reads up to the data of the next entry. Undefined at the end of the archive, of which one block has been read. */
-export function* readMember(input: Input, limits: ArchiveLimits): Reading<Found | undefined> {
+/**
+ * Reads up to the data of the next entry. Undefined at the end of the archive, of which one block has been read.
+ * @param strict nothing is there that we would not have written
+ */
+export function* readMember(input: Input, limits: ArchiveLimits, strict: boolean): Reading<Found | undefined> {
   const before: Before = {}
   for (let count = 0; ; count++) {
     const block = yield* need(input, blockSize)
@@ -44,7 +47,8 @@ export function* readMember(input: Input, limits: ArchiveLimits): Reading<Found 
     const header = decodeHeader(block)
     // Each of those below at most once before an entry; a comment on all that follows as often as somebody likes.
     if (count > mostBefore) throw refused('header', 'it has headers without entries')
-    if (header.type === 'x') before.pax = once(before.pax, decodePax(yield* extension(input, header)))
+    if (header.type === 'x') before.pax = once(before.pax, yield* extended(input, header, strict))
+    else if (strict && !(header.type in kinds)) throw unsupported(header.type, header.name)
     else if (header.type === 'L') before.longName = once(before.longName, cString(yield* extension(input, header)))
     else if (header.type === 'K') before.longLink = once(before.longLink, cString(yield* extension(input, header)))
     else if (header.type === 'g') checkGlobal(decodePax(yield* extension(input, header)))
@@ -60,11 +64,26 @@ function once<T>(present: T | undefined, value: T): T {
   return value
 }
 
-function* extension(input: Input, { size }: TarHeader): Reading<Buffer> {
+function* extended(input: Input, header: TarHeader, strict: boolean): Reading<Records> {
+  const bytes = yield* extension(input, header, strict)
+  const records = decodePax(bytes)
+  if (strict && [...records].some(([key, value]) => !isOurs(key, value)))
+    throw refused('manifest', 'it has an extended header that was not written with it')
+  return records
+}
+
+const isOurs = (key: string, value: string): boolean =>
+  key === 'hdrcharset'
+    ? value === 'BINARY'
+    : /^(path|linkpath|size|uid|gid|mtime|GNU\.sparse\.(major|minor|name|realsize)|SCHILY\.xattr\..*)$/s.test(key)
+
+function* extension(input: Input, { size }: TarHeader, strict = false): Reading<Buffer> {
   if (size > mostExtendedBytes)
     throw overLimit('extendedBytes', mostExtendedBytes, `has an extended header of ${size} bytes`)
   if (size === 0) return Buffer.alloc(0)
-  return (yield* need(input, padded(size))).subarray(0, size)
+  const bytes = yield* need(input, padded(size))
+  if (strict && !isZero(bytes.subarray(size))) throw refused('manifest', 'there is something between two entries')
+  return bytes.subarray(0, size)
 }
 
 function cString(bytes: Buffer): string {

@@ -40,7 +40,7 @@ export function refused(fault: Fault, what: string, path?: string, cause?: unkno
 
 export function overLimit(limit: string, most: number, what: string): AwError {
   return new AwError('limit_reached', `The archive ${what}, and ${most} is the limit`, {
-    hint: 'If you know where it is from, raise the limit; it may have been made to fill the disk',
+    hint: 'It may have been made to fill the disk; if you know where it is from, take it as trusted or raise the limit',
     data: { limit, most },
   })
 }

@@ -43,7 +43,9 @@ export async function unpackArchive(
     if (fs.readdirSync(`/proc/self/fd/${top}`).length > 0)
       throw new AwError('directory_not_empty', `An archive is unpacked into an empty directory: ${directory}`)
     using maker = newTreeMaker(top, options)
-    const limits = { ...defaultLimits, ...options.limits }
+    // Ours may well be nothing but zeros.
+    const ratio = options.trusted ? Infinity : (options.limits?.ratio ?? defaultLimits.ratio)
+    const limits = { ...defaultLimits, ...options.limits, ratio }
     const { header, digest, bytes } = await readSource(source, maker, { ...options, limits })
     await politely(maker.finish(), options.signal)
     const { files, skipped, reduced } = maker
