@@ -111,6 +111,7 @@ export function configPage(): string {
 
 const kindText = {
   text: 'text',
+  'label limits': 'label=value:MB, …',
   count: 'whole number',
   switch: 'true or false',
   mode: 'octal mode',

@@ -110,7 +110,7 @@ describe('the configuration of a workspace', () => {
   })
 
   it.each([
-    [{ max_size_mb: 0 }],
+    [{ max_size_mb: -1 }],
     [{ max_size_mb: '5' }],
     [{ allowed_operations: ['fly'] }],
     [{ allowed_operations: 'read' }],

@@ -1,8 +1,9 @@
 import { AwError } from './errors.ts'
 import { nearest } from './nearest.ts'
+import { parseLabelLimits } from './space-limits.ts'
 
 /** How a setting's value is written and checked. */
-type Kind = 'text' | 'count' | 'switch' | 'mode' | 'directory mode' | readonly string[]
+type Kind = 'text' | 'label limits' | 'count' | 'switch' | 'mode' | 'directory mode' | readonly string[]
 
 interface Key {
   readonly kind: Kind
@@ -54,6 +55,26 @@ export const configKeys = {
     default: 4,
     about: 'Space that is kept in the home to destroy and erase with when the disk is full; 0 keeps none',
   },
+  'space.budget_mb': {
+    kind: 'count',
+    default: 0,
+    about: 'What all live workspaces may grow to together, the sum of their max_size_mb; 0 means no limit',
+  },
+  'space.per_repo_mb': {
+    kind: 'count',
+    default: 0,
+    about: 'The same for the live workspaces of each repository, forks included; 0 means no limit',
+  },
+  'space.per_label': {
+    kind: 'label limits',
+    default: '',
+    about: 'The same for the live workspaces with a label, in MB: team=web:5000, user=ann:20000',
+  },
+  'space.warn_percent': {
+    kind: 'count',
+    default: 85,
+    about: 'aw doctor and aw usage warn when so much of the disk, of its inodes or of a budget is taken; 0 never warns',
+  },
   'snapshots.max': {
     kind: 'count',
     default: 20,
@@ -69,6 +90,44 @@ export const configKeys = {
     kind: 'count',
     default: 7,
     about: 'How long a destroyed workspace can be brought back before aw gc erases it',
+  },
+  'workspaces.retention_days': {
+    kind: 'count',
+    default: 0,
+    about:
+      'aw gc moves a workspace to the trash that was not used for so long: nothing was done with it through aw and nobody had a lease; 0 means never',
+  },
+  'bases.retention_days': {
+    kind: 'count',
+    default: 14,
+    about:
+      'How long a base that no workspace began as, or what was fetched of a repository, stays unused before aw gc erases it; it is made again when it is needed',
+  },
+  'space.high_percent': {
+    kind: 'count',
+    default: 0,
+    about:
+      'When the storage is fuller than this, aw gc also erases what could stay, and moves the least recently used workspaces to the trash; 0 means never',
+  },
+  'space.low_percent': {
+    kind: 'count',
+    default: 0,
+    about: 'How full the storage may be for aw gc to stop doing so; 0 means ten percent below space.high_percent',
+  },
+  'archive.before_expiry': {
+    kind: 'switch',
+    default: false,
+    about: 'Pack a workspace that expired into a file before aw gc erases it from the trash',
+  },
+  'archive.directory': {
+    kind: 'text',
+    default: '',
+    about: 'Where these files are; empty means HOME/archives; relative to the home',
+  },
+  'archive.retention_days': {
+    kind: 'count',
+    default: 0,
+    about: 'How long aw gc leaves these files; 0 means for ever',
   },
   'shutdown.policy': {
     kind: ['keep', 'stop', 'trash'],
@@ -211,6 +270,7 @@ function checked(key: string, value: unknown, origin: Origin): unknown {
 }
 
 const expectations = {
+  'label limits': 'a list of LABEL=VALUE:MB, each label once and above 0 MB, as in team=web:5000, user=ann:20000',
   text: 'text without a NUL byte',
   count: 'a whole number, 0 or more',
   switch: 'true or false',
@@ -222,6 +282,7 @@ const asText = (value: unknown): string | undefined =>
   typeof value === 'string' && !value.includes('\0') ? value : undefined
 
 function fromText(kind: Exclude<Kind, 'text'>, value: unknown): unknown {
+  if (kind === 'label limits') return typeof value === 'string' && parseLabelLimits(value) ? value : undefined
   if (kind === 'switch') return typeof value === 'boolean' ? value : { true: true, false: false }[String(value)]
   if (kind === 'count') return count(value)
   if (kind === 'mode') return mode(value, 0o600)

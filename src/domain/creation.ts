@@ -83,8 +83,8 @@ function fields(value: Fields, key: string): Fields {
 
 function number(value: Fields, key: string, fallback: number): number {
   const inner = value[key] ?? fallback
-  if (Number.isSafeInteger(inner) && (inner as number) > 0) return inner as number
-  throw wrong(key, 'a whole number above 0')
+  if (Number.isSafeInteger(inner) && (inner as number) >= 0) return inner as number
+  throw wrong(key, 'a whole number, 0 (no limit) or more')
 }
 
 function flag(value: Fields, key: string, fallback: boolean): boolean {

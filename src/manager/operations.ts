@@ -1,8 +1,10 @@
 import { AwError, toAwError } from '../domain/errors.ts'
 import type { EventData, NewEvent } from '../domain/event.ts'
 import type { WorkspaceId } from '../domain/ids.ts'
+import { spaceLimitsOf } from '../domain/space-limits.ts'
 import type { Intents, WorkspaceEventType } from '../domain/workspace/events.ts'
 import { isLive, nameOf, type OperationKind, type Owner, type Workspace } from '../domain/workspace/state.ts'
+import type { AppendLimits } from '../ports/event-store.ts'
 import type { Lock } from '../ports/host.ts'
 import { newEvent, newId, type Core, type OperationRef, type Request } from './core.ts'
 
@@ -159,9 +161,8 @@ export async function append(
   at: { id: WorkspaceId; version: number },
   events: readonly NewEvent[],
 ): Promise<Workspace> {
-  const max = core.config.settings['workspaces.max_workspaces']
   const result = await core.store.append(at.id, at.version, events, {
-    limits: { maxWorkspaces: max === 0 ? undefined : max },
+    limits: limitsOf(core),
     // An outcome must reach the log even if the caller has gone.
     signal: events.every((event) => event.type.endsWith('_started')) ? request.signal : undefined,
   })
@@ -171,6 +172,11 @@ export async function append(
   }
   if (result.workspace === undefined) throw new AwError('internal', `The stream of ${at.id} has no workspace`)
   return result.workspace
+}
+
+function limitsOf({ config: { settings } }: Core): AppendLimits {
+  const unlessZero = (number: number): number | undefined => (number === 0 ? undefined : number)
+  return { maxWorkspaces: unlessZero(settings['workspaces.max_workspaces']), space: spaceLimitsOf(settings) }
 }
 
 /** The operation is over without its outcome. */

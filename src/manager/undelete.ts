@@ -8,7 +8,7 @@ import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { createFrom } from './create.ts'
 import { closeLost } from './destroy.ts'
 import { findTrashed } from './find.ts'
-import { fork } from './fork.ts'
+import { fork, ofRepository } from './fork.ts'
 import { refreshMetadata } from './metadata.ts'
 import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
 import { erasingOf, pathOf, trashOf, volumeOf } from './places.ts'
@@ -71,7 +71,8 @@ async function undeleteTree(
   const labels = workspace.labels
   const config = { max_size_mb: workspace.config.max_size_mb, allowed_operations: workspace.config.allowed_operations }
   const settings = { id: input.as, profile: workspace.profile, labels, config }
-  return view(await createFrom(core, settings, { kind: 'trash', tree: input.id }, request))
+  const source = { kind: 'trash' as const, tree: input.id, ...ofRepository(workspace) }
+  return view(await createFrom(core, settings, source, request))
 }
 
 async function bringBack(core: Core, request: Request, workspace: Workspace, name: WorkspaceName): Promise<Workspace> {

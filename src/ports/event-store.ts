@@ -1,5 +1,6 @@
 import type { AnyEvent, EventType, NewEvent, StreamId } from '../domain/event.ts'
 import type { LeaseId, SnapshotId, WorkspaceId } from '../domain/ids.ts'
+import type { SpaceLimits } from '../domain/space-limits.ts'
 import type { Workspace, WorkspaceStateName } from '../domain/workspace/state.ts'
 
 /**
@@ -23,6 +24,8 @@ import type { Workspace, WorkspaceStateName } from '../domain/workspace/state.ts
  * - a live name is unique, else `workspace_exists` (data: `{ name, id }` of the holder);
  * - `limits.maxWorkspaces` live workspaces at the most, when the append makes one live, else `limit_reached` (data:
  *   `{ limit, count }`);
+ * - what live workspaces may grow to together stays within `limits.space` when the append makes one live, or gives it a
+ *   label that has a limit, else `limit_reached` (data: `{ what, of, limit, reserved, asked }`, in MB);
  * - the payload of an intent or of labels is 64 KiB at the most, else `invalid_input`. An outcome is never refused for
  *   its size.
  *
@@ -87,8 +90,13 @@ export interface EventStore extends AsyncDisposable {
 }
 
 export interface AppendOptions {
-  readonly limits?: { readonly maxWorkspaces?: number | undefined }
+  readonly limits?: AppendLimits
   readonly signal?: AbortSignal | undefined
+}
+
+export interface AppendLimits {
+  readonly maxWorkspaces?: number | undefined
+  readonly space?: SpaceLimits | undefined
 }
 
 export interface AppendResult {

@@ -7,6 +7,7 @@ import { followContract } from './event-store-contract/follow.ts'
 import { leaseContract } from './event-store-contract/leases.ts'
 import { propertyContract } from './event-store-contract/properties.ts'
 import { readModelContract } from './event-store-contract/read-model.ts'
+import { spaceContract } from './event-store-contract/space.ts'
 
 /** Gives a test a store of its own, empty but for what the store writes about itself. */
 export type OpenStore = () => Promise<EventStore>
@@ -35,6 +36,9 @@ export function eventStoreContract(name: string, makeStore: OpenStore): void {
     })
     describe('read model', () => {
       readModelContract(open)
+    })
+    describe('space', () => {
+      spaceContract(open)
     })
     describe('leases', () => {
       leaseContract(open)

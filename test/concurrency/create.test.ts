@@ -58,6 +58,21 @@ describe.each(users)('as $name', ({ uid }) => {
     expect(await home.manager.call('list', {})).toHaveLength(20)
     expect(locksIn(home.home)).toHaveLength(20)
   })
+
+  it('with a budget for 7, 20 processes get exactly 7, and nothing of the others is left', async () => {
+    const limits = { AW_SPACE_BUDGET_MB: '75', AW_WORKSPACES_MAX_SIZE_MB: '10' }
+    await using home = await makeHome({ uid, env: { ...patient, ...limits } })
+    const answers = (
+      await race(
+        home,
+        times(20, (i) => [{ operation: 'create', input: { id: `task-${i}` } }]),
+      )
+    ).flat()
+    expect(tally(answers)).toEqual({ ok: 7, limit_reached: 13 })
+    await checkHome(home.home, home.manager)
+    expect(await home.manager.call('list', {})).toHaveLength(7)
+    expect(locksIn(home.home)).toHaveLength(7)
+  })
 })
 
 /** Of workspaces; the one for setting up the storage stays. */

@@ -1,6 +1,7 @@
 /**
  * One process among several that use one log.
  *   log-user.ts claim FOLDER LIMIT     waits for a line, then tries to get one of LIMIT places
+ *   log-user.ts reserve FOLDER MB      the same, for 10 of MB megabytes
  *   log-user.ts write FOLDER COUNT     appends, and prints each event's id once it is acknowledged
  *   log-user.ts follow FOLDER COUNT    prints the positions it is shown until there were COUNT of them
  *   log-user.ts story FOLDER           a short life of a store: create, append, seal; prints as `write` does
@@ -10,10 +11,10 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { sqliteEvents } from '../../src/drivers/events/sqlite/sqlite.ts'
 import { toAwError } from '../../src/domain/errors.ts'
-import type { EventStore } from '../../src/ports/event-store.ts'
+import type { AppendLimits, EventStore } from '../../src/ports/event-store.ts'
 import { openDatabase } from '../../src/sys/database.ts'
 import { systemClock } from '../../src/testing/log-home.ts'
-import { creation, newId, sampleEvent } from '../../src/testing/sample-events.ts'
+import { creation, newId, sampleData, sampleEvent } from '../../src/testing/sample-events.ts'
 
 const [mode, folder = '', count = '0'] = process.argv.slice(2)
 const file = join(folder, 'log.db')
@@ -23,18 +24,20 @@ else await use()
 
 async function use(): Promise<void> {
   await using store = await sqliteEvents({ file, anchor: join(folder, 'log.anchor'), clock: systemClock })
-  if (mode === 'claim') await claim(store, Number(count))
+  if (mode === 'claim') await claim(store, { maxWorkspaces: Number(count) })
+  if (mode === 'reserve') await claim(store, { space: { storeMb: Number(count) } })
   if (mode === 'write') await write(store, Number(count))
   if (mode === 'follow') await follow(store, Number(count))
   if (mode === 'story') await story(store)
 }
 
-async function claim(store: EventStore, maxWorkspaces: number): Promise<void> {
+async function claim(store: EventStore, limits: AppendLimits): Promise<void> {
   console.log('ready')
   await once(process.stdin, 'data')
   process.stdin.destroy()
-  const { intent } = creation(`task-${process.pid}`)
-  const tried = store.append(newId('ws'), 0, [intent], { limits: { maxWorkspaces } })
+  const config = { ...sampleData.workspace_create_started.config, max_size_mb: 10 }
+  const { intent } = creation(`task-${process.pid}`, 'main', { config })
+  const tried = store.append(newId('ws'), 0, [intent], { limits })
   console.log(
     await tried.then(
       () => 'got a place',

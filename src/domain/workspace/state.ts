@@ -57,6 +57,7 @@ export type OperationKind =
   | 'snapshot'
   | 'remove_snapshots'
   | 'restore'
+  | 'archive'
 
 /** A use case that has begun and whose outcome is not in the log yet. */
 export interface Operation {
@@ -78,7 +79,7 @@ export type Source =
   | GitSource
   | ArchiveSource
   | TemplateSource
-  | { readonly kind: 'trash'; readonly tree: string }
+  | { readonly kind: 'trash'; readonly tree: string; readonly repository?: string }
   /** A fork: the workspace it was forked from, its name then, and the snapshot the fork began as. */
   | {
       readonly kind: 'workspace'
@@ -86,6 +87,8 @@ export type Source =
       readonly name: string
       readonly snapshot: SnapshotId
       readonly at: string
+      /** Which repository the content comes from, over however many forks. */
+      readonly repository?: string
     }
 
 interface Based {
@@ -123,6 +126,8 @@ export interface ArchiveSource extends Based {
   readonly path: string
   /** Somebody vouches for it. */
   readonly trusted?: boolean
+  /** It is a workspace as aw exports them, and not content for one. */
+  readonly whole?: boolean
   readonly digest?: string
   readonly verified?: boolean
 }
@@ -161,6 +166,17 @@ export interface TrashedTree {
 }
 
 export type CleanupReason = 'agent_completed' | 'pod_shutdown' | 'user' | 'retention' | 'failed_create'
+
+/** A file that was made of a tree before gc erased it. */
+export interface ArchivedTree {
+  readonly tree: string
+  /** Absolute, as it was then. */
+  readonly path: string
+  /** Of the bytes of the file. */
+  readonly digest: string
+  readonly bytes: number
+  readonly at: string
+}
 
 export interface Replaced {
   readonly snapshot: SnapshotId
@@ -201,6 +217,10 @@ export interface Workspace {
   readonly before: Replaced | null
   /** How many snapshots it has, and how many of them count against the limit. */
   readonly snapshots: { readonly all: number; readonly counted: number }
+  /** When it may go to the trash; without it, it has no end of its own. */
+  readonly expires_at?: string | undefined
+  /** Without it, there never was one. */
+  readonly archives?: readonly ArchivedTree[] | undefined
   /** Why the workspace is in a state that nobody asked for. */
   readonly problem: { readonly code: string; readonly message: string } | null
   readonly version: number
@@ -213,5 +233,11 @@ export const baseOf = ({ source }: { source: Source }): SnapshotId | null =>
 /** The frozen tree of its source that a workspace began as. */
 export const baseNameOf = ({ source }: { source: Source }): string | null =>
   'base' in source ? (source.base ?? null) : null
+
+/** The repository that its content comes from, by itself or as a fork: limits on repositories count it there. */
+export function repositoryOf({ source }: { source: Source }): string | null {
+  if (source.kind === 'git') return source.url
+  return 'repository' in source ? (source.repository ?? null) : null
+}
 
 export const nameOf = (workspace: { task: string; agent: string }): string => `${workspace.task}/${workspace.agent}`

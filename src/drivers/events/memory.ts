@@ -8,6 +8,7 @@ import {
 } from '../../domain/append-rules.ts'
 import { checkpointHash, emptyHead, noHash, type Head, type LogRecord } from '../../domain/chain.ts'
 import { AwError } from '../../domain/errors.ts'
+import { assertReservable, isUnder, newlyUnder, reservedMb, type SpaceLimits } from '../../domain/space-limits.ts'
 import type { AnyEvent } from '../../domain/event.ts'
 import { decode } from '../../domain/upcast.ts'
 import { evolve } from '../../domain/workspace/evolve.ts'
@@ -80,6 +81,7 @@ export function memoryEvents(): EventStore {
       const { name, place } = claims(before, plan.workspace)
       if (name && plan.workspace) assertNameFree(plan.workspace, find(plan.workspace.task, plan.workspace.agent)?.id)
       if (place && limits.maxWorkspaces !== undefined) assertPlaceFree(limits.maxWorkspaces, live().length)
+      assertSpace(live(), before, plan.workspace, limits.space)
 
       log.push(...plan.records)
       const last = plan.records.at(-1)
@@ -148,6 +150,19 @@ export function memoryEvents(): EventStore {
       closed = true
       news.dispatchEvent(new Event('news'))
     },
+  }
+}
+
+function assertSpace(
+  live: readonly Workspace[],
+  before: Workspace | undefined,
+  after: Workspace | undefined,
+  limits: SpaceLimits = {},
+): void {
+  for (const limit of newlyUnder(limits, before, after)) {
+    const others = live.filter((one) => one.id !== after?.id && isUnder(limit, one))
+    const reserved = others.reduce((sum, one) => sum + reservedMb(one), 0)
+    if (after) assertReservable(limit, after, reserved, before === undefined)
   }
 }
 

@@ -8,13 +8,14 @@ import {
 } from '../../../domain/append-rules.ts'
 import { emptyHead, type Head, type LogRecord } from '../../../domain/chain.ts'
 import type { AnyEvent, NewEvent, StreamId } from '../../../domain/event.ts'
+import { assertReservable, newlyUnder } from '../../../domain/space-limits.ts'
 import { decode } from '../../../domain/upcast.ts'
 import { evolve } from '../../../domain/workspace/evolve.ts'
 import { isLive, type Workspace } from '../../../domain/workspace/state.ts'
-import type { AppendOptions, AppendResult } from '../../../ports/event-store.ts'
+import type { AppendLimits, AppendResult } from '../../../ports/event-store.ts'
 import type { Database } from '../../../sys/database.ts'
 import { assertFormat } from './format.ts'
-import { countLive, holderOf, parseFold, saveWorkspace } from './read-model.ts'
+import { countLive, holderOf, parseFold, reservedUnder, saveWorkspace } from './read-model.ts'
 import { eventById, insertRecord, records } from './records.ts'
 
 /** Inside a write transaction: checks everything, then stores the events and brings every table up to date. */
@@ -24,7 +25,7 @@ export function append(
   stream: StreamId,
   expected: number,
   events: readonly NewEvent[],
-  limits: AppendOptions['limits'] = {},
+  limits: AppendLimits = {},
 ): AppendResult {
   const now = standing(database, stream)
   assertFormat(now.format, format)
@@ -38,7 +39,7 @@ export function append(
 
   assertVersion(stream, expected, now.head.version)
   const plan = planAppend(stream, now.head, now.last, now.workspace, events)
-  assertClaims(database, now.workspace, plan.workspace, limits.maxWorkspaces)
+  assertClaims(database, now.workspace, plan.workspace, limits)
   store(database, plan.records)
   if (plan.workspace && events.length > 0) saveWorkspace(database, plan.workspace)
   if (plan.workspace && !isLive(plan.workspace.state)) database.run('DELETE FROM leases WHERE resource = ?', stream)
@@ -76,11 +77,13 @@ function assertClaims(
   database: Database,
   before: Workspace | undefined,
   after: Workspace | undefined,
-  limit: number | undefined,
+  { maxWorkspaces, space = {} }: AppendLimits,
 ): void {
   const { name, place } = claims(before, after)
   if (name && after) assertNameFree(after, holderOf(database, after.task, after.agent))
-  if (place && limit !== undefined) assertPlaceFree(limit, countLive(database))
+  if (place && maxWorkspaces !== undefined) assertPlaceFree(maxWorkspaces, countLive(database))
+  for (const limit of newlyUnder(space, before, after))
+    if (after) assertReservable(limit, after, reservedUnder(database, limit, after.id), before === undefined)
 }
 
 const saveHead = `

@@ -52,6 +52,20 @@ describe('several processes on one log', () => {
   )
 
   it(
+    'gives the room for 7 to 20 processes that race for it',
+    async () => {
+      const racers = Array.from({ length: 20 }, () => start('reserve', 75))
+      await Promise.all(racers.map((racer) => racer.line((line) => line === 'ready')))
+      for (const racer of racers) racer.process.stdin.write('go\n')
+      await endedWell(racers)
+      const answers = racers.map(({ lines }) => lines[1])
+      expect(answers.filter((answer) => answer === 'got a place')).toHaveLength(7)
+      expect(answers.filter((answer) => answer === 'limit_reached')).toHaveLength(13)
+    },
+    twoMinutes,
+  )
+
+  it(
     'shows a follower everything that four writers append, in order',
     async () => {
       const each = 150

@@ -1,4 +1,5 @@
 import { AwError } from '../../../domain/errors.ts'
+import type { SharedLimit } from '../../../domain/space-limits.ts'
 import { isLive, type Workspace } from '../../../domain/workspace/state.ts'
 import type { WorkspaceFilter } from '../../../ports/event-store.ts'
 import type { Cell, Database } from '../../../sys/database.ts'
@@ -57,6 +58,22 @@ export const allRows = (database: Database): WorkspaceRow[] =>
 
 export const countLive = (database: Database): number =>
   Number(database.get('SELECT count(*) AS count FROM workspaces WHERE live = 1')?.['count'])
+
+/** What the live workspaces under a limit may grow to, without one. Reads all that are live: 10,000 take some 30 ms. */
+export function reservedUnder(database: Database, { what, of }: SharedLimit, except: string): number {
+  const cells = what === 'store' ? [] : [of]
+  const row = database.get(`${reservedSql}${membership[what]}`, except, ...cells)
+  return Number(row?.['mb'] ?? 0)
+}
+
+const reservedSql = `
+SELECT sum(data ->> '$.config.max_size_mb') AS mb FROM workspaces WHERE live = 1 AND id <> ?`
+
+const membership: Readonly<Record<SharedLimit['what'], string>> = {
+  store: '',
+  repository: ` AND coalesce(data ->> '$.source.url', data ->> '$.source.repository') = ?`,
+  label: ` AND EXISTS (SELECT 1 FROM json_each(labels) AS label WHERE label.key || '=' || label.value = ?)`,
+}
 
 export function holderOf(database: Database, task: string, agent: string): string | undefined {
   const row = database.get('SELECT id FROM workspaces WHERE task = ? AND agent = ? AND live = 1', task, agent)
