@@ -77,7 +77,8 @@ function mountOn(folder: string, type: 'ext4' | 'btrfs'): void {
   const tool = (name: string, ...args: readonly string[]): string =>
     execFileSync(name, args, { encoding: 'utf8' }).trim()
   tool('truncate', '--size', size, image)
-  tool(`mkfs.${type}`, '-q', type === 'ext4' ? '-F' : '-f', image)
+  // Room for many trees of many small files.
+  tool(`mkfs.${type}`, '-q', ...(type === 'ext4' ? ['-F', '-i', '4096'] : ['-f']), image)
   const device = tool('losetup', '--find', '--show', '--direct-io=on', image)
   rmSync(image)
   try {

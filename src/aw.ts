@@ -8,6 +8,7 @@ import { directoryOf, loadConfig } from './drivers/config/load.ts'
 import { assertPlaces } from './drivers/config/places.ts'
 import { sqliteEvents } from './drivers/events/sqlite/sqlite.ts'
 import { inspectHost } from './sys/inspect.ts'
+import { laterArchives, laterRepositories } from './drivers/later.ts'
 import { linuxHost } from './drivers/host/linux.ts'
 import { openStorage, type StoragePlace, type Wanted } from './drivers/storage/registry.ts'
 import { dirTexts } from './drivers/texts/dir.ts'
@@ -86,6 +87,8 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
       files: shortLived === true ? lightFiles : safeFiles,
       host: linuxHost({ home, locks, avoid: [home, basePath, place.root] }),
       texts: dirTexts({ directory: texts }),
+      repositories: laterRepositories({ root: join(home, 'mirrors'), avoid: [home, basePath, place.root] }),
+      archives: laterArchives,
       clock,
       config,
       basePath,

@@ -1,11 +1,18 @@
 import { careOperations } from './operations/care.ts'
 import { fileOperations } from './operations/files.ts'
+import { sourceOperations } from './operations/sources.ts'
 import { snapshotOperations } from './operations/snapshots.ts'
 import { workspaceOperations } from './operations/workspaces.ts'
 import type { InputOf, Operation, OutputOf } from './operation.ts'
 
 /** Everything `aw` can do. To add an operation: an entry here, a use case in `manager/`, their tests. */
-export const operations = [...workspaceOperations, ...snapshotOperations, ...fileOperations, ...careOperations] as const
+export const operations = [
+  ...workspaceOperations,
+  ...snapshotOperations,
+  ...sourceOperations,
+  ...fileOperations,
+  ...careOperations,
+] as const
 
 type Entry = (typeof operations)[number]
 export type OperationName = Entry['name']

@@ -41,6 +41,8 @@ function kindOf(schema: JsonSchema): Flag['kind'] {
 const forms: Readonly<Record<NonNullable<JsonSchema['x-cli']>, string>> = {
   start: 'PATH',
   repository: 'URL',
+  file: 'FILE',
+  place: 'PLACE',
   pairs: 'KEY=VALUE',
   json: 'JSON',
   stdin: 'TEXT',

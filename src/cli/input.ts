@@ -78,6 +78,10 @@ function valueOf(schema: JsonSchema, texts: readonly string[], label: string, cw
       return readJson(text, label, cwd)
     case 'start':
       return startOf(text, label, cwd)
+    case 'file':
+      return resolve(cwd, text)
+    case 'place':
+      return /^[^/.][^:]*:/.test(text) ? text : resolve(cwd, text)
     case 'repository':
       return /^([a-z][a-z0-9+.-]*:|[^/@:]+@[^/:]+:)/i.test(text) ? text : resolve(cwd, text)
     case 'duration':

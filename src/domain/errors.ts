@@ -12,9 +12,15 @@ export const errorTable = {
   workspace_not_found: { exit: 3, status: 404, retryable: false, about: 'No such workspace' },
   file_not_found: { exit: 3, status: 404, retryable: false, about: 'No such file or directory in the workspace' },
   snapshot_not_found: { exit: 3, status: 404, retryable: false, about: 'No such snapshot' },
+  template_not_found: { exit: 3, status: 404, retryable: false, about: 'No such template, or no such version of it' },
+  base_not_found: { exit: 3, status: 404, retryable: false, about: 'No such base' },
+  shared_not_found: { exit: 3, status: 404, retryable: false, about: 'No such shared area' },
   lease_not_found: { exit: 3, status: 404, retryable: false, about: 'No such lease, or it has expired' },
   // exists or conflict
   workspace_exists: { exit: 4, status: 409, retryable: false, about: 'A live workspace already has that name' },
+  template_exists: { exit: 4, status: 409, retryable: false, about: 'A template already has that name' },
+  shared_exists: { exit: 4, status: 409, retryable: false, about: 'A shared area already has that name' },
+  base_in_use: { exit: 4, status: 409, retryable: false, about: 'Workspaces began as that base and are compared with it' },
   file_exists: { exit: 4, status: 409, retryable: false, about: 'Something already has that path' },
   invalid_state: {
     exit: 4,

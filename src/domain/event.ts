@@ -1,5 +1,6 @@
 import type { EventId, WorkspaceId } from './ids.ts'
 import type { BaseFacts } from './bases.ts'
+import type { TemplateFacts } from './templates.ts'
 import type { WorkspaceEventData } from './workspace/events.ts'
 
 /** A stream is one workspace, or `home` for facts about the store itself. */
@@ -14,6 +15,15 @@ export interface HomeEventData {
   /** A tree of a source is about to be frozen. */
   base_started: { base: string }
   base_created: { base: string } & BaseFacts
+  template_saved: { name: string; version: number } & TemplateFacts
+  /** One version, or all. */
+  template_removed: { name: string; version: number | null }
+  /** `tree` is its place among the trees. */
+  shared_started: { name: string; tree: string }
+  shared_created: { name: string; task: string | null; tree: string }
+  /** What it held is in the trash under this name, until that is emptied. */
+  shared_removed: { name: string; trash: string }
+  shared_purged: { trash: string }
   /** `unneeded`: no workspace began as it, and it was not used for long; `lost`: something other than aw removed it. */
   base_removed: { base: string; why: 'user' | 'unneeded' | 'replaced' | 'unfinished' | 'lost' }
 }

@@ -38,6 +38,10 @@ export const upcasts = {
   workspace_restored: [],
   workspace_branched: [],
   workspace_labelled: [],
+  workspace_ttl_set: [],
+  workspace_archive_started: [],
+  workspace_archived: [],
+  workspace_archive_removed: [],
   operation_taken: [],
   operation_abandoned: [],
   workspace_lost: [],
@@ -51,6 +55,12 @@ export const upcasts = {
   base_started: [],
   base_created: [],
   base_removed: [],
+  template_saved: [],
+  template_removed: [],
+  shared_started: [],
+  shared_created: [],
+  shared_removed: [],
+  shared_purged: [],
 } as const satisfies Record<EventType, readonly Upcast[]>
 
 export const currentSchema = (type: EventType): number => upcasts[type].length + 1

@@ -39,6 +39,8 @@ export async function freezeBase(
   facts: BaseFacts,
 ): Promise<void> {
   await appendHome(core, newEvent(core, request, 'base_started', { base }))
+  // Whoever died over it left it, or half of it.
+  await core.storage.erase(basePlace(base))
   await core.storage.snapshot(place, basePlace(base), { consistent: true, signal: request.signal })
   await appendHome(core, newEvent(core, request, 'base_created', { base, ...facts }))
 }

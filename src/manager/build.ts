@@ -10,7 +10,8 @@ import type { Core, OperationRef, Request } from './core.ts'
 import { readDocuments, writeMetadata } from './metadata.ts'
 import { checkpointSignal, withWorkspace } from './operations.ts'
 import { snapshotPlace, stageOf, trashOf } from './places.ts'
-import { type Content, copying, importedOf, isOuter, makeContent } from './source-tree.ts'
+import { type Content, copying, importedOf, isOuter, makeContent, type Places } from './source-tree.ts'
+import { beginAsTemplate } from './template-tree.ts'
 import { openTree } from './trees.ts'
 import type { UndoLog } from './undo.ts'
 
@@ -35,9 +36,7 @@ export async function buildTree(
     await core.storage.sync(stage, { small: true })
     return { source, imported: null, place: stage }
   }
-  const content = isOuter(source)
-    ? await makeContent(core, request, { ...workspace, source }, { whole, filled: stage }, access)
-    : { ...(await innerContent(core, request, workspace, stage)), place: stage }
+  const content = await contentOf(core, request, workspace, { whole, filled: stage }, access)
   const { place } = content
   checkpointSignal(request)
   const { left, added } = await furnish(core, request, workspace, place)
@@ -63,6 +62,21 @@ async function furnish(
   const repository = fresh && (await initRepository(core, request, workspace, place, tree, profile))
   writeMetadata(tree, workspace, documents, { durable: false })
   return { left, added: repository || documents.claude_md !== undefined || documents.agent_files !== undefined }
+}
+
+async function contentOf(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  places: Places,
+  access?: string,
+): Promise<Content & { readonly place: Place }> {
+  const { source } = workspace
+  if (isOuter(source)) return makeContent(core, request, { ...workspace, source }, places, access)
+  if (source.kind !== 'template')
+    return { ...(await innerContent(core, request, workspace, places.filled)), place: places.filled }
+  await beginAsTemplate(core, request, source, places.whole)
+  return { source, imported: null, place: places.whole }
 }
 
 async function innerContent(core: Core, request: Request, workspace: Workspace, place: Place): Promise<Content> {

@@ -14,7 +14,7 @@ import { volumeOf } from './places.ts'
 
 type Doing = 'read' | 'write'
 
-async function within<T>(
+export async function within<T>(
   core: Core,
   ref: string,
   doing: Doing,

@@ -2,8 +2,11 @@ import type { Inputs, OperationName, Outputs, StreamName } from '../api/table.ts
 import { AwError, toAwError } from '../domain/errors.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import { newId, type Core, type Request } from './core.ts'
+import { listBases, removeBase } from './base-operations.ts'
+import { cp } from './copy.ts'
 import { destroy } from './destroy.ts'
 import { doctor, showConfig } from './doctor.ts'
+import { exportArchive, importArchive } from './export.ts'
 import * as files from './files.ts'
 import { branch } from './branch.ts'
 import { diff } from './diff.ts'
@@ -22,9 +25,11 @@ import { labelSnapshot, removeSnapshot } from './remove-snapshots.ts'
 import { rename } from './rename.ts'
 import { reset } from './reset.ts'
 import { redo, restore, undo } from './restore.ts'
+import * as shared from './shared.ts'
 import { shutdown } from './shutdown.ts'
 import { snapshot } from './snapshot.ts'
 import { create, ensure } from './start.ts'
+import * as templates from './templates.ts'
 import { undelete } from './undelete.ts'
 
 type CallName = Exclude<OperationName, StreamName>
@@ -57,6 +62,19 @@ const useCases: UseCases = {
   'snapshot remove': removeSnapshot,
   fork,
   verify,
+  export: exportArchive,
+  import: importArchive,
+  cp,
+  'bases list': listBases,
+  'bases remove': removeBase,
+  'template create': templates.createTemplate,
+  'template update': templates.updateTemplate,
+  'template list': templates.listTemplates,
+  'template show': templates.showTemplate,
+  'template remove': templates.removeTemplate,
+  'shared create': shared.createShared,
+  'shared list': shared.listShared,
+  'shared remove': shared.removeShared,
   'lease acquire': acquireLease,
   'lease renew': renewLease,
   'lease release': releaseLease,

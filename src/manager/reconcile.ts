@@ -8,7 +8,9 @@ import { appendHome } from './home-stream.ts'
 import { append, whose, withWorkspace } from './operations.ts'
 import { erasingOf, pathOf, trashOf, treeName, volumeOf } from './places.ts'
 import { reconcileSnapshots } from './reconcile-snapshots.ts'
+import { reconcileHome } from './reconcile-home.ts'
 import { relocate } from './rename.ts'
+import { removeScratch } from './scratch.ts'
 
 export interface Reconciled {
   readonly failed: { id: string; name: string; operation: string; message: string }[]
@@ -54,7 +56,8 @@ export async function reconcile(core: Core, request: Request, only?: Workspace):
   const snapshots = await reconcileSnapshots(core, request, onDisk, known)
   lost.push(...snapshots.lost.filter((name) => !lost.includes(name)))
   if (only !== undefined) return { relinked, lost, failed, found, orphans: [], leftovers: [] }
-  const orphans = snapshots.unknown.map(({ area, name }) => `${area}/${name}`)
+  const home = await reconcileHome(core, request, onDisk)
+  const orphans = [...snapshots.unknown, ...home.unknown].map(({ area, name }) => `${area}/${name}`)
   // What was in the way of a tree was put aside a moment ago.
   const aside = (await core.storage.list()).filter(({ area }) => area === 'found')
   for (const place of [...onDisk.filter(({ area }) => area !== 'found'), ...aside])
@@ -173,7 +176,8 @@ async function mend(core: Core, request: Request, stale: Workspace): Promise<'lo
 
 /** Trees move while we look, so whatever the log does not place here is looked at again under its workspace's lock. */
 async function isOrphan(core: Core, request: Request, place: Place): Promise<boolean> {
-  if (place.area === 'tmp' || place.area === 'snapshots') return false
+  if (place.area === 'tmp' || place.area === 'snapshots' || place.area === 'bases') return false
+  if (place.name.startsWith('shared_')) return false
   const id = place.name.split('.')[0] ?? ''
   const workspace = isWorkspaceId(id) ? await core.store.get(id) : undefined
   if (workspace === undefined) return core.storage.exists(place)
@@ -196,7 +200,7 @@ async function removeLeftovers(core: Core, request: Request, onDisk: readonly Pl
   const over = onDisk.filter(
     ({ area, name }) => area === 'tmp' && name.startsWith('op_') && !working.has(name as never),
   )
-  const names: string[] = []
+  const names: string[] = await removeScratch(core, onDisk)
   for (const place of over) if (await removed(core, place)) names.push(place.name)
   if (names.length > 0) await appendHome(core, newEvent(core, request, 'leftovers_removed', { trees: names }))
   return names

@@ -20,7 +20,7 @@ export interface Content {
   readonly imported: Imported | null
 }
 
-interface Places {
+export interface Places {
   /** Where a tree comes to stand that begins as a base: whole, or not at all. */
   readonly whole: Place
   /** Where one is filled. */
@@ -148,6 +148,20 @@ interface Indexed {
   readonly since?: string
 }
 
+/** The content of a source in a tree that is made for it, without a base. Answers what became known of the source. */
+export async function fillAlone(
+  core: Core,
+  request: Request,
+  source: Source,
+  profile: string,
+  place: Place,
+  access?: string,
+): Promise<Source> {
+  if (!isOuter(source)) throw new AwError('internal', `Nothing is copied from a source of the kind ${source.kind}`)
+  const known = await stateOf(core, request, source, profile, access)
+  return (await fill(core, request, known, profile, place, access)).source
+}
+
 /** Brings the content of a source into a tree, which is made unless it is `since` an earlier state of it. */
 async function fill(
   core: Core,
@@ -162,10 +176,13 @@ async function fill(
   if (since === undefined) {
     await core.storage.create(place, { mode: core.config.settings['workspaces.dir_mode'] })
     using tree = await openTree(core, place)
-    for (const directory of profile.directories) tree.mkdir(directory, { parents: true })
+    // A whole workspace brings them along.
+    const isWhole = source.kind === 'archive' && source.whole === true
+    for (const directory of isWhole ? [] : profile.directories) tree.mkdir(directory, { parents: true })
   }
   const root = core.storage.attachment(place).path
-  const into = profile.content === '.' ? root : `${root}/${profile.content}`
+  const isWhole = profile.content === '.' || (source.kind === 'archive' && source.whole === true)
+  const into = isWhole ? root : `${root}/${profile.content}`
   if (source.kind === 'git') return cloned(core, request, source, into, access)
   if (source.kind === 'archive') return unpacked(core, request, source, into)
   const report = await core.storage.import(

@@ -1,10 +1,14 @@
 import type { Inputs } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
 import { parseGitUrl } from '../domain/git-url.ts'
+import { profileOf } from '../domain/profiles.ts'
 import type { Source } from '../domain/workspace/state.ts'
 import type { Core } from './core.ts'
 
-type Creation = Inputs['create']
+type Creation = Pick<
+  Inputs['create'],
+  'from' | 'repo' | 'ref' | 'full' | 'from_workspace' | 'at' | 'exclude' | 'ignored'
+>
 type From = Exclude<NonNullable<Creation['from']>, 'empty'>
 
 /** How a new workspace begins. */
@@ -13,12 +17,14 @@ export type Start =
       readonly source: Source
       /** The url as it was given, with what is needed to get in: it is in no event. */
       readonly access?: string | undefined
+      /** The layout that it has already. */
+      readonly profile?: string | undefined
     }
   /** As another one is, or was. */
   | { readonly fork: string; readonly at?: string | undefined }
 
 /** What a caller asked for, in one of the ways to say it: `from`, or a field of its own for each kind of source. */
-export function startOf(core: Core, input: Creation): Start {
+export async function startOf(core: Core, input: Creation): Promise<Start> {
   const from = asked(input)
   const [kind, ...others] = kinds.filter((name) => from[name] !== undefined)
   if (others.length > 0) throw wrong(`A workspace begins as one thing, not as ${[kind, ...others].join(' and ')}`)
@@ -27,7 +33,7 @@ export function startOf(core: Core, input: Creation): Start {
       throw wrong(`${field} says something about ${nouns[of]}, and none was given`, field)
   if (from.git !== undefined) return gitStart(core, from.git)
   if (from.folder !== undefined) return { source: folderSource(from) }
-  if (from.archive !== undefined) return { source: { kind: 'archive', path: absolute(from.archive, 'from.archive') } }
+  if (from.archive !== undefined) return archiveStart(core, from)
   if (from.workspace !== undefined) return { fork: from.workspace, at: from.at }
   if (from.snapshot !== undefined) return { fork: from.snapshot }
   return { source: { kind: 'empty' } }
@@ -35,7 +41,12 @@ export function startOf(core: Core, input: Creation): Start {
 
 const kinds = ['git', 'folder', 'archive', 'workspace', 'snapshot'] as const
 type Kind = (typeof kinds)[number]
-const belonging: Partial<Record<keyof From, Kind>> = { exclude: 'folder', ignored: 'folder', at: 'workspace' }
+const belonging: Partial<Record<keyof From, Kind>> = {
+  exclude: 'folder',
+  ignored: 'folder',
+  trust: 'archive',
+  at: 'workspace',
+}
 const nouns: Readonly<Record<Kind, string>> = {
   git: 'a repository',
   folder: 'a folder',
@@ -67,6 +78,20 @@ function gitStart(core: Core, { url, ref, shallow }: NonNullable<From['git']>): 
   const source = { kind: 'git', url: parseGitUrl(url).clean, ref: wanted, shallow: shallow ?? settings['git.shallow'] }
   return { source: source as Source, access: url }
 }
+
+/** One that aw made holds a whole workspace and knows its layout; any other is content for one. */
+async function archiveStart(core: Core, { archive = '', trust }: From): Promise<Start> {
+  const path = absolute(archive, 'from.archive')
+  const about = await core.archives.about(path)
+  const trusted = trust === true && { trusted: true }
+  const profile = about?.['profile']
+  if (about?.['layout'] !== wholeLayout || typeof profile !== 'string')
+    return { source: { kind: 'archive', path, ...trusted } }
+  return { source: { kind: 'archive', path, ...trusted, whole: true }, profile: profileOf(profile).name }
+}
+
+/** A workspace without what aw itself puts into it, as its archive tells. */
+export const wholeLayout = 'workspace'
 
 function folderSource({ folder = '', exclude, ignored }: From): Source {
   return {

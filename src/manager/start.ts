@@ -1,20 +1,42 @@
 import type { Inputs } from '../api/table.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
+import { filledIn, findTemplate } from '../domain/templates.ts'
 import { nameOf } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
 import { createFrom, nameFor } from './create.ts'
 import { lookUp } from './find.ts'
 import { fork } from './fork.ts'
+import { templatesOf } from './template-tree.ts'
 import { checkpointSignal, withWorkspace } from './operations.ts'
 import { sideOf } from './sides.ts'
 import { type Start, startOf } from './sources.ts'
 import { view, type WorkspaceView } from './view.ts'
 
 export async function create(core: Core, input: Inputs['create'], request: Request): Promise<WorkspaceView> {
-  const start = startOf(core, input)
-  if ('source' in start) return view(await createFrom(core, input, start.source, request, { access: start.access }))
-  return forked(core, input, start, request)
+  const start = input.template === undefined ? await startOf(core, input) : await templateStart(core, input)
+  if (!('source' in start)) return forked(core, input, start, request)
+  const { source, access, profile = input.profile } = start
+  if (input.profile !== undefined && input.profile !== profile)
+    throw new AwError('invalid_input', `It has the layout ${profile} already`, {
+      hint: 'Leave profile out',
+      data: { field: 'profile' },
+    })
+  return view(await createFrom(core, { ...input, profile }, source, request, { access }))
+}
+
+async function templateStart(core: Core, input: Inputs['create']): Promise<Start> {
+  const others = ['from', 'repo', 'from_workspace', 'at', 'ref', 'full', 'exclude', 'ignored'] as const
+  const other = others.find((field) => input[field] !== undefined)
+  if (other !== undefined)
+    throw new AwError('invalid_input', `A workspace begins as one thing, not as a template and ${other}`, {
+      hint: 'See: aw create --help',
+      data: { field: other },
+    })
+  const template = findTemplate(await templatesOf(core), input.template ?? '')
+  const { name, version, base, profile } = template
+  const variables = filledIn(template, input.variables ?? {})
+  return { source: { kind: 'template', name, version, variables, base }, profile }
 }
 
 /** Idempotent: the live workspace of that name is the answer, whatever it was made from. */

@@ -39,6 +39,18 @@ export interface Host {
   /** Where the link at `path` points, if it is one. */
   published(path: string): Promise<string | undefined>
 
+  /**
+   * Copies a file or a directory, of the machine or below a tree (where no link on the way is followed), into a new
+   * directory at the top of a tree: what is in a directory, or anything else under its own name (`single`). Links are
+   * copied as links.
+   */
+  copyIn(source: CopySource, to: string, options: CopyOptions): Promise<CopyReport>
+  /**
+   * Copies it to a path of the machine: into it if it is a directory, else as it. It appears there when it is whole.
+   * `file_exists` if something is in the way.
+   */
+  copyOut(source: CopySource, to: string, options: CopyOptions): Promise<CopyReport>
+
   /** `git init` in a fresh directory that nobody else has written to, with a user's name and email for its commits. */
   gitInit(directory: string, user: { name: string; email: string }, signal?: AbortSignal): Promise<void>
 }
@@ -49,6 +61,20 @@ export interface Lock extends Disposable {
    * once, so whoever gets it must look again whether there is still something to do.
    */
   retire(): void
+}
+
+export type CopySource = string | { readonly root: string; readonly path: string }
+
+export interface CopyOptions {
+  readonly signal?: AbortSignal | undefined
+  readonly onProgress?: ((done: { files: number; bytes: number }) => void) | undefined
+}
+
+export interface CopyReport {
+  readonly files: number
+  readonly bytes: number
+  readonly skipped: readonly { readonly path: string; readonly reason: string }[]
+  readonly single: boolean
 }
 
 export interface ProcessUse {

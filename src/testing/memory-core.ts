@@ -79,7 +79,7 @@ export function memoryCore({
       host: mortal(host, life, ['publish', 'unpublish']),
       texts: mortal(texts, life, ['put', 'remove']),
       repositories: { resolve: outside, clone: outside, list: async () => [], remove: async () => undefined },
-      archives: { digest: outside, unpack: outside, pack: outside },
+      archives: { digest: outside, about: outside, unpack: outside, pack: outside },
       clock,
       config: resolveConfig({ set }),
       basePath: '/workspaces',

@@ -23,6 +23,7 @@ const config = {
 
 const path = '/home/user/.aw/workspaces/fix-login/main'
 const tree = 'ws_01hzx5k8w40000000000000001.1'
+const archive = '/home/user/.aw/archives/fix-login.main.20261122T090000123Z.aw.tar.zst'
 
 const plan = {
   snapshot: 'snap_01hzx5k8w40000000000000004' as const,
@@ -155,6 +156,10 @@ export const sampleData: { readonly [T in EventType]: EventData[T] } = {
   },
   workspace_branched: { ...whose, branch: 'risky-idea', snapshot: plan.snapshot, removed: false },
   workspace_labelled: { ...whose, labels: { team: 'web', stage: 'review' } },
+  workspace_ttl_set: { ...whose, expires_at: '2026-11-16T09:00:00.000Z' },
+  workspace_archive_started: { ...whose, operation: 'archive', owner, tree, path: archive },
+  workspace_archived: { ...whose, tree, path: archive, digest: '9f0c'.repeat(16), bytes: 12345 },
+  workspace_archive_removed: { ...whose, path: archive },
   operation_taken: { ...whose, operation: 'create', owner: { ...owner, pid: 4343 }, epoch: 2, from: owner },
   operation_abandoned: { ...whose, operation: 'create', code: 'disk_full', message: 'No space left on the device' },
   workspace_lost: { ...whose, workspace_path: path, reason: 'Its tree was removed from outside' },
@@ -173,6 +178,21 @@ export const sampleData: { readonly [T in EventType]: EventData[T] } = {
   base_started: { base: gitBase },
   base_created: { base: gitBase, group: gitBase, profile: 'aw', source: gitSource, imported },
   base_removed: { base: gitBase, why: 'unneeded' },
+  template_saved: {
+    name: 'web-app',
+    version: 2,
+    base: 'template-web-app-2',
+    profile: 'aw',
+    description: 'What a new page begins as',
+    source: gitSource,
+    variables: { title: null, license: 'MIT' },
+    files: ['work/README.md'],
+  },
+  template_removed: { name: 'web-app', version: 1 },
+  shared_started: { name: 'models', tree: 'shared_models_01hzx5k8w4' },
+  shared_created: { name: 'models', task: null, tree: 'shared_models_01hzx5k8w4' },
+  shared_removed: { name: 'models', trash: 'shared_models_01hzx5k8w4.1' },
+  shared_purged: { trash: 'shared_models_01hzx5k8w4.1' },
 }
 
 type Id = { ws: WorkspaceId; ev: EventId; op: OperationId }

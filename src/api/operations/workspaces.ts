@@ -1,53 +1,23 @@
 import { workspaceStates } from '../../domain/workspace/state.ts'
 import { operation } from '../operation.ts'
-import { boolean, choice, either, integer, json, list, object, optional, pairs, string } from '../schema.ts'
+import { boolean, choice, integer, json, list, object, optional, pairs, string } from '../schema.ts'
 import { leaseView, workspaceView } from '../views.ts'
-import { absent, host, id, risks } from './shared.ts'
-
-const ignored = choice(
-  ['all', 'listed', 'none'],
-  'Of a folder, the files that git ignores: all (the default), those listed in its .worktreeinclude, or none',
-)
+import { absent, beginning, host, id, risks } from './shared.ts'
 
 const creation = {
   id: optional(string('Name of the new workspace: TASK/AGENT, or TASK for TASK/main')),
   generate: optional(string('Make up a name from this text, for instance "planning" gives planning-x7k2f9/main')),
   profile: optional(string('Layout: aw, ipa, repo or session (default: the configured profile)')),
-  from: optional(
-    either(
-      choice(['empty'], 'Start empty'),
-      object({
-        folder: optional(string('A folder of this machine: its whole state is copied')),
-        exclude: optional(list(string('A pattern'), 'What is left out of the folder')),
-        ignored: optional(ignored),
-        archive: optional(string('A file that aw export made, or a tar file')),
-        git: optional(
-          object({
-            url: string('https://…, ssh://…, user@host:path, or an absolute path'),
-            ref: optional(string('A branch, a tag or a commit (default: the default branch)')),
-            shallow: optional(boolean('Without its history (default: the setting git.shallow)')),
-          }),
-        ),
-        workspace: optional(string('Another workspace: this one begins as a fork of it')),
-        at: optional(string('Which snapshot of that workspace (default: as it is now)')),
-        snapshot: optional(string('A snapshot by its id, of whichever workspace')),
-      }),
-      'Start empty (the default), or from a folder or an archive',
-      { 'x-cli': 'start' },
-    ),
-  ),
-  repo: optional(string('Start from a git repository: a url or a path', { 'x-cli': 'repository' })),
-  ref: optional(string('Which branch, tag or commit of it (default: the default branch)')),
-  full: optional(boolean('With the whole history of it')),
-  from_workspace: optional(string('Start as a fork of this workspace')),
-  at: optional(string('Which snapshot of it (default: as it is now)')),
-  exclude: optional(list(string('A pattern'), 'Leave out what matches, as in a .gitignore')),
-  ignored: optional(ignored),
+  ...beginning,
+  template: optional(string('Start from a template: NAME, or NAME@VERSION')),
+  variables: optional(pairs('What is filled in where the template says {{NAME}}')),
   config: optional(
     json('Configuration: max_size_mb, allowed_operations, git_config, claude_md, agent_files, task_spec, context'),
   ),
   labels: optional(pairs('Labels to find it by')),
 }
+
+const sources = ['source_failed', 'template_not_found', 'snapshot_not_found', 'file_not_found'] as const
 
 const ttl = { minimum: 1000, maximum: 30 * 24 * 60 * 60 * 1000 }
 
@@ -60,12 +30,14 @@ export const workspaceOperations = [
     input: object(creation),
     output: workspaceView,
     positional: ['id'],
-    flags: { label: 'labels' },
-    errors: ['workspace_exists', 'invalid_name', 'invalid_input', 'limit_reached', 'source_failed', ...host],
+    flags: { label: 'labels', var: 'variables' },
+    errors: ['workspace_exists', 'invalid_name', 'invalid_input', 'limit_reached', ...sources, ...host],
     examples: [
       'aw create fix-login/claude',
       'aw create --id task-1/agent-2 --profile ipa --config \'{"max_size_mb":500}\'',
       'aw create spike --from ./my-project',
+      'aw create fix-login --repo https://github.com/acme/web.git --ref main',
+      'aw create page --template web-app --var title=Prices',
     ],
   }),
   operation({
@@ -76,8 +48,8 @@ export const workspaceOperations = [
     input: object({ ...creation, id: string('Name of the workspace: TASK/AGENT, or TASK for TASK/main') }),
     output: workspaceView,
     positional: ['id'],
-    flags: { label: 'labels' },
-    errors: ['invalid_name', 'invalid_input', 'invalid_state', 'limit_reached', 'source_failed', ...host],
+    flags: { label: 'labels', var: 'variables' },
+    errors: ['invalid_name', 'invalid_input', 'invalid_state', 'limit_reached', ...sources, ...host],
     examples: ['cd "$(aw ensure fix-login)"'],
   }),
   operation({

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Host } from '../../ports/host.ts'
 import { gitInitIn } from '../../sys/git.ts'
+import { copyIn, copyOut } from '../../sys/host-copy.ts'
 import { publish, published, unpublish } from '../../sys/links.ts'
 import { lock } from '../../sys/lock.ts'
 import { killProcess, liveness, ownProcess, processesUsing } from '../../sys/process.ts'
@@ -25,6 +26,8 @@ export function linuxHost({ home, locks, avoid }: Places): Host {
     publish: (path, target) => publish(path, target, home),
     unpublish: async (path, target, base) => unpublish(path, target, base, home),
     published: async (path) => published(path),
+    copyIn: (source, to, options) => copyIn(source, to, [home, locks], options),
+    copyOut: (source, to, options) => copyOut(source, to, [home, locks], options),
     gitInit: gitInitIn(avoid),
   }
 }

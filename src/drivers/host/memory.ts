@@ -78,6 +78,8 @@ export function memoryMachine(disk: Disk): Machine {
         }
       },
       published: async (path) => published(path),
+      copyIn: outside,
+      copyOut: outside,
       async gitInit(directory) {
         const head = {
           kind: 'file',
@@ -109,4 +111,8 @@ async function woken(by: Set<() => void>, ms: number, signal: AbortSignal | unde
   await promise
   clearTimeout(timer)
   by.delete(resolve)
+}
+
+const outside = async (): Promise<never> => {
+  throw new AwError('unsupported', 'A machine in memory has no files besides its trees')
 }

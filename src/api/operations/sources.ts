@@ -1,0 +1,254 @@
+import { operation } from '../operation.ts'
+import { boolean, integer, json, list, nullable, object, optional, pairs, string } from '../schema.ts'
+import { workspaceView } from '../views.ts'
+import { absent, beginning, host } from './shared.ts'
+
+const side = string('A workspace as it is now, WORKSPACE@SNAPSHOT, or a snapshot by its id')
+
+const baseView = object(
+  {
+    name: string('Its name'),
+    source: json('What it is a state of'),
+    profile: string('Its layout'),
+    created_at: string('When it was made (ISO 8601)'),
+    used_by: list(string('A workspace'), 'Workspaces that began as it'),
+    bytes: nullable(integer('Its size; null if it could not be measured')),
+  },
+  'A frozen tree of a source, that workspaces begin as',
+)
+
+const templateView = object(
+  {
+    name: string('Its name'),
+    version: integer('Counted from 1'),
+    versions: list(integer('A version'), 'All that are there'),
+    description: string('What it is for'),
+    profile: string('Its layout'),
+    source: json('What it was made from'),
+    variables: json('What can be filled in, with its default; null: it must be given'),
+    files: list(string('A path'), 'The files in which something is filled in'),
+    base: string('The frozen tree'),
+    created_at: string('When this version was made (ISO 8601)'),
+  },
+  'A template',
+)
+
+const templateInput = {
+  name: string('Its name'),
+  description: optional(string('What it is for', { maxLength: 500 })),
+  variables: optional(pairs('What can be filled in where {{NAME}} stands, with a default or without')),
+  profile: optional(string('Layout: aw, ipa, repo or session (default: the configured profile)')),
+  ...beginning,
+}
+
+const sharedView = object(
+  {
+    name: string('Its name'),
+    task: nullable(string('The task it is for; null: for all')),
+    path: string('The directory'),
+    created_at: string('When it was made (ISO 8601)'),
+    bytes: optional(nullable(integer('Bytes in it; null if not measured'))),
+  },
+  'A directory that workspaces share',
+)
+
+const made = ['source_failed', 'invalid_input', 'invalid_name', ...host] as const
+
+export const sourceOperations = [
+  operation({
+    name: 'export',
+    kind: 'read',
+    group: 'Sources',
+    summary: 'Write a workspace or a snapshot into one file, which aw import takes on any machine',
+    details:
+      'The file is a tar file, compressed with zstd, that holds a hash of everything in it. A workspace is exported as it is now, which takes a snapshot unless there is one of it already.',
+    input: object({
+      of: side,
+      file: string('The file to write', { 'x-cli': 'file' }),
+      replace: optional(boolean('Replace a file that is there')),
+    }),
+    output: object({
+      file: string('The file'),
+      workspace: string('What it was made of'),
+      snapshot: string('Which state of it'),
+      files: integer('Things in it'),
+      bytes: integer('Size of the file'),
+      digest: string('A hash over all that is in it'),
+    }),
+    positional: ['of', 'file'],
+    errors: [...absent, 'snapshot_not_found', 'file_exists', 'workspace_active', ...host],
+    examples: ['aw export fix-login fix-login.aw.tar.zst', 'aw export fix-login@tests-pass state.aw.tar.zst'],
+  }),
+  operation({
+    name: 'import',
+    kind: 'write',
+    group: 'Sources',
+    summary: 'Make a workspace from a file that aw export wrote, or from a tar file',
+    input: object({
+      file: string('The file', { 'x-cli': 'file' }),
+      id: optional(string('Name of the new workspace (default: the name it had)')),
+      labels: optional(pairs('Labels to find it by')),
+      trust: optional(boolean('Keep owners, set-user-id bits, devices and capabilities: only for files of your own')),
+    }),
+    output: workspaceView,
+    positional: ['file', 'id'],
+    flags: { label: 'labels' },
+    errors: ['workspace_exists', 'limit_reached', 'file_not_found', ...made],
+    examples: ['aw import fix-login.aw.tar.zst', 'aw import state.aw.tar.zst fix-login-again'],
+  }),
+  operation({
+    name: 'cp',
+    kind: 'write',
+    group: 'Files',
+    summary: 'Copy files between this machine and a workspace',
+    details:
+      'One of the two is WORKSPACE:PATH. A directory is copied with all that is in it. Links are copied as links. What is at the target already is not replaced.',
+    input: object({
+      from: string('WORKSPACE:PATH, or a path of this machine', { 'x-cli': 'place' }),
+      to: string('WORKSPACE:PATH, or a path of this machine', { 'x-cli': 'place' }),
+    }),
+    output: object({
+      files: integer('Files copied'),
+      bytes: integer('Bytes copied'),
+      skipped: list(
+        object({ path: string('What'), reason: string('Why') }),
+        'Pipes, sockets, devices, and what could not be read',
+      ),
+    }),
+    positional: ['from', 'to'],
+    errors: [
+      ...absent,
+      'file_not_found',
+      'file_exists',
+      'path_outside_workspace',
+      'path_protected',
+      'invalid_input',
+      'source_failed',
+      ...host,
+    ],
+    examples: ['aw cp ./data.csv fix-login:work/', 'aw cp fix-login:output/report ./report'],
+  }),
+  operation({
+    name: 'bases list',
+    kind: 'read',
+    group: 'Sources',
+    summary: 'List the frozen trees that workspaces begin as',
+    input: object({ sizes: optional(boolean('Measure them')) }),
+    output: list(baseView, 'Bases, oldest first'),
+    positional: [],
+    errors: [],
+    examples: ['aw bases list --sizes'],
+  }),
+  operation({
+    name: 'bases remove',
+    kind: 'destructive',
+    group: 'Sources',
+    summary: 'Erase a base; the next workspace from that source makes it again',
+    input: object({
+      name: string('Its name, or the beginning of it'),
+      force: optional(boolean('Even if workspaces began as it: they stay, but cannot be compared with it any more')),
+    }),
+    output: object({ removed: string('Its name') }),
+    positional: ['name'],
+    errors: ['base_not_found', 'base_in_use', ...host],
+    examples: ['aw bases remove git-4f1c0e9d'],
+  }),
+  operation({
+    name: 'template create',
+    kind: 'write',
+    group: 'Sources',
+    summary: 'Keep a tree under a name, to make workspaces from',
+    details:
+      'Where {{NAME}} stands in a text file and NAME is one of the variables, each workspace gets its own value.',
+    input: object(templateInput),
+    output: templateView,
+    positional: ['name'],
+    flags: { var: 'variables' },
+    errors: ['template_exists', ...made],
+    examples: [
+      'aw template create web-app --from ./starter --var title= --var license=MIT',
+      'aw template create green --from-workspace fix-login --at tests-pass',
+    ],
+  }),
+  operation({
+    name: 'template update',
+    kind: 'write',
+    group: 'Sources',
+    summary: 'Make the next version of a template; workspaces of earlier ones stay as they are',
+    input: object(templateInput),
+    output: templateView,
+    positional: ['name'],
+    flags: { var: 'variables' },
+    errors: ['template_not_found', ...made],
+    examples: ['aw template update web-app --from ./starter'],
+  }),
+  operation({
+    name: 'template list',
+    kind: 'read',
+    group: 'Sources',
+    summary: 'List templates',
+    input: object({}),
+    output: list(templateView, 'The newest version of each, by name'),
+    positional: [],
+    errors: [],
+    examples: ['aw template list'],
+  }),
+  operation({
+    name: 'template show',
+    kind: 'read',
+    group: 'Sources',
+    summary: 'Show a template',
+    input: object({ name: string('NAME, or NAME@VERSION') }),
+    output: templateView,
+    positional: ['name'],
+    errors: ['template_not_found'],
+    examples: ['aw template show web-app@1'],
+  }),
+  operation({
+    name: 'template remove',
+    kind: 'destructive',
+    group: 'Sources',
+    summary: 'Remove a template, or one version of it; workspaces made from it stay',
+    input: object({ name: string('NAME, or NAME@VERSION') }),
+    output: object({ removed: list(integer('A version'), 'The versions that are gone') }),
+    positional: ['name'],
+    errors: ['template_not_found', ...host],
+    examples: ['aw template remove web-app@1'],
+  }),
+  operation({
+    name: 'shared create',
+    kind: 'write',
+    group: 'Sources',
+    summary: 'Make a directory that workspaces share; it is in no snapshot and outlives them',
+    input: object({
+      name: string('Its name'),
+      task: optional(string('Only for the workspaces of this task')),
+    }),
+    output: sharedView,
+    positional: ['name'],
+    errors: ['shared_exists', 'invalid_name', ...host],
+    examples: ['aw shared create models', 'aw shared create fixtures --task fix-login'],
+  }),
+  operation({
+    name: 'shared list',
+    kind: 'read',
+    group: 'Sources',
+    summary: 'List shared directories',
+    input: object({ sizes: optional(boolean('Measure them')) }),
+    output: list(sharedView, 'Shared directories, oldest first'),
+    positional: [],
+    errors: [],
+    examples: ['aw shared list --sizes'],
+  }),
+  operation({
+    name: 'shared remove',
+    kind: 'destructive',
+    group: 'Sources',
+    summary: 'Move a shared directory to the trash',
+    input: object({ name: string('Its name'), purge: optional(boolean('Erase it now')) }),
+    output: object({ removed: boolean('Whether it was there'), trash: nullable(string('Its name in the trash')) }),
+    positional: ['name'],
+    errors: ['shared_not_found', 'workspace_active', ...host],
+    examples: ['aw shared remove models'],
+  }),
+] as const

@@ -1,0 +1,25 @@
+import type { Archives } from '../ports/archives.ts'
+import type { Repositories } from '../ports/repositories.ts'
+
+/** Drivers that few calls need are loaded when the first one does. */
+
+export function laterRepositories(places: { root: string; avoid: readonly string[] }): Repositories {
+  let opened: Promise<Repositories> | undefined
+  const driver = (): Promise<Repositories> =>
+    (opened ??= import('./repositories/git.ts').then(({ gitRepositories }) => gitRepositories(places)))
+  return {
+    resolve: async (request) => (await driver()).resolve(request),
+    clone: async (request) => (await driver()).clone(request),
+    list: async () => (await driver()).list(),
+    remove: async (name) => (await driver()).remove(name),
+  }
+}
+
+const tar = async (): Promise<Archives> => (await import('./archives/tar.ts')).tarArchives
+
+export const laterArchives: Archives = {
+  digest: async (...given) => (await tar()).digest(...given),
+  about: async (...given) => (await tar()).about(...given),
+  unpack: async (...given) => (await tar()).unpack(...given),
+  pack: async (...given) => (await tar()).pack(...given),
+}

@@ -1,0 +1,63 @@
+import type { Inputs, Outputs } from '../api/table.ts'
+import { AwError } from '../domain/errors.ts'
+import { basePlace, basesOf, eraseBase, lockGroup, usersOf } from './bases.ts'
+import type { Core, Request } from './core.ts'
+import { templatesOf } from './template-tree.ts'
+
+export async function listBases(core: Core, input: Inputs['bases list']): Promise<Outputs['bases list']> {
+  const bases = [...(await basesOf(core)).values()]
+  return Promise.all(
+    bases.map(async ({ base, source, profile, created_at }) => ({
+      name: base,
+      source: { ...source },
+      profile,
+      created_at,
+      used_by: await usersOf(core, base),
+      bytes: input.sizes === true ? await sizeOf(core, base) : null,
+    })),
+  )
+}
+
+const sizeOf = (core: Core, base: string): Promise<number | null> =>
+  core.storage.usage(basePlace(base), { maxFiles: 20_000 }).then(
+    ({ bytes }) => bytes,
+    () => null,
+  )
+
+export async function removeBase(
+  core: Core,
+  input: Inputs['bases remove'],
+  request: Request,
+): Promise<Outputs['bases remove']> {
+  const bases = await basesOf(core)
+  const meant = [...bases.values()].filter(({ base }) => base === input.name || base.startsWith(input.name))
+  const [only] = meant
+  if (only === undefined || (meant.length > 1 && !bases.has(input.name)))
+    throw new AwError(
+      'base_not_found',
+      only === undefined ? `There is no base ${input.name}` : `${meant.length} bases begin with ${input.name}`,
+      { hint: 'See them: aw bases list', data: { base: input.name } },
+    )
+  const { base, group } = bases.get(input.name) ?? only
+  using _ = await lockGroup(core, request, group)
+  await assertNoTemplate(core, base)
+  const users = await usersOf(core, base)
+  if (users.length > 0 && input.force !== true)
+    throw new AwError('base_in_use', `${users.length} workspaces began as ${base}, ${users[0]} among them`, {
+      hint: 'Remove it all the same with --force: they stay, but cannot be compared with it any more',
+      data: { base, used_by: users },
+    })
+  await eraseBase(core, request, base, 'user')
+  return { removed: base }
+}
+
+async function assertNoTemplate(core: Core, base: string): Promise<void> {
+  const all = [...(await templatesOf(core)).values()].flat()
+  const template = all.find((one) => one.base === base)
+  if (template === undefined) return
+  const ref = `${template.name}@${template.version}`
+  throw new AwError('base_in_use', `${base} is the template ${ref}`, {
+    hint: `Remove that: aw template remove ${ref}`,
+    data: { base, template: ref },
+  })
+}

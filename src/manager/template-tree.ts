@@ -1,0 +1,40 @@
+import { AwError } from '../domain/errors.ts'
+import type { AnyEvent } from '../domain/event.ts'
+import { foldTemplates, type Template, templateEventTypes } from '../domain/templates.ts'
+import type { TemplateSource } from '../domain/workspace/state.ts'
+import type { Place } from '../ports/storage-driver.ts'
+import { createFromBase } from './bases.ts'
+import type { Core, Request } from './core.ts'
+import { fillPlaceholders } from './placeholders.ts'
+import { openTree } from './trees.ts'
+
+export async function templatesOf(core: Core): Promise<Map<string, Template[]>> {
+  return foldTemplates(await templateEvents(core))
+}
+
+async function templateEvents(core: Core): Promise<AnyEvent[]> {
+  const events: AnyEvent[] = []
+  for await (const event of core.store.read('home', { types: templateEventTypes })) events.push(event)
+  return events
+}
+
+/** A new tree that begins as a template, with what is to be filled in. */
+export async function beginAsTemplate(
+  core: Core,
+  request: Request,
+  source: TemplateSource,
+  place: Place,
+): Promise<void> {
+  const { name, version, variables, base } = source
+  // Also of one that was removed since: the workspace is still made from it.
+  const saved = (await templateEvents(core)).findLast(
+    (event) => event.type === 'template_saved' && event.data.base === base,
+  )
+  if (saved?.type !== 'template_saved' || !base || !(await createFromBase(core, request, place, base)))
+    throw new AwError('source_failed', `The template ${name}@${version} is not there any more`, {
+      hint: 'See what there is: aw template list',
+      data: { template: `${name}@${version}` },
+    })
+  using tree = await openTree(core, place)
+  fillPlaceholders(tree, saved.data.files, variables)
+}

@@ -1,0 +1,139 @@
+import type { Inputs, Outputs } from '../api/table.ts'
+import { AwError } from '../domain/errors.ts'
+import { profileOf } from '../domain/profiles.ts'
+import { checkedShortName, checkedVariables, findTemplate, type Template } from '../domain/templates.ts'
+import type { Source } from '../domain/workspace/state.ts'
+import type { Place } from '../ports/storage-driver.ts'
+import { eraseBase, freezeBase, lockGroup, usersOf } from './bases.ts'
+import { newEvent, type Core, type Request } from './core.ts'
+import { frozenOf } from './export.ts'
+import { appendHome } from './home-stream.ts'
+import { placeholdersIn } from './placeholders.ts'
+import { snapshotPlace } from './places.ts'
+import { withScratch } from './scratch.ts'
+import { sideOf } from './sides.ts'
+import { fillAlone } from './source-tree.ts'
+import { type Start, startOf } from './sources.ts'
+import { templatesOf } from './template-tree.ts'
+import { openTree } from './trees.ts'
+
+type View = Outputs['template show']
+
+const groupOf = (name: string): string => `template-${name}`
+
+export async function createTemplate(core: Core, input: Inputs['template create'], request: Request): Promise<View> {
+  const name = checkedShortName(input.name, 'a template')
+  using _ = await lockGroup(core, request, groupOf(name))
+  if ((await templatesOf(core)).has(name))
+    throw new AwError('template_exists', `There is a template ${name} already`, {
+      hint: `Make its next version: aw template update ${name}`,
+      data: { template: name },
+    })
+  return save(core, request, input, name, undefined)
+}
+
+export async function updateTemplate(core: Core, input: Inputs['template update'], request: Request): Promise<View> {
+  using _ = await lockGroup(core, request, groupOf(input.name))
+  const last = findTemplate(await templatesOf(core), input.name)
+  return save(core, request, input, last.name, last)
+}
+
+/** What is not said is as in the last version. */
+async function save(
+  core: Core,
+  request: Request,
+  input: Inputs['template update'],
+  name: string,
+  last: Template | undefined,
+): Promise<View> {
+  const version = (last?.version ?? 0) + 1
+  const base = `${groupOf(name)}-${version}`
+  const variables = input.variables === undefined ? (last?.variables ?? {}) : checkedVariables(input.variables)
+  const description = input.description ?? last?.description ?? ''
+  await withScratch(core, request, async (place) => {
+    const { source, profile } = await fillScratch(core, request, input, place, last)
+    using tree = await openTree(core, place)
+    const files = placeholdersIn(tree, Object.keys(variables))
+    await core.storage.sync(place)
+    await freezeBase(core, request, place, base, { group: groupOf(name), profile, source, imported: null })
+    const data = { name, version, base, profile, description, source, variables, files }
+    await appendHome(core, newEvent(core, request, 'template_saved', data))
+  })
+  return showTemplate(core, { name })
+}
+
+/** The content of a template in a tree of its own; of a workspace all but what aw itself puts into it. */
+async function fillScratch(
+  core: Core,
+  request: Request,
+  input: Inputs['template update'],
+  place: Place,
+  last: Template | undefined,
+): Promise<{ source: Source; profile: string }> {
+  const profile = profileOf(input.profile ?? last?.profile ?? core.config.settings['workspaces.profile']).name
+  const start = await startOf(core, input)
+  if (!('fork' in start)) {
+    if (start.source.kind === 'empty') throw nothing(input.name)
+    return { source: await fillAlone(core, request, start.source, profile, place, start.access), profile }
+  }
+  return fromWorkspace(core, request, start, place)
+}
+
+async function fromWorkspace(
+  core: Core,
+  request: Request,
+  { fork, at }: Extract<Start, { fork: string }>,
+  place: Place,
+): Promise<{ source: Source; profile: string }> {
+  const side = await sideOf(core, at === undefined ? fork : `${fork}@${at}`)
+  const snapshot = await frozenOf(core, request, side)
+  const { id, task, agent, profile } = side.workspace
+  await core.storage.create(place, { from: snapshotPlace(snapshot), signal: request.signal })
+  using tree = await openTree(core, place)
+  tree.remove(profileOf(profile).metadata, { recursive: true, missing: 'ignore' })
+  const now = core.clock.now().toISOString()
+  return { source: { kind: 'workspace', workspace: id, name: `${task}/${agent}`, snapshot, at: now }, profile }
+}
+
+const nothing = (name: string): AwError =>
+  new AwError('invalid_input', 'A template of nothing is of no use', {
+    hint: `Say what it is made from: aw template create ${name} --from DIR`,
+    data: { field: 'from' },
+  })
+
+export async function listTemplates(core: Core): Promise<readonly View[]> {
+  const all = [...(await templatesOf(core)).values()]
+  return all
+    .flatMap((versions) => versions.slice(-1).map((newest) => view(newest, versions)))
+    .toSorted((one, other) => (one.name < other.name ? -1 : 1))
+}
+
+export async function showTemplate(core: Core, input: Inputs['template show']): Promise<View> {
+  const all = await templatesOf(core)
+  const found = findTemplate(all, input.name)
+  return view(found, all.get(found.name) ?? [])
+}
+
+const view = (template: Template, versions: readonly Template[]): View => ({
+  ...template,
+  source: { ...template.source },
+  versions: versions.map(({ version }) => version),
+})
+
+/** Bases that workspaces began as stay as long as those do. */
+export async function removeTemplate(
+  core: Core,
+  input: Inputs['template remove'],
+  request: Request,
+): Promise<Outputs['template remove']> {
+  const [name = ''] = input.name.split('@')
+  using _ = await lockGroup(core, request, groupOf(name))
+  const all = await templatesOf(core)
+  const found = findTemplate(all, input.name)
+  const gone = input.name.includes('@') ? [found] : (all.get(name) ?? [])
+  const version = input.name.includes('@') ? found.version : null
+  await appendHome(core, newEvent(core, request, 'template_removed', { name, version }))
+  for (const { base } of gone)
+    if ((await usersOf(core, base)).length === 0) await eraseBase(core, request, base, 'user')
+  return { removed: gone.map((one) => one.version) }
+}
