@@ -115,8 +115,8 @@ export interface StorageDriver extends AsyncDisposable {
   /** What is really on disk, in all areas. */
   list(): Promise<Place[]>
 
-  /** Bytes that can still be written to the mount. */
-  free(): Promise<{ bytes: number }>
+  /** Bytes that can still be written to the mount, and in `total` those together with what is taken. */
+  free(): Promise<{ bytes: number; total: number }>
 }
 
 export type Area = 'volumes' | 'trash' | 'tmp' | 'snapshots' | 'bases' | 'found'

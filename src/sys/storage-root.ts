@@ -177,9 +177,10 @@ export function listAreas(root: string, areas: readonly string[]): { area: strin
   )
 }
 
-export function freeBytes(root: string): number {
-  const { bavail, bsize } = statfsSync(root)
-  return bavail * bsize
+/** Of what a file system keeps for root alone nothing counts. */
+export function freeBytes(root: string): { bytes: number; total: number } {
+  const { blocks, bfree, bavail, bsize } = statfsSync(root)
+  return { bytes: bavail * bsize, total: (blocks - bfree + bavail) * bsize }
 }
 
 /** Makes, renames and removes a tree in the root, and says what copies will cost. */

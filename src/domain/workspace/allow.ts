@@ -10,6 +10,7 @@ export const allowedStates = {
   reset: ['ready', 'stopped', 'failed'],
   rename: ['ready', 'stopped', 'failed'],
   label: ['ready', 'running', 'stopped', 'failed'],
+  ttl: ['ready', 'running', 'stopped', 'failed'],
   snapshot: ['ready', 'running', 'stopped', 'failed'],
   restore: ['ready', 'stopped', 'failed'],
   fork: ['ready', 'running', 'stopped', 'failed'],

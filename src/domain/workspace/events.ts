@@ -52,6 +52,8 @@ export interface WorkspaceEventData {
     config: WorkspaceConfig
     labels: Record<string, string>
     driver: string
+    /** When it may go to the trash by itself. */
+    expires_at?: string
   }
   workspace_created: Whose & {
     workspace_path: string
@@ -129,6 +131,14 @@ export interface WorkspaceEventData {
   workspace_branched: Whose & { branch: string; snapshot: SnapshotId | null; removed: boolean }
 
   workspace_labelled: Whose & { labels: Record<string, string> }
+  /** When it may go to the trash by itself; null: never. */
+  workspace_ttl_set: Whose & { expires_at: string | null }
+
+  workspace_archive_started: Intent & { tree: string; path: string }
+  /** A tree in the trash is in this file too, so that it can be erased. */
+  workspace_archived: Whose & { tree: string; path: string; digest: string; bytes: number }
+  /** The time for which such a file is kept is over. */
+  workspace_archive_removed: Whose & { path: string }
 
   /** Another process goes on with the operation, because its owner is dead or was stopped. */
   operation_taken: Whose & { operation: OperationKind; owner: Owner; epoch: number; from: Owner }
@@ -177,4 +187,5 @@ export interface Intents {
   snapshot: WorkspaceEventData['snapshot_started']
   remove_snapshots: WorkspaceEventData['snapshot_remove_started']
   restore: WorkspaceEventData['workspace_restore_started']
+  archive: WorkspaceEventData['workspace_archive_started']
 }

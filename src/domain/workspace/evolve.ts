@@ -45,6 +45,8 @@ function begun(event: Of<'workspace_create_started'>): Workspace {
     operation: operationOf(event, null),
     trash: [],
     ...fresh(data),
+    // Only where there is one: what older versions folded stays as it is.
+    ...(data.expires_at !== undefined && { expires_at: data.expires_at }),
     problem: null,
     version: event.version,
   }
@@ -78,7 +80,7 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
     }
     case 'workspace_undeleted':
       return {
-        ...before,
+        ...lasting(before, event.at),
         operation: null,
         problem: event.data.problem ?? null,
         state: 'ready',
@@ -114,6 +116,7 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
     case 'snapshot_started':
     case 'snapshot_remove_started':
     case 'workspace_restore_started':
+    case 'workspace_archive_started':
       return { ...before, operation: operationOf(event, before.state) }
     case 'snapshot_created': {
       const { snapshot, reason } = event.data
@@ -135,6 +138,15 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
     }
     case 'workspace_labelled':
       return { ...before, labels: event.data.labels }
+    case 'workspace_ttl_set':
+      return expiring(before, event.data.expires_at)
+    case 'workspace_archived': {
+      const { tree, path, digest, bytes } = event.data
+      const made = { tree, path, digest, bytes, at: event.at }
+      return { ...before, operation: null, archives: [...(before.archives ?? []), made] }
+    }
+    case 'workspace_archive_removed':
+      return { ...before, archives: (before.archives ?? []).filter(({ path }) => path !== event.data.path) }
     case 'operation_taken':
       return before.operation === null
         ? before
@@ -162,6 +174,15 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
       return before
   }
 }
+
+/** One without an end has no such field: its fold is that of a version that knew of none. */
+function expiring({ expires_at: _, ...others }: Workspace, at: string | null): Workspace {
+  return at === null ? others : { ...others, expires_at: at }
+}
+
+/** Whoever brings back what has expired wants it to stay. */
+const lasting = (before: Workspace, now: string): Workspace =>
+  before.expires_at !== undefined && before.expires_at <= now ? expiring(before, null) : before
 
 const main = 'main'
 

@@ -206,7 +206,7 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
 
     async free() {
       assertRoot(root, key)
-      return { bytes: freeBytes(root) }
+      return freeBytes(root)
     },
 
     async [Symbol.asyncDispose]() {},

@@ -132,7 +132,7 @@ export function memoryStorage({ disk, root = '/storage' }: { disk: Disk; root?: 
     },
     async free() {
       assertRoot()
-      return { bytes: Number.MAX_SAFE_INTEGER }
+      return { bytes: Number.MAX_SAFE_INTEGER, total: Number.MAX_SAFE_INTEGER }
     },
     async [Symbol.asyncDispose]() {},
   }

@@ -27,7 +27,7 @@ export interface TreeRoot {
   readonly found: (place: Place) => string
   readonly assertFree: (place: Place) => void
   readonly list: () => Place[]
-  readonly free: () => { bytes: number }
+  readonly free: () => { bytes: number; total: number }
 }
 
 export const areas: readonly Area[] = ['volumes', 'snapshots', 'bases', 'trash', 'tmp']
@@ -53,7 +53,7 @@ export function treeRoot({ root, claim, guarded = [] }: TreeRootOptions, own: re
       if (exists(place)) throw taken(place)
     },
     list: () => listAreas(root, areas) as Place[],
-    free: () => ({ bytes: freeBytes(root) }),
+    free: () => freeBytes(root),
   }
 }
 
