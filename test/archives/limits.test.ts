@@ -15,7 +15,7 @@ beforeEach(() => {
 })
 afterEach(() => place[Symbol.dispose]())
 
-const over = (limit: string): unknown => ({ code: 'limit_reached', data: { limit } })
+const over = (limit: string): object => ({ code: 'limit_reached', data: { limit } })
 
 it('a million entries', async () => {
   const path = join(place.base, 'archive')

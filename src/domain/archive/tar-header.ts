@@ -117,7 +117,7 @@ function binaryIn(block: Buffer, at: number, length: number, negative: boolean, 
   return number
 }
 
-export function positive(value: number, what: string): number {
+function positive(value: number, what: string): number {
   if (value < 0) throw refused('number', `the ${what} in a header is negative`)
   return value
 }
