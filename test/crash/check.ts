@@ -1,5 +1,5 @@
 import { existsSync, globSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { expect } from 'vitest'
 import type { Outputs } from '../../src/api/table.ts'
 import type { Manager } from '../../src/ports/manager.ts'
@@ -15,8 +15,13 @@ export async function checkHome(home: string, manager: Manager): Promise<void> {
   const names = (directory: string): string[] => readdirSync(join(home, directory)).toSorted()
   const places = placesOf(home)
 
-  expect(places('volumes')).toEqual(live.map(({ id }) => id).toSorted())
-  expect(places('trash')).toEqual(all.flatMap(({ trash }) => trash.map(({ tree }) => tree)).toSorted())
+  const areas = await manager.call('shared list', {})
+  const shared = areas.map(({ path }) => basename(readlinkSync(path)))
+  expect(places('volumes')).toEqual([...live.map(({ id }) => id), ...shared].toSorted())
+  const bases = await manager.call('bases list', {})
+  expect(places('bases')).toEqual(bases.map(({ name }) => name).toSorted())
+  const trees = places('trash').filter((name) => !name.startsWith('shared_'))
+  expect(trees).toEqual(all.flatMap(({ trash }) => trash.map(({ tree }) => tree)).toSorted())
   expect(places('tmp')).toEqual([])
   const snapshots: string[] = []
   for (const { id } of all) for (const one of await manager.call('snapshots', { id })) snapshots.push(one.id)

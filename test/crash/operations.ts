@@ -1,8 +1,13 @@
 import { snapshotOperations } from './sweep-snapshots.ts'
+import { sourceOperations } from './sweep-sources.ts'
 import { lifeOperations, type Swept } from './sweep.ts'
 
 /** Everything that is swept. */
-export const operations: Readonly<Record<string, Swept>> = { ...lifeOperations, ...snapshotOperations }
+export const operations: Readonly<Record<string, Swept>> = {
+  ...lifeOperations,
+  ...snapshotOperations,
+  ...sourceOperations,
+}
 
 export const sweptOperation = (name: string): Swept => {
   const found = operations[name]
