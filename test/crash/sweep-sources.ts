@@ -1,0 +1,140 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { verifyArchive } from '../../src/sys/archive/inspect.ts'
+import type { CrashHome } from './home.ts'
+import { type Swept, workOf } from './sweep.ts'
+
+const nothing = async (): Promise<undefined> => undefined
+const byRecovery: Swept['touch'] = () => ['recover', {}]
+
+function git(cwd: string, ...args: string[]): void {
+  const settings = ['-c', 'user.name=test', '-c', 'user.email=test@localhost', '-c', 'init.defaultBranch=main']
+  execFileSync('git', [...settings, ...args], { cwd, env: { PATH: process.env['PATH'], HOME: '/nonexistent' } })
+}
+
+/** The folder of the home, with a history; another one for each name, so that each is fetched for the first time. */
+function repository(crash: CrashHome, name: string): string {
+  const folder = join(crash.source, '..', name)
+  mkdirSync(folder)
+  execFileSync('cp', ['-a', `${crash.source}/.`, folder])
+  git(folder, 'init', '--quiet')
+  git(folder, 'add', '--all')
+  git(folder, 'commit', '--quiet', '--message', 'first')
+  return folder
+}
+
+/** It is whole or not there; and where it is not, it can be made. */
+const wholeOrFree =
+  (input: Swept['input']): Swept['check'] =>
+  async (crash, id, _before, done) => {
+    const found = async () => (await crash.manager.call('list', { task: id }))[0]
+    if (done) expect((await found())?.state).toBe('ready')
+    const view = (await found()) ?? (await crash.manager.call('create', input(crash, id) as { id: string }))
+    expect(view.state).toBe('ready')
+    expect(workOf(view.path)).toMatchObject({ 'work/README': { content: 'from the source\n' } })
+    await crash.manager.call('destroy', { id, purge: true })
+  }
+
+const fromGit: Swept['input'] = (crash, id) => ({ id, repo: join(crash.source, '..', `repository-${id}`) })
+const archiveOf = (crash: CrashHome): string => join(crash.source, '..', 'archive.aw')
+const fromArchive: Swept['input'] = (crash, id) => ({ id, from: { archive: archiveOf(crash) } })
+
+const templateNames = async (crash: CrashHome): Promise<string[]> =>
+  (await crash.manager.call('template list', {})).map(({ name, version }) => `${name}@${version}`)
+
+export const sourceOperations: Readonly<Record<string, Swept>> = {
+  'create from git': {
+    calls: 'create',
+    async prepare(crash, id) {
+      repository(crash, `repository-${id}`)
+      return undefined
+    },
+    input: fromGit,
+    touch: (id) => ['create', { id }],
+    async check(crash, id, before, done) {
+      const [view] = await crash.manager.call('list', { task: id })
+      // A write of the same name was what recovered it.
+      if (view?.source['kind'] === 'empty') await crash.manager.call('destroy', { id, purge: true })
+      await wholeOrFree(fromGit)(crash, id, before, done)
+    },
+  },
+  'create from an archive': {
+    calls: 'create',
+    async prepare(crash, id) {
+      if (existsSync(archiveOf(crash))) return undefined
+      await crash.manager.call('create', { id: `origin-of-${id}`, from: { folder: crash.source } })
+      await crash.manager.call('export', { of: `origin-of-${id}`, file: archiveOf(crash) })
+      return undefined
+    },
+    input: fromArchive,
+    touch: byRecovery,
+    check: wholeOrFree(fromArchive),
+  },
+  export: {
+    prepare: (crash, id) => crash.manager.call('create', { id, from: { folder: crash.source } }),
+    input: (crash, id) => ({ of: id, file: join(crash.source, '..', `${id}.aw`) }),
+    touch: byRecovery,
+    async check(crash, id, _before, done) {
+      const file = join(crash.source, '..', `${id}.aw`)
+      if (done) expect(existsSync(file)).toBe(true)
+      if (existsSync(file)) expect(await verifyArchive(file)).toMatchObject({ verified: true })
+      rmSync(file, { force: true })
+      await crash.manager.call('destroy', { id, purge: true })
+    },
+  },
+  'template create': {
+    prepare: nothing,
+    input: (crash, name) => ({ name, from: { folder: crash.source } }),
+    touch: byRecovery,
+    async check(crash, name, _before, done) {
+      const there = (await templateNames(crash)).includes(`${name}@1`)
+      if (done) expect(there).toBe(true)
+      if (!there) await crash.manager.call('template create', { name, from: { folder: crash.source } })
+      await wholeOrFree((_crash, id) => ({ id, template: name }))(crash, name, undefined, false)
+      await crash.manager.call('template remove', { name })
+    },
+  },
+  'template update': {
+    async prepare(crash, name) {
+      await crash.manager.call('template create', { name, from: { folder: crash.source } })
+      return undefined
+    },
+    input: (crash, name) => ({ name, from: { folder: crash.source }, description: 'newer' }),
+    touch: byRecovery,
+    async check(crash, name, _before, done) {
+      const { version } = await crash.manager.call('template show', { name })
+      if (done) expect(version).toBe(2)
+      for (const ref of [`${name}@1`, `${name}@${version}`])
+        await wholeOrFree((_crash, id) => ({ id, template: ref }))(crash, name, undefined, false)
+      await crash.manager.call('template update', { name, from: { folder: crash.source } })
+      await crash.manager.call('template remove', { name })
+      expect(await templateNames(crash)).toEqual([])
+    },
+  },
+  'shared create': {
+    prepare: nothing,
+    input: (_crash, name) => ({ name }),
+    touch: byRecovery,
+    async check(crash, name, _before, done) {
+      const names = (await crash.manager.call('shared list', {})).map((area) => area.name)
+      if (done) expect(names).toContain(name)
+      if (!names.includes(name)) await crash.manager.call('shared create', { name })
+      await crash.manager.call('shared remove', { name, purge: true })
+    },
+  },
+  'shared remove': {
+    async prepare(crash, name) {
+      await crash.manager.call('shared create', { name })
+      return undefined
+    },
+    input: (_crash, name) => ({ name }),
+    touch: byRecovery,
+    async check(crash, name, _before, done) {
+      const names = (await crash.manager.call('shared list', {})).map((area) => area.name)
+      if (done) expect(names).not.toContain(name)
+      if (names.includes(name)) await crash.manager.call('shared remove', { name, purge: true })
+    },
+  },
+}
