@@ -86,7 +86,7 @@ it('so it is in the tar file alone, without compression and seal', async () => {
   }
 })
 
-it('it cannot be cut, at no byte', async () => {
+it('cannot be cut, at no byte', async () => {
   for (let length = 0; length < sealed.length; length += 5)
     expect([length, await problemOf(sealed.subarray(0, length))]).toEqual([length, expect.objectContaining(damaged)])
 })
@@ -123,7 +123,7 @@ it.each([
   ['no manifest', () => tarOf(entry({ name: '.aw-archive/header.json', content: formatHeader({}) }), fileEntry('x'))],
   ['a header of a newer format', () => tarOf(entry({ name: '.aw-archive/header.json', content: newer }))],
   ['a header that is none', () => tarOf(entry({ name: '.aw-archive/header.json', content: '{}' }))],
-] as const)('it is refused with %s', async (_, change) => {
+] as const)('is refused with %s', async (_, change) => {
   expect(await problemOf(change())).toMatchObject(damaged)
 })
 

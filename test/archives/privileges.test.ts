@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { packTree } from '../../src/sys/archive/pack.ts'
 import { unpackArchive } from '../../src/sys/archive/unpack.ts'
 import { isRoot } from '../../src/testing/storage-contract/host.ts'
@@ -27,52 +27,54 @@ function write(archive: Buffer): string {
   return path
 }
 
-const asRoot = (name: string, test: () => Promise<void>): void => {
-  if (isRoot) it(name, test)
-}
+describe.each(isRoot ? ['root'] : [])('as %s', () => {
+  it('owners and setuid bits are the importer’s, and tar takes them over', async () => {
+    const archive = tarOf(entry({ name: 'sh', mode: 0o6755, uid: 12345, gid: 54321, content: '#!' }))
+    const path = into()
+    const told = await unpackArchive(write(archive), path, { trusted: false })
+    expect(told).toMatchObject({ skipped: [], reduced: [{ path: 'sh', reason: 'setuid' }] })
+    expect(fs.statSync(join(path, 'sh'))).toMatchObject({ mode: 0o100755, uid: 0, gid: 0 })
+    const byTar = join(place.base, 'into-tar')
+    fs.mkdirSync(byTar)
+    execFileSync('tar', ['-xf', join(place.base, 'archive'), '-C', byTar])
+    expect(fs.statSync(join(byTar, 'sh'))).toMatchObject({ mode: 0o106755, uid: 12345, gid: 54321 })
+  })
 
-asRoot('owners and setuid bits are the importer’s, and tar takes them over', async () => {
-  const archive = tarOf(entry({ name: 'sh', mode: 0o6755, uid: 12345, gid: 54321, content: '#!' }))
-  const path = into()
-  const told = await unpackArchive(write(archive), path, { trusted: false })
-  expect(told).toMatchObject({ skipped: [], reduced: [{ path: 'sh', reason: 'setuid' }] })
-  expect(fs.statSync(join(path, 'sh'))).toMatchObject({ mode: 0o100755, uid: 0, gid: 0 })
-  const byTar = join(place.base, 'into-tar')
-  fs.mkdirSync(byTar)
-  execFileSync('tar', ['-xf', join(place.base, 'archive'), '-C', byTar])
-  expect(fs.statSync(join(byTar, 'sh'))).toMatchObject({ mode: 0o106755, uid: 12345, gid: 54321 })
-})
+  it('a device is left out, and tar makes it', async () => {
+    const archive = tarOf(
+      entry({ name: 'disk', type: '4', major: 7, minor: 200 }),
+      hardlink('other', 'disk'),
+      file('x'),
+    )
+    expect(place.plainTar(archive).tree['disk']).toBe('special')
+    const { tree, skipped } = await place.unpack(archive)
+    expect(tree).toEqual({ x: 'x' })
+    expect(skipped).toEqual([
+      { path: 'disk', reason: 'device' },
+      { path: 'other', reason: 'device' },
+    ])
+  })
 
-asRoot('a device is left out, and tar makes it', async () => {
-  const archive = tarOf(entry({ name: 'disk', type: '4', major: 7, minor: 200 }), hardlink('other', 'disk'), file('x'))
-  expect(place.plainTar(archive).tree['disk']).toBe('special')
-  const { tree, skipped } = await place.unpack(archive)
-  expect(tree).toEqual({ x: 'x' })
-  expect(skipped).toEqual([
-    { path: 'disk', reason: 'device' },
-    { path: 'other', reason: 'device' },
-  ])
-})
-
-asRoot('attributes of root are dropped, those of users are kept', async () => {
-  const tree = join(place.base, 'into-tree')
-  fs.mkdirSync(tree)
-  fs.writeFileSync(join(tree, 'f'), 'x')
-  const names = { 'user.note': 'mine', 'trusted.note': 'theirs', 'user.overlay.opaque': 'y' }
-  for (const [name, value] of Object.entries(names))
-    execFileSync('setfattr', ['-n', name, '-v', value, join(tree, 'f')])
-  execFileSync('setfattr', ['-n', 'security.capability', '-v', `0x${capability}`, join(tree, 'f')])
-  const archive = join(place.base, 'archive')
-  await packTree(tree, archive, { header: {} })
-  const path = into()
-  const { reduced } = await unpackArchive(archive, path, { trusted: false })
-  expect(reduced.map(({ reason }) => reason).toSorted()).toEqual([
-    'attribute security.capability',
-    'attribute trusted.note',
-    'attribute user.overlay.opaque',
-  ])
-  const kept = execFileSync('getfattr', ['-d', '-m', '-', join(path, 'f')], { encoding: 'utf8' })
-  expect(kept.match(/^\S+=/gm)).toEqual(['user.note='])
+  it('attributes of root are dropped, those of users are kept', async () => {
+    const tree = join(place.base, 'into-tree')
+    fs.mkdirSync(tree)
+    fs.writeFileSync(join(tree, 'f'), 'x')
+    const names = { 'user.note': 'mine', 'trusted.note': 'theirs', 'user.overlay.opaque': 'y' }
+    for (const [name, value] of Object.entries(names))
+      execFileSync('setfattr', ['-n', name, '-v', value, join(tree, 'f')])
+    execFileSync('setfattr', ['-n', 'security.capability', '-v', `0x${capability}`, join(tree, 'f')])
+    const archive = join(place.base, 'archive')
+    await packTree(tree, archive, { header: {} })
+    const path = into()
+    const { reduced } = await unpackArchive(archive, path, { trusted: false })
+    expect(reduced.map(({ reason }) => reason).toSorted()).toEqual([
+      'attribute security.capability',
+      'attribute trusted.note',
+      'attribute user.overlay.opaque',
+    ])
+    const kept = execFileSync('getfattr', ['-d', '-m', '-', join(path, 'f')], { encoding: 'utf8' })
+    expect(kept.match(/^\S+=/gm)).toEqual(['user.note='])
+  })
 })
 
 /** cap_net_raw, as the kernel keeps it. */

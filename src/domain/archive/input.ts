@@ -20,6 +20,8 @@ export function newInput(): Input {
   let available = 0
   let ended = false
 
+  const isShort = (length: number): boolean => available < length
+
   const shift = (length: number): Buffer => {
     const [first = Buffer.alloc(0)] = chunks
     available -= length
@@ -38,10 +40,9 @@ export function newInput(): Input {
       ended = true
     },
     *take(length) {
-      while (available < length) {
-        if (ended && available === 0) return undefined
+      for (; isShort(length); yield) {
+        if (ended && isShort(1)) return undefined
         if (ended) throw cut()
-        yield
       }
       if ((chunks[0]?.length ?? 0) >= length) return shift(length)
       const pieces: Buffer[] = []
@@ -50,10 +51,7 @@ export function newInput(): Input {
       return Buffer.concat(pieces, length)
     },
     *some(most) {
-      while (available === 0) {
-        if (ended) throw cut()
-        yield
-      }
+      for (; isShort(1); yield) if (ended) throw cut()
       return shift(Math.min(most, chunks[0]?.length ?? 0))
     },
   }

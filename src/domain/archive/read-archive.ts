@@ -45,7 +45,7 @@ export function* readArchive(input: Input, sink: Sink, limits: ArchiveLimits, ta
   if (own !== undefined) found = yield* readMember(input, limits, true)
   const manifest = newManifest(own?.bytes)
   let last: string | undefined
-  while (found !== undefined && !(own && found.member.path.startsWith(`${own.reserved}/`))) {
+  for (const prefix = own && `${own.reserved}/`; found && !isBelow(found, prefix);) {
     count(found, tally, limits)
     if (own) last = inOrder(found, last)
     const content = yield* readContent(input, found, sink.begin(found), own !== undefined)
@@ -58,6 +58,9 @@ export function* readArchive(input: Input, sink: Sink, limits: ArchiveLimits, ta
   yield* readEnd(input, own !== undefined)
   return { header: own?.header ?? null, digest }
 }
+
+const isBelow = ({ member }: Found, prefix: string | undefined): boolean =>
+  prefix !== undefined && member.path.startsWith(prefix)
 
 function* readHeader(input: Input, found: Found | undefined): Reading<Own | undefined> {
   const reserved = found && reservedIn(found.member.path)

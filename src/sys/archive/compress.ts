@@ -22,9 +22,9 @@ export function openCompressor(fd: number, level: number): Compressor {
   const stream = createZstdCompress(options)
   const sum = createHash('sha256')
   let written = 0
-  let failure: unknown
+  let failure: Error | undefined
   const fail = (error: unknown): void => {
-    failure ??= error
+    failure ??= error instanceof Error ? error : new Error(String(error))
     stream.destroy()
   }
   const store = (bytes: Buffer): void => {

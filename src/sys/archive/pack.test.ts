@@ -146,12 +146,16 @@ it('tells what is in an archive, the header first', async () => {
   for await (const one of inspectArchive(file)) told.push(one)
   expect(told).toHaveLength(Object.keys(sample).length + 2)
   expect(told[0]).toMatchObject({ header: { made_by: 'a test' } })
-  expect(told).toContainEqual({
-    entry: expect.objectContaining({ path: 'd/other name', kind: 'hardlink', target: 'd/f' }),
-  })
+  const about = { path: 'd/other name', kind: 'hardlink', target: 'd/f' }
+  expect(told.some((one) => isMatch(one, about))).toBe(true)
   for await (const one of inspectArchive(file)) if ('entry' in one) break
   expect(fs.readdirSync('/proc/self/fd', { withFileTypes: true }).filter(({ name }) => leadsTo(name, file))).toEqual([])
 })
+
+const isMatch = (one: unknown, about: Record<string, unknown>): boolean => {
+  const { entry = {} } = one as { entry?: Record<string, unknown> }
+  return Object.entries(about).every(([key, value]) => entry[key] === value)
+}
 
 const leadsTo = (fd: string, path: string): boolean => {
   try {
