@@ -73,6 +73,26 @@ it('a hard link of a snapshot stays one when it is written to, and so do all its
   }
 })
 
+it('tells what a tree has beyond the one it began as, whatever was frozen of it since', async () => {
+  const { storage, path } = subject()
+  const beyond = async (base: Place) => (await storage.usage(fork(1), { beyond: base })).beyond
+  await storage.create(volume)
+  fs.writeFileSync(path(volume, 'large'), Buffer.alloc(5000))
+  await storage.snapshot(volume, snap(1))
+  await storage.create(fork(1), { from: snap(1) })
+  expect(await beyond(snap(1))).toBe(0)
+  fs.writeFileSync(path(fork(1), 'own'), Buffer.alloc(300))
+  expect(await beyond(snap(1))).toBe(300)
+  await storage.snapshot(fork(1), snap(2))
+  fs.writeFileSync(path(fork(1), 'more'), Buffer.alloc(40))
+  expect(await beyond(snap(1))).toBe(340)
+  expect(await beyond(snap(2))).toBe(40)
+  await storage.create(fork(2))
+  await storage.snapshot(fork(2), snap(3))
+  expect(await beyond(snap(3))).toBeNull()
+  expect(await beyond(snap(9))).toBeNull()
+})
+
 it('is mounted again after a reboot, and nobody writes below it until then', async () => {
   const { base, storage, path } = subject()
   await storage.create(volume)

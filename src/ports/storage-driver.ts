@@ -115,8 +115,14 @@ export interface StorageDriver extends AsyncDisposable {
   /** What is really on disk, in all areas. */
   list(): Promise<Place[]>
 
-  /** Bytes that can still be written to the mount, and in `total` those together with what is taken. */
-  free(): Promise<{ bytes: number; total: number }>
+  /** Holds a tree to so many bytes more than it has now; only where `capabilities.quota` is `kernel`, else `unsupported`. */
+  limit(place: Place, maxBytes: number): Promise<void>
+
+  /** Bytes by which the kernel still lets a tree grow; null if it does not hold it to any. In constant time. */
+  room(place: Place): Promise<number | null>
+
+  /** What the mount still has room for. */
+  free(): Promise<Free>
 }
 
 export type Area = 'volumes' | 'trash' | 'tmp' | 'snapshots' | 'bases' | 'found'
@@ -156,6 +162,8 @@ export interface StorageCapabilities {
   readonly restore: 'exchange' | 'in place'
   /** Whether the kernel can hold a tree to `maxBytes`. */
   readonly quota: 'kernel' | 'none'
+  /** Whether `usage` can look into the trees. */
+  readonly measures: boolean
   /** What a snapshot does not keep, and why. */
   readonly unfaithful: readonly { readonly what: string; readonly why: string }[]
 }
@@ -229,6 +237,8 @@ export interface SnapshotOptions extends Excluding {
 }
 
 export interface RestoreOptions extends Excluding {
+  /** What the volume may hold beyond the snapshot from then on; as in `create`. */
+  readonly maxBytes?: number | undefined
   /** Finish what a crash interrupted; see `restore`. */
   readonly resume?: Place | undefined
   readonly since?: Place | undefined
@@ -265,6 +275,8 @@ export interface UsageOptions {
   readonly maxFiles?: number | undefined
   /** Also tell how much is the tree's alone. */
   readonly own?: boolean | undefined
+  /** Also tell how much it has beyond this frozen tree, which it began as. */
+  readonly beyond?: Place | undefined
 }
 
 export interface Usage {
@@ -274,4 +286,15 @@ export interface Usage {
   readonly complete: boolean
   /** Bytes that erasing the tree would give back; only with `own`, null if that cannot be told. */
   readonly own?: number | null
+  /** Only with `beyond`; null if that takes a comparison of the two. */
+  readonly beyond?: number | null
+}
+
+export interface Free {
+  /** Bytes that can still be written. */
+  readonly bytes: number
+  /** Those together with what is taken. */
+  readonly total: number
+  /** Files and directories that can still be made, and how many there can be; null if no number is set. */
+  readonly files: { readonly free: number; readonly total: number } | null
 }

@@ -31,6 +31,14 @@ export function passLimit(from: number, to: number): void {
   if (limit !== undefined && limit > 0n) btrfs.limit(to, subvolumeInfo(to).id, limit)
 }
 
+/** Null if it has no limit. What was written since the last commit is not counted yet. */
+export function roomLeft(fd: number): number | null {
+  const { id } = subvolumeInfo(fd)
+  const limit = valueOf(fd, id, ITEM.QGROUP_LIMIT) ?? 0n
+  const counted = valueOf(fd, id, ITEM.QGROUP_INFO) ?? 0n
+  return limit === 0n ? null : Math.max(0, Number(limit - counted))
+}
+
 /** What is referred to, now or at most: the second number in both items. */
 function valueOf(fd: number, subvolume: bigint, type: number): bigint | undefined {
   const key = { object: 0n, type, offset: subvolume }

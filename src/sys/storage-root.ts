@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, lstatSync, openSync, readdirSync, statfsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { AwError } from '../domain/errors.ts'
-import type { Probe } from '../ports/storage-driver.ts'
+import type { Free, Probe } from '../ports/storage-driver.ts'
 import { durableFile, readIfPresent } from './durable-file.ts'
 import { hostFs } from './host-fs.ts'
 import { assertOurs, ensureDirectory, syncDirectory } from './directories.ts'
@@ -178,9 +178,13 @@ export function listAreas(root: string, areas: readonly string[]): { area: strin
 }
 
 /** Of what a file system keeps for root alone nothing counts. */
-export function freeBytes(root: string): { bytes: number; total: number } {
-  const { blocks, bfree, bavail, bsize } = statfsSync(root)
-  return { bytes: bavail * bsize, total: (blocks - bfree + bavail) * bsize }
+export function freeIn(root: string): Free {
+  const { blocks, bfree, bavail, bsize, files, ffree } = statfsSync(root)
+  return {
+    bytes: bavail * bsize,
+    total: (blocks - bfree + bavail) * bsize,
+    files: files === 0 ? null : { free: ffree, total: files },
+  }
 }
 
 /** Makes, renames and removes a tree in the root, and says what copies will cost. */

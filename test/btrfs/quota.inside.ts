@@ -56,6 +56,29 @@ it('holds a tree to what it may have beyond its parent, also after a restore', a
   expect(await storage.list()).toEqual([volume, snap(1), snap(2)])
 })
 
+it('tells the room that is left, and holds a tree that was filled to what it may have beyond that', async () => {
+  const { storage, root, path } = openBtrfs()
+  enableQuota(root)
+  await storage.create(volume)
+  expect(write(path(volume), 'content', 16 * MB)).toBe(0)
+  expect(await storage.room(volume)).toBeNull()
+  await storage.limit(volume, 4 * MB)
+  expect(await storage.room(volume)).toBe(4 * MB)
+  expect(write(path(volume), 'fits', 3 * MB)).toBe(0)
+  execFileSync('sync', ['-f', root])
+  expect(await storage.room(volume)).toBeLessThanOrEqual(1 * MB)
+  expect(await storage.room(volume)).toBeGreaterThan(0)
+  expect(write(path(volume), 'too much', 2 * MB)).toBe(EDQUOT)
+  fs.rmSync(join(path(volume), 'too much'))
+  await storage.snapshot(volume, snap(1))
+  await storage.restore(volume, snap(1), snap(2), { maxBytes: 4 * MB })
+  expect(await storage.room(volume)).toBe(4 * MB)
+  expect(write(path(volume), 'too much', 6 * MB)).toBe(EDQUOT)
+  // What is over the limit can always be removed, and gives room.
+  fs.rmSync(join(path(volume), 'too much'))
+  expect(write(path(volume), 'fits again', 3 * MB)).toBe(0)
+})
+
 it('a restore of a quiet tree costs two commits, also where it has a limit to pass on', async () => {
   const counts: number[] = []
   // The kernel commits now and then by itself.

@@ -1,9 +1,11 @@
 import { dirname } from 'node:path'
 import type { Frozen, Place, StorageCapabilities, StorageDriver } from '../../ports/storage-driver.ts'
 import { ownBytes, readAllFiles } from '../../sys/btrfs-files.ts'
-import { commit, removeSubvolume, snapshotSubvolume } from '../../sys/btrfs-subvolume.ts'
+import { limitGrowth, roomLeft } from '../../sys/btrfs-quota.ts'
+import { commit, removeSubvolume, snapshotSubvolume, withSubvolume } from '../../sys/btrfs-subvolume.ts'
 import { syncDirectory } from '../../sys/directories.ts'
 import { hasCode } from '../../sys/errno.ts'
+import { dropFolderIndex } from '../../sys/folder-index.ts'
 import { readInTree } from '../../sys/read-in-tree.ts'
 import { measureTree } from '../../sys/safe-fs/index.ts'
 import { moveTree } from '../../sys/storage-root.ts'
@@ -28,6 +30,7 @@ const capabilities: StorageCapabilities = {
   live: 'fuzzy',
   restore: 'exchange',
   quota: 'none',
+  measures: true,
   unfaithful: [
     {
       what: 'btrfs subvolumes that are made inside a tree',
@@ -102,9 +105,9 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
       return { ...frozen(consistency, changed), ...(left_out.length > 0 && { left_out }) }
     },
 
-    async restore(volume, to, keep, { resume, since, exclude, signal } = {}) {
+    async restore(volume, to, keep, { resume, since, exclude, maxBytes, signal } = {}) {
       assert()
-      if (resume === undefined) restoreTree({ trees, work, volume, keep }, to)
+      if (resume === undefined) restoreTree({ trees, work, volume, keep }, to, maxBytes)
       else if (!finishRestore({ trees, work, volume, keep })) return undefined
       return frozen('atomic', await countChanges({ trees, work }, since, keep, { exclude, signal }))
     },
@@ -136,6 +139,7 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
 
     async erase(place, { signal, more = false } = {}) {
       assert()
+      if (place.area === 'bases') dropFolderIndex(options.root, place.name)
       await removeSubvolume(path(place), { signal })
       if (more) return
       // The log may be flushed without the transaction that removes it: then it would be back after a power cut.
@@ -152,16 +156,30 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
       return trees.exists(place)
     },
 
-    async usage(place, { own = false, ...limits } = {}) {
+    async usage(place, { own = false, beyond, ...limits } = {}) {
       assert()
       const tree = found(place)
       const size = await measureTree(tree, limits)
-      return own ? { ...size, own: await ownBytes(tree) } : size
+      return { ...size, ...(own && { own: await ownBytes(tree) }), ...(beyond && { beyond: null }) }
     },
 
     async list() {
       assert()
       return trees.list()
+    },
+
+    async limit(place, maxBytes) {
+      assert()
+      assertLimits(options.root)
+      const tree = found(place)
+      // The kernel counts when it commits.
+      commit(tree)
+      withSubvolume(tree, (fd) => limitGrowth(fd, maxBytes))
+    },
+
+    async room(place) {
+      assert()
+      return canLimit(options.root) ? withSubvolume(found(place), roomLeft) : null
     },
 
     async free() {

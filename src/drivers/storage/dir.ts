@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { AwError } from '../../domain/errors.ts'
 import type { Place, StorageCapabilities, StorageDriver } from '../../ports/storage-driver.ts'
 import { compareTrees } from '../../sys/compare-trees.ts'
 import { createFrom } from '../../sys/content-store/create.ts'
@@ -8,6 +7,7 @@ import { freeze, lookThrough } from '../../sys/content-store/freeze.ts'
 import { usageOfFrozen, verifyFrozen } from '../../sys/content-store/inspect.ts'
 import { type Manifest, readIfWhole, readManifest } from '../../sys/content-store/manifest.ts'
 import { readFrozen } from '../../sys/content-store/read-file.ts'
+import { dropFolderIndex } from '../../sys/folder-index.ts'
 import { readInTree } from '../../sys/read-in-tree.ts'
 import { resumeRestore, restoreVolume } from '../../sys/content-store/restore.ts'
 import { openStore } from '../../sys/content-store/store.ts'
@@ -15,7 +15,7 @@ import { measureTree } from '../../sys/safe-fs/index.ts'
 import {
   assertRoot,
   fileExists,
-  freeBytes,
+  freeIn,
   initRoot,
   listAreas,
   makeTree,
@@ -27,7 +27,7 @@ import {
 import { syncFiles } from '../../sys/sync-files.ts'
 import { eraseFrozen, eraseTree } from './dir/erase.ts'
 import { importInto } from './dir/import.ts'
-import { areas, isFrozen, missing, taken, type TreeRootOptions } from './tree-root.ts'
+import { areas, isFrozen, missing, noLimits, taken, type TreeRootOptions } from './tree-root.ts'
 
 const capabilities: StorageCapabilities = {
   visibility: 'host',
@@ -39,6 +39,7 @@ const capabilities: StorageCapabilities = {
   live: 'fuzzy',
   restore: 'in place',
   quota: 'none',
+  measures: true,
   unfaithful: [
     { what: 'devices, in a tree made from a snapshot by an ordinary user', why: 'only root may make a device' },
     { what: 'owners, in a tree made from a snapshot by an ordinary user', why: 'only root may give a file away' },
@@ -87,10 +88,7 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
 
     async create(place, { mode = 0o755, from, maxBytes, signal, onProgress } = {}) {
       assertRoot(root, key)
-      if (maxBytes !== undefined)
-        throw new AwError('unsupported', 'Plain directories have no limit of their own', {
-          hint: 'Leave the limit out, or use the driver btrfs',
-        })
+      if (maxBytes !== undefined) throw noLimits('dir')
       if (from === undefined) {
         makeTree(path(place), mode)
         return
@@ -173,6 +171,7 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
 
     async erase(place, options) {
       assertRoot(root, key)
+      if (place.area === 'bases') dropFolderIndex(root, place.name)
       if (isFrozen(place)) await eraseFrozen(store, path(place), frozenAreas, options)
       else await eraseTree(store, place, options)
     },
@@ -192,7 +191,7 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
       if (!isFrozen(place)) {
         const measured = await measureTree(path(place), usage)
         // Blocks that are shared with a source or with a content cannot be told from others.
-        return usage.own ? { ...measured, own: null } : measured
+        return { ...measured, ...(usage.own && { own: null }), ...(usage.beyond && { beyond: null }) }
       }
       const found = await usageOfFrozen(store, { file: path(place), areas: frozenAreas }, usage)
       if (found === undefined) throw missing(place)
@@ -204,9 +203,15 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
       return listAreas(root, areas) as Place[]
     },
 
+    async limit() {
+      throw noLimits('dir')
+    },
+
+    room: async () => null,
+
     async free() {
       assertRoot(root, key)
-      return freeBytes(root)
+      return freeIn(root)
     },
 
     async [Symbol.asyncDispose]() {},

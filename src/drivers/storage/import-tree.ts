@@ -1,9 +1,10 @@
 import { AwError } from '../../domain/errors.ts'
 import type { ImportOptions, ImportReport, ImportSource, Place } from '../../ports/storage-driver.ts'
 import { copyTree } from '../../sys/copy-tree.ts'
-import { assertSource, identitiesIn, realpathOf } from '../../sys/source-folder.ts'
+import { identitiesIn } from '../../sys/source-folder.ts'
 import { treeExists } from '../../sys/storage-root.ts'
 import { openInto } from '../../sys/trees/open-into.ts'
+import { assertWhole, importFolder } from './import-folder.ts'
 import type { TreeRoot } from './tree-root.ts'
 
 type Source = ImportSource & {
@@ -16,18 +17,15 @@ export async function importTree(
   trees: TreeRoot,
   place: Place,
   source: Source,
-  { into, signal, onProgress }: ImportOptions,
+  options: ImportOptions,
 ): Promise<ImportReport> {
-  if ('folder' in source) assertSource(source.folder, trees.guarded)
-  const folder = 'folder' in source ? realpathOf(source.folder) : (source.tree ?? trees.path(source.place))
   const target = trees.found(place)
+  if ('folder' in source) return importFolder(trees, target, source.folder, options)
+  assertWhole(options)
+  const { into, signal, onProgress } = options
+  const folder = source.tree ?? trees.path(source.place)
   if (!treeExists(folder)) throw new AwError('source_failed', `There is no tree ${folder}`, { data: { folder } })
   using directory = openInto(target, into)
-  return await copyTree(folder, directory.path, {
-    signal,
-    onProgress,
-    own: 'place' in source,
-    path: 'place' in source ? source.path : undefined,
-    guarded: identitiesIn(trees.guarded),
-  })
+  const guarded = identitiesIn(trees.guarded)
+  return await copyTree(folder, directory.path, { signal, onProgress, own: true, path: source.path, guarded })
 }

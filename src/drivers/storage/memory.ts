@@ -17,6 +17,7 @@ const capabilities: StorageCapabilities = {
   live: 'atomic',
   restore: 'exchange',
   quota: 'none',
+  measures: true,
   unfaithful: [{ what: 'owners, extended attributes and holes', why: 'its disk has none' }],
 }
 
@@ -120,19 +121,29 @@ export function memoryStorage({ disk, root = '/storage' }: { disk: Disk; root?: 
     attachment: (place) => ({ kind: 'dir', path: path(place) }),
     async ready() {},
     exists: async (place) => found(place) !== undefined,
-    async usage(place, { maxFiles = Infinity, own = false } = {}) {
+    async usage(place, { maxFiles = Infinity, own = false, beyond } = {}) {
       const files = filesIn(tree(place)).slice(0, maxFiles)
       const bytes = bytesIn(files)
-      return { bytes, files: files.length, complete: files.length < maxFiles, ...(own && { own: bytes }) }
+      return {
+        bytes,
+        files: files.length,
+        complete: files.length < maxFiles,
+        ...(own && { own: bytes }),
+        ...(beyond && { beyond: null }),
+      }
     },
     async list() {
       assertRoot()
       const names = (area: Area): string[] => [...(disk.directory(`${root}/${area}`)?.entries.keys() ?? [])].toSorted()
       return areas.flatMap((area) => names(area).map((name) => ({ area, name })))
     },
+    async limit() {
+      throw new AwError('unsupported', 'Trees in memory have no limit')
+    },
+    room: async () => null,
     async free() {
       assertRoot()
-      return { bytes: Number.MAX_SAFE_INTEGER, total: Number.MAX_SAFE_INTEGER }
+      return { bytes: Number.MAX_SAFE_INTEGER, total: Number.MAX_SAFE_INTEGER, files: null }
     },
     async [Symbol.asyncDispose]() {},
   }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Attachment, Place, StorageCapabilities, StorageDriver } from '../../ports/storage-driver.ts'
+import { dropFolderIndex } from '../../sys/folder-index.ts'
 import { filesOf, initLayers, workOf } from '../../sys/overlay-layers.ts'
 import { listFound } from '../../sys/overlay-mountpoint.ts'
 import { probeOverlay } from '../../sys/overlay-probe.ts'
@@ -11,11 +12,11 @@ import { syncFiles } from '../../sys/sync-files.ts'
 import { importTree } from './import-tree.ts'
 import { assertMounts, ensureMounted, type Overlay, stackOf, withView } from './overlay/context.ts'
 import { diffTrees } from './overlay/diff.ts'
-import { eraseTree, ownBytes } from './overlay/erase.ts'
+import { bytesBeyond, eraseTree, ownBytes } from './overlay/erase.ts'
 import { createTree, moveTree } from './overlay/place.ts'
 import { restoreTree } from './overlay/restore.ts'
 import { snapshotTree } from './overlay/snapshot.ts'
-import { areas, missing, treeRoot, type TreeRootOptions } from './tree-root.ts'
+import { areas, missing, noLimits, treeRoot, type TreeRootOptions } from './tree-root.ts'
 
 const isRoot = process.getuid?.() === 0
 
@@ -29,6 +30,7 @@ const capabilities: StorageCapabilities = {
   live: 'fuzzy',
   restore: 'exchange',
   quota: 'none',
+  measures: isRoot,
   unfaithful: [
     { what: 'inode numbers', why: 'a file of a snapshot that is written to becomes another file' },
     { what: 'attributes named trusted.overlay.*', why: 'the kernel keeps its own notes under these names' },
@@ -128,6 +130,7 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
 
     async erase(place, options = {}) {
       assert()
+      if (place.area === 'bases') dropFolderIndex(root, place.name)
       await eraseTree(overlay, place, options)
     },
 
@@ -143,11 +146,15 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
       return overlay.trees.exists(place)
     },
 
-    async usage(place, { own = false, ...limits } = {}) {
+    async usage(place, { own = false, beyond, ...limits } = {}) {
       assert()
       stackOf(overlay, place)
       const size = await withView(overlay, place, (view) => measureTree(view, limits))
-      return own ? { ...size, own: await ownBytes(overlay, place) } : size
+      return {
+        ...size,
+        ...(own && { own: await ownBytes(overlay, place) }),
+        ...(beyond && { beyond: await bytesBeyond(overlay, place, beyond) }),
+      }
     },
 
     async list() {
@@ -155,6 +162,12 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
       const order = (place: Place): number => areas.indexOf(place.area)
       return [...listRecords(root).toSorted((a, b) => order(a) - order(b)), ...listFound(root)]
     },
+
+    async limit() {
+      throw noLimits('overlay')
+    },
+
+    room: async () => null,
 
     async free() {
       trees.assert()

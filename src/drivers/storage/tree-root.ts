@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
-import type { Area, Place } from '../../ports/storage-driver.ts'
-import { assertRoot, freeBytes, initRoot, listAreas, treeExists } from '../../sys/storage-root.ts'
+import type { Area, Free, Place } from '../../ports/storage-driver.ts'
+import { assertRoot, freeIn, initRoot, listAreas, treeExists } from '../../sys/storage-root.ts'
 
 /** What drivers share whose trees are directories of one storage root. */
 
@@ -27,7 +27,7 @@ export interface TreeRoot {
   readonly found: (place: Place) => string
   readonly assertFree: (place: Place) => void
   readonly list: () => Place[]
-  readonly free: () => { bytes: number; total: number }
+  readonly free: () => Free
 }
 
 export const areas: readonly Area[] = ['volumes', 'snapshots', 'bases', 'trash', 'tmp']
@@ -53,11 +53,16 @@ export function treeRoot({ root, claim, guarded = [] }: TreeRootOptions, own: re
       if (exists(place)) throw taken(place)
     },
     list: () => listAreas(root, areas) as Place[],
-    free: () => freeBytes(root),
+    free: () => freeIn(root),
   }
 }
 
 export const isFrozen = ({ area }: Place): boolean => area === 'snapshots' || area === 'bases'
+
+export const noLimits = (name: string): AwError =>
+  new AwError('unsupported', `The kernel cannot limit trees of the storage driver ${name}`, {
+    hint: 'Leave the limit out, or use the driver btrfs',
+  })
 
 export const missing = (place: Place): AwError =>
   new AwError(

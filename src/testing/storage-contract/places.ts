@@ -99,6 +99,16 @@ export function placesContract(open: OpenStorage): void {
     expect(total).toBeGreaterThanOrEqual(bytes)
   })
 
+  it('holds a tree to a limit where the kernel can, and says so where it cannot', async () => {
+    const { storage } = await open()
+    await storage.create(staged)
+    expect(await storage.room(staged)).toBeNull()
+    if (storage.capabilities.quota === 'kernel') {
+      await storage.limit(staged, 2 ** 26)
+      expect(await storage.room(staged)).toBe(2 ** 26)
+    } else await expect(storage.limit(staged, 2 ** 26)).rejects.toEqual(code('unsupported'))
+  })
+
   it('tells where a tree is seen, whether it is there or not', async () => {
     const { storage } = await open()
     expect(storage.attachment(volume)).toEqual({

@@ -1,6 +1,6 @@
 import { AwError } from '../../../domain/errors.ts'
 import type { Place } from '../../../ports/storage-driver.ts'
-import { hasQuota, passLimit } from '../../../sys/btrfs-quota.ts'
+import { hasQuota, limitGrowth, passLimit } from '../../../sys/btrfs-quota.ts'
 import {
   exchangeSubvolumes,
   infoAt,
@@ -27,7 +27,7 @@ interface Restore {
  * also when the tree is set read-only (found by experiment on 6.18), while a snapshot that is born read-only has been
  * opened by nobody. The commit of that snapshot makes the exchange durable too, so it costs two commits either way.
  */
-export function restoreTree(restore: Restore, to: Place): void {
+export function restoreTree(restore: Restore, to: Place, maxBytes?: number): void {
   const { trees, work, keep } = restore
   const [volume, wanted] = [trees.found(restore.volume), trees.found(to)]
   trees.assertFree(keep)
@@ -38,7 +38,7 @@ export function restoreTree(restore: Restore, to: Place): void {
   try {
     // A writer is told before anything has changed. Right after a commit, there is nothing to flush but his.
     if (!isQuiet(volume)) throw written(restore.volume)
-    keepLimit(volume, other)
+    keepLimit(volume, other, maxBytes)
     exchangeSubvolumes(volume, other)
     try {
       if (freeze(other, trees.path(keep), attempts) === 'fuzzy') {
@@ -99,9 +99,10 @@ const unfinished = (volume: Place): AwError =>
     data: { volume },
   })
 
-function keepLimit(from: string, to: string): void {
+function keepLimit(from: string, to: string, maxBytes: number | undefined): void {
   if (process.getuid?.() !== 0) return
   withSubvolume(from, (old) => {
-    if (hasQuota(old)) withSubvolume(to, (now) => passLimit(old, now))
+    if (!hasQuota(old)) return
+    withSubvolume(to, (now) => (maxBytes === undefined ? passLimit(old, now) : limitGrowth(now, maxBytes)))
   })
 }

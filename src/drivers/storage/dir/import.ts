@@ -5,9 +5,10 @@ import { entriesOf, type Manifest } from '../../../sys/content-store/manifest.ts
 import { partOf } from '../../../sys/content-store/materialise.ts'
 import type { Store } from '../../../sys/content-store/store.ts'
 import { copyTree } from '../../../sys/copy-tree.ts'
-import { assertSource, identitiesIn, realpathOf } from '../../../sys/source-folder.ts'
+import { identitiesIn } from '../../../sys/source-folder.ts'
 import { treeExists } from '../../../sys/storage-root.ts'
 import { openInto } from '../../../sys/trees/open-into.ts'
+import { assertWhole, importFolder } from '../import-folder.ts'
 import { isFrozen, missing } from '../tree-root.ts'
 
 interface Importing {
@@ -22,12 +23,14 @@ export async function importInto(
   { store, path, guarded, from }: Importing,
   place: Place,
   source: ImportSource,
-  { into, signal, onProgress }: ImportOptions,
+  options: ImportOptions,
 ): Promise<ImportReport> {
-  if ('folder' in source) assertSource(source.folder, guarded)
-  const below = 'place' in source ? (source.path ?? '.') : '.'
-  const folder = 'folder' in source ? realpathOf(source.folder) : path(source.place)
   if (isFrozen(place) || !treeExists(path(place))) throw missing(place)
+  if ('folder' in source) return importFolder({ root: store.root, guarded }, path(place), source.folder, options)
+  assertWhole(options)
+  const { into, signal, onProgress } = options
+  const below = source.path ?? '.'
+  const folder = path(source.place)
   if (from === undefined && !treeExists(folder))
     throw new AwError('source_failed', `There is no tree ${folder}`, { data: { folder } })
   const part = from === undefined ? undefined : partOf(entriesOf(from), below)
@@ -38,6 +41,6 @@ export async function importInto(
     const report = await importFrozen(store, part.entries, target.path, { signal, onProgress })
     return part.single ? { ...report, single: true } : report
   }
-  const own = 'place' in source
-  return await copyTree(folder, target.path, { signal, onProgress, own, path: below, guarded: identitiesIn(guarded) })
+  const copying = { signal, onProgress, own: true, path: below, guarded: identitiesIn(guarded) }
+  return await copyTree(folder, target.path, copying)
 }

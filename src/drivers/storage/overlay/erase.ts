@@ -38,7 +38,23 @@ export async function ownBytes(overlay: Overlay, place: Place): Promise<number> 
   using records = await lockRecords(root, 'together')
   const others = records.all().filter(([{ area, name }]) => area !== place.area || name !== place.name)
   const shared = new Set(others.flatMap(([, layers]) => layers))
+  return bytesOf(
+    root,
+    stack.filter((id) => !shared.has(id)),
+  )
+}
+
+/** What the layers hold that were put over those of another tree; null if it does not stand on them any more. */
+export async function bytesBeyond(overlay: Overlay, place: Place, base: Place): Promise<number | null> {
+  using records = await lockRecords(overlay.root, 'together')
+  const [stack = [], below] = [records.read(place), records.read(base)]
+  const own = stack.slice(0, stack.length - (below?.length ?? 0))
+  if (below === undefined || below.some((id, i) => stack[own.length + i] !== id)) return null
+  return bytesOf(overlay.root, own)
+}
+
+async function bytesOf(root: string, layers: readonly string[]): Promise<number> {
   let bytes = 0
-  for (const id of stack) if (!shared.has(id)) bytes += (await measureTree(filesOf(root, id))).bytes
+  for (const id of layers) bytes += (await measureTree(filesOf(root, id))).bytes
   return bytes
 }

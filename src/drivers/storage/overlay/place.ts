@@ -1,10 +1,9 @@
-import { AwError } from '../../../domain/errors.ts'
 import type { CreateOptions, Place } from '../../../ports/storage-driver.ts'
 import { mounts } from '../../../sys/mounts.ts'
 import { filesOf, ground, makeLayer, retireWork, syncLayers, upperStack } from '../../../sys/overlay-layers.ts'
 import { attachTree, clearMountPoint, closeMount, mountTree, moveMount } from '../../../sys/overlay-mountpoint.ts'
 import { lockRecords, taken } from '../../../sys/overlay-records.ts'
-import { missing } from '../tree-root.ts'
+import { missing, noLimits } from '../tree-root.ts'
 import { frozenStackOf, isSeen, type Overlay, upperOf } from './context.ts'
 
 /** A new layer over those of a snapshot, or over nothing. */
@@ -14,10 +13,7 @@ export async function createTree(
   { mode, from, maxBytes }: CreateOptions,
 ): Promise<void> {
   const { root, trees } = overlay
-  if (maxBytes !== undefined)
-    throw new AwError('unsupported', 'Overlay storage cannot limit the size of a tree', {
-      hint: 'Use the storage driver btrfs for that',
-    })
+  if (maxBytes !== undefined) throw noLimits('overlay')
   if (from !== undefined) await retireWork(root, upperOf(frozenStackOf(overlay, from)))
   using records = await lockRecords(root, 'together')
   if (records.read(place) !== undefined) throw taken(place)
