@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isRefName } from '../../domain/git-ref.ts'
+import { isCommitId, isRefName } from '../../domain/git-ref.ts'
 import { run } from '../run.ts'
 import { removeTree } from '../safe-fs/index.ts'
 import { commitAt, type Work } from './checkout.ts'
@@ -8,7 +8,7 @@ import { hardened } from './environment.ts'
 import { sourceFailure, wordsOf } from './failures.ts'
 import { makeRepository, replaceFile } from './layout.ts'
 import { askedRef, cutsIn, discard, isWhole, mirrorRefs, packCount, type Mirror } from './mirror.ts'
-import { formatPackedRefs, nameText, type Ref, type Refs } from './refs.ts'
+import { formatPackedRefs, nameBytes, nameText, type Ref, type Refs } from './refs.ts'
 import { told, type Remote } from './remote.ts'
 import { freshName, sweep } from './scratch.ts'
 import { settle, takeOver, type Brought } from './take-over.ts'
@@ -47,7 +47,7 @@ export async function fetchCommit(fetch: Fetch): Promise<void> {
       throw cannotNarrow.test(wordsOf(error) ?? '') ? new CannotNarrow() : sourceFailure(error, remote.about)
     }
     const before = existsSync(mirror.path) ? mirrorRefs(mirror) : []
-    return { refs: new Map([...before, ...fetchedRefs(fresh), [askedRef(commit), { id: commit }]]) }
+    return { refs: new Map([...before, ...fetchedTags(fresh), [askedRef(commit), { id: commit }]]) }
   })
 }
 
@@ -55,7 +55,6 @@ const cannotNarrow = /unadvertised object|not our ref|does not support shallow|s
 
 const plainFetch = ['--progress', '--no-tags', '--no-recurse-submodules', '--update-shallow', '--no-auto-gc']
 const mostPacks = 24
-const allRefs = ['refs/heads/*', 'refs/tags/*']
 
 /** Brings all branches and tags with their history, and the commit if none of them leads to it. */
 export async function fetchAll(fetch: Fetch): Promise<void> {
@@ -64,8 +63,12 @@ export async function fetchAll(fetch: Fetch): Promise<void> {
   if (!existsSync(mirror.path)) await cloneAll(fetch)
   else {
     await inFresh(fetch, async (fresh) => {
-      await told(remote.about, () => ask(['fetch', ...plainFetch, '--', remote.url, ...allRefs], fresh))
-      const refs = new Map([...asked(mirrorRefs(mirror)), ...fetchedRefs(fresh)])
+      const [had, has] = [mirrorRefs(mirror), await told(remote.about, () => refsAt(remote, work))]
+      const known = new Set([...had.values()].map(({ id }) => id))
+      const news = new Set([...has.values()].map(({ id }) => id).filter((id) => !known.has(id)))
+      // By their ids: no name has to be one that a file here can have.
+      if (news.size > 0) await told(remote.about, () => ask(['--stdin'], [], fresh, [...news].join('\n')))
+      const refs = new Map([...asked(had), ...has])
       const isMuch = packCount(mirror) >= mostPacks
       if (isMuch) await packAnew(fresh, refs, work)
       return { refs, everything: isMuch }
@@ -73,13 +76,27 @@ export async function fetchAll(fetch: Fetch): Promise<void> {
   }
   if ((await commitAt(mirror.path, commit, work)) !== undefined) return
   await inFresh(fetch, async (fresh) => {
-    await told(remote.about, () => ask(['fetch', ...plainFetch, '--', remote.url, commit], fresh))
+    await told(remote.about, () => ask([], [commit], fresh))
     return { refs: new Map([...mirrorRefs(mirror), [askedRef(commit), { id: commit }]]) }
   })
 
-  function ask(args: readonly string[], repository: string): Promise<string> {
-    return remote.ask(args, { repository, signal: work.signal, onProgress: work.onProgress })
+  function ask(options: string[], refs: string[], repository: string, input?: string): Promise<string> {
+    const args = ['fetch', ...plainFetch, ...options, '--', remote.url, ...refs]
+    return remote.ask(args, { repository, signal: work.signal, onProgress: work.onProgress, input })
   }
+}
+
+/** All branches and tags of a remote. A name that is not text, or that git would not give, is left out. */
+async function refsAt(remote: Remote, { signal }: Work): Promise<Map<string, Ref>> {
+  const listing = await remote.ask(['ls-remote', '--quiet', '--heads', '--tags', '--refs', '--', remote.url], {
+    signal,
+  })
+  const refs = new Map<string, Ref>()
+  for (const line of listing.split('\n')) {
+    const [id = '', name = ''] = line.split('\t')
+    if (isCommitId(id) && isRefName(name) && !name.includes('\ufffd')) refs.set(nameBytes(name), { id })
+  }
+  return refs
 }
 
 const asked = (refs: Refs): [string, Ref][] => [...refs].filter(([name]) => name.startsWith('refs/aw/'))
@@ -133,14 +150,10 @@ async function packAnew(fresh: string, refs: Refs, { git, signal }: Work): Promi
   await run(git.path, ['repack', '-a', '-d', '-q'], { cwd: '/', env, timeoutMs: 3_600_000, signal, group: true })
 }
 
-/** What git has noted of a fetch that stores no refs: no name in it has to be one that a file can have. */
-export function fetchedRefs(repository: string): Map<string, Ref> {
-  const text = readFileSync(join(repository, 'FETCH_HEAD'), 'latin1')
-  const refs = new Map<string, Ref>()
-  for (const line of text.split('\n')) {
-    const [, id, kind, name] = /^([0-9a-f]{40,64})\t(?:not-for-merge)?\t(branch|tag) '(.*)' of /.exec(line) ?? []
-    const whole = `refs/${kind === 'tag' ? 'tags' : 'heads'}/${name}`
-    if (id !== undefined && isRefName(nameText(whole))) refs.set(whole, { id })
-  }
-  return refs
+/** The tags that git has noted in a fetch that stores no refs. */
+function fetchedTags(repository: string): Map<string, Ref> {
+  const noted = readFileSync(join(repository, 'FETCH_HEAD'), 'latin1').matchAll(
+    /^([0-9a-f]{40,64})\t.*\ttag '(.*)' of /gm,
+  )
+  return new Map([...noted].map(([, id = '', name]) => [`refs/tags/${name}`, { id }]))
 }

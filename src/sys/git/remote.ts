@@ -18,6 +18,7 @@ export interface Remote {
 export interface AskOptions {
   /** Where it works: one of ours. None without it, whatever the directory that it is started in belongs to. */
   readonly repository?: string | undefined
+  readonly input?: string | undefined
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((done: CloneProgress) => void) | undefined
 }
@@ -34,13 +35,14 @@ export async function openRemote({ git, url, avoid, signal }: RemoteOptions): Pr
   return {
     url: url.clean,
     about: { url: url.clean, secrets: secretsOf(url) },
-    async ask(args, { repository, signal, onProgress } = {}) {
+    async ask(args, { repository, input, signal, onProgress } = {}) {
       const { stdout } = await run(git.path, args, {
         cwd: '/',
         env: { ...env, GIT_DIR: repository ?? '/nonexistent' },
         timeoutMs: longest,
         silentMs: longestSilence,
-        maxOutput: 16 * 1024 * 1024,
+        maxOutput: 256 * 1024 * 1024,
+        input,
         group: true,
         signal,
         onStderr: onProgress && progressReader(onProgress),
