@@ -1,13 +1,18 @@
 import type * as fs from 'node:fs'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { AwError } from '../domain/errors.ts'
+import type { FolderRules, ReadRules } from '../domain/folder-rules.ts'
 import type { SkipReason } from '../ports/storage-driver.ts'
 import type { Whose } from './copy-attributes.ts'
 import { hasCode } from './errno.ts'
+import type { FolderIndex, IndexWriter } from './folder-index.ts'
 import { at, display, type Name } from './safe-fs/descriptors.ts'
 import type { Levels } from './safe-fs/levels.ts'
+import { nodeName } from './trees/names.ts'
+import type { Print } from './trees/stat.ts'
+import { isSettled } from './trees/write-out.ts'
 
-/** Where a copy of a tree is, and what it has found so far. */
+/** Where a copy of a tree is, and what it has found so far. Names are bytes, one character each (latin1). */
 
 export interface CopyOptions {
   /** What is never opened, as `device:inode`. */
@@ -16,6 +21,16 @@ export interface CopyOptions {
   readonly own?: boolean | undefined
   /** Only this path of it: of a directory what is in it, anything else under its own name. `.` is all. */
   readonly path?: string | undefined
+  /** What is left out: the rules at the top, which may be in files there. */
+  readonly rules?: ((read: ReadRules) => FolderRules | undefined) | undefined
+  /** What the copy is already: what has not changed since stays. `unknown`: it is replaced by what the source is. */
+  readonly before?: FolderIndex | 'unknown' | undefined
+  /** Is told what the copy is, and how much of it can be known again. */
+  readonly index?: IndexWriter | undefined
+  /** When what was dirty in the source began to be written out; in milliseconds. */
+  readonly flushedAt?: number | undefined
+  /** Each file has to be written out before it is read: not all of them were. */
+  readonly writeOut?: boolean | undefined
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((done: { files: number; bytes: number }) => void) | undefined
 }
@@ -26,11 +41,14 @@ export interface State {
   readonly target: number
   readonly mount: string
   readonly from: Levels
+  /** Level by level what `from` is; opened where something is to be done. */
   readonly to: Levels
   /** From the top down to where we are. */
   readonly frames: Frame[]
-  /** Where the first name of a file with several was copied to. */
-  readonly links: Map<string, readonly Name[]>
+  /** Of a file with several names: where the first was copied to. */
+  readonly links: Map<string, Twin>
+  /** Of those that stayed as they were: where they all are. */
+  readonly kept: Map<string, (readonly Name[])[]>
   readonly skipped: { path: string; reason: SkipReason }[]
   readonly whose: Whose
   /** The first refusal settles it. */
@@ -38,32 +56,67 @@ export interface State {
   files: number
   bytes: number
   reflinked: number
+  excluded: number
+  /** How many things are not what they were in the copy before. */
+  changed: number
   breath: number
 }
 
+export interface Twin {
+  readonly way: readonly Name[]
+  readonly print: Print
+}
+
+/** A directory. */
 export interface Frame {
+  readonly name: string
+  /** From the top, with a slash behind it; empty for the top. */
+  readonly path: string
   /** What is still to be copied, the next one last. */
-  readonly left: Name[]
+  readonly left: string[]
   readonly stat: fs.BigIntStats
+  readonly print: Print
   /** The directory was made readable, and gets its mode back. */
   readonly opened: boolean
+  readonly rules: FolderRules | undefined
+  /** It is in the copy only if something of it is. */
+  readonly isPerhaps: boolean
+  /** What the copy has in it and was not met in the source so far. */
+  readonly before: Map<string, Print>
+  /** It was something else when the copy was made, or may have been. */
+  readonly differs: boolean
+  /** What the copy has in it now. */
+  readonly names: string[]
+  readonly prints: Print[]
+  /** Its copy is not there, as it was, or to be dressed in the end. */
+  copy: 'missing' | 'kept' | 'open'
 }
 
 export const identityOf = ({ dev, ino }: fs.BigIntStats): string => `${dev}:${ino}`
 
-const pathOf = (state: State, name: Name): string => [...state.from.names, name].map(display).join('/')
+const pathOf = (state: State, name: string): string => [...state.from.names, nodeName(name)].map(display).join('/')
 
-export const skip = (state: State, name: Name, reason: SkipReason): void =>
+export const skip = (state: State, name: string, reason: SkipReason): void =>
   void state.skipped.push({ path: pathOf(state, name), reason })
 
 /** Where something is read and where it is made. */
-export const pathsOf = (state: State, name: Name): [string | Buffer, string | Buffer] => [
-  at(state.from.top(), name),
-  at(state.to.top(), name),
+export const pathsOf = (state: State, name: string): [string | Buffer, string | Buffer] => [
+  at(state.from.top(), nodeName(name)),
+  at(state.to.top(), nodeName(name)),
 ]
 
+/** Something is in the copy now. What was seen before it was read is what a later change is told by. */
+export function record(state: State, { names, prints }: Frame, name: string, print: Print): void {
+  names.push(name)
+  prints.push(trusted(state, print))
+}
+
+/** Empty if a later change might not show. */
+export const trusted = ({ options: { flushedAt = 0 } }: State, print: Print): Print =>
+  isSettled(print, flushedAt) ? print : ''
+
 /** What may not be read, or went away or changed into something else, is reported and left out. */
-export function reading<T>(state: State, name: Name, look: () => T): T | undefined {
+export function reading<T>(state: State, name: string, look: () => T): T | undefined {
   try {
     return look()
   } catch (error) {

@@ -1,14 +1,15 @@
 import * as fs from 'node:fs'
 import type { ImportReport, SkipReason } from '../ports/storage-driver.ts'
-import { dress, dressUnopened, isLocked, makeNode, modeOf } from './copy-attributes.ts'
-import { type CopyOptions, identityOf, pathsOf, pause, reading, skip, type State, type Frame } from './copy-state.ts'
-import { hostFs } from './host-fs.ts'
-import { hasCode } from './errno.ts'
-import { contentSteps, shareBlocks } from './safe-fs/copy-content.ts'
-import { at, directoryFlags, mountId, type Name, namingFlags, readFlags } from './safe-fs/descriptors.ts'
-import { openFrom, openLevels } from './safe-fs/levels.ts'
-import { readNames } from './safe-fs/list.ts'
+import { abandon, enter, enterTop, leave, loneFrame } from './copy-directory.ts'
+import { copyEntry, reasonOf } from './copy-entry.ts'
+import { hasTwin, isFirst, keepLink } from './copy-links.ts'
+import { type CopyOptions, type Frame, identityOf, pause, reading, record, skip, type State } from './copy-state.ts'
+import { makeDirectory } from './copy-target.ts'
+import { directoryFlags, namingFlags } from './safe-fs/descriptors.ts'
+import { openLevels } from './safe-fs/levels.ts'
+import { atBytes } from './trees/names.ts'
 import { openPart } from './trees/part.ts'
+import { kindOf, look, type Looked, sizeIn } from './trees/stat.ts'
 
 /**
  * Copies a folder's tree into a directory that only we can reach, made if it is missing. The source may change while it
@@ -18,6 +19,9 @@ import { openPart } from './trees/part.ts'
  *
  * A tree of our own is copied exactly. What its owner may not read is made readable for the moment (a directory for as
  * long as it is walked): a process that is killed then leaves the source so, open to nobody but its owner.
+ *
+ * With `before`, the copy is there and becomes what a new one would be: all of the source is looked at, what the kernel
+ * tells the same about as before stays, everything else is copied again, and what was not met is removed.
  */
 export async function copyTree(from: string, to: string, options: CopyOptions): Promise<ImportReport> {
   const part = openPart(from, options.path ?? '.')
@@ -25,8 +29,9 @@ export async function copyTree(from: string, to: string, options: CopyOptions): 
     makeDirectory(to)
     const target = fs.openSync(to, directoryFlags)
     try {
-      const report = await copyAll(part.fd, target, options, part.only)
-      return part.only === undefined ? report : { ...report, single: true }
+      const only = part.only === undefined ? undefined : Buffer.from(part.only).toString('latin1')
+      const report = await copyAll(part.fd, target, options, only)
+      return only === undefined ? report : { ...report, single: true }
     } finally {
       fs.closeSync(target)
     }
@@ -35,212 +40,104 @@ export async function copyTree(from: string, to: string, options: CopyOptions): 
   }
 }
 
-async function copyAll(
-  source: number,
-  target: number,
-  options: CopyOptions,
-  only: Name | undefined,
-): Promise<ImportReport> {
+async function copyAll(source: number, target: number, options: CopyOptions, only?: string): Promise<ImportReport> {
+  const { print, mount } = lookAt(source)
   const state: State = {
     options,
     target,
-    mount: mountId(source),
+    mount,
     from: openLevels(source),
     to: openLevels(target),
     frames: [],
     links: new Map(),
+    kept: new Map(),
     skipped: [],
     whose: { uid: process.getuid?.() ?? 0, own: options.own === true },
     sharing: true,
     files: 0,
     bytes: 0,
     reflinked: 0,
+    excluded: 0,
+    changed: 0,
     breath: performance.now(),
   }
   try {
-    if (only === undefined) openFrame(state, '.', source, fs.fstatSync(source, { bigint: true }), () => undefined)
-    else await copyEntry(state, only)
+    const top = { name: '.', fd: source, print, stat: fs.fstatSync(source, { bigint: true }), verdict: 'in' as const }
+    if (only === undefined) enterTop(state, top)
+    else await copyNext(state, loneFrame(top), only)
     for (let frame = state.frames.at(-1); frame; frame = state.frames.at(-1)) {
       await pause(state)
       const name = frame.left.pop()
-      if (name === undefined) leave(state, frame)
-      else await copyEntry(state, name)
+      if (name === undefined) await leave(state, frame)
+      else await copyNext(state, frame, name)
     }
-    const { files, bytes, reflinked, skipped } = state
-    return { files, bytes, reflinked, skipped }
+    return reportOf(state)
   } finally {
     abandon(state)
   }
 }
 
-async function copyEntry(state: State, name: Name): Promise<void> {
-  const fd = reading(state, name, () => fs.openSync(at(state.from.top(), name), namingFlags))
+function reportOf({ options, files, bytes, reflinked, skipped, excluded, changed }: State): ImportReport {
+  const isByDifference = options.before !== undefined && options.before !== 'unknown'
+  return {
+    files,
+    bytes,
+    reflinked,
+    skipped,
+    ...(options.rules && { excluded }),
+    ...(isByDifference && { changed }),
+  }
+}
+
+/** Of what is open, so it is there. */
+function lookAt(fd: number): Looked {
+  const looked = look(fd, '')
+  if (looked === undefined) throw Object.assign(new Error('ENOENT: statx'), { code: 'ENOENT', syscall: 'statx' })
+  return looked
+}
+
+async function copyNext(state: State, frame: Frame, name: string): Promise<void> {
+  if (isKept(state, frame, name)) return
+  const fd = reading(state, name, () => fs.openSync(atBytes(state.from.top(), name), namingFlags))
   if (fd === undefined) return
   let entered = false
   try {
+    const { print, mount } = lookAt(fd)
     const stat = fs.fstatSync(fd, { bigint: true })
-    const reason = reasonToSkip(state, fd, stat)
-    if (reason !== undefined) skip(state, name, reason)
-    else if (stat.isDirectory()) entered = enter(state, name, fd, stat)
-    else if (stat.isSymbolicLink()) copyLink(state, name, stat)
-    else if (!stat.isFile()) copyNode(state, name, stat)
-    else await copyFile(state, name, fd, stat)
+    const verdict = frame.rules?.verdict(name, stat.isDirectory()) ?? 'in'
+    const reason = reasonToSkip(state, mount, stat)
+    if (verdict === 'out') state.excluded += 1
+    else if (reason !== undefined) skip(state, name, reason)
+    else if (stat.isDirectory()) entered = await enter(state, frame, { name, fd, print, stat, verdict })
+    else await copyEntry(state, frame, { name, fd, print, stat })
   } finally {
     if (!entered) fs.closeSync(fd)
   }
 }
 
-function reasonToSkip(state: State, fd: number, stat: fs.BigIntStats): SkipReason | undefined {
+function reasonToSkip(state: State, mount: string, stat: fs.BigIntStats): SkipReason | undefined {
   if (state.options.guarded?.has(identityOf(stat))) return 'guarded'
-  if (mountId(fd) !== state.mount) return 'mount'
+  if (mount !== state.mount) return 'mount'
   if (state.options.own || stat.isFile() || stat.isDirectory() || stat.isSymbolicLink()) return undefined
   return reasonOf(stat)
 }
 
-const reasonOf = (stat: fs.BigIntStats): SkipReason => (stat.isFIFO() ? 'fifo' : stat.isSocket() ? 'socket' : 'device')
-
-function enter(state: State, name: Name, fd: number, stat: fs.BigIntStats): boolean {
-  return openFrame(state, name, fd, stat, () => {
-    const path = at(state.to.top(), name)
-    makeDirectory(path)
-    state.to.push(name, fs.openSync(path, directoryFlags))
-    state.from.push(name, fd)
-  })
-}
-
-/** False if the directory may not be read. */
-function openFrame(state: State, name: Name, fd: number, stat: fs.BigIntStats, descend: () => void): boolean {
-  const opened = isLocked(state.whose, stat, 0o500)
-  if (opened) hostFs.chmodSync(at(fd), modeOf(stat) | 0o700)
-  try {
-    const names = reading(state, name, () => readNames(fd))
-    if (names === undefined) return false
-    descend()
-    state.frames.push({ left: names.reverse(), stat, opened })
+/** Whether there is nothing to do about it: the copy has it as it still is. */
+function isKept(state: State, frame: Frame, name: string): boolean {
+  const known = frame.before.get(name)
+  if (known === undefined || known === '' || kindOf(known) === 'directory') return false
+  const now = look(state.from.top(), name)
+  if (now?.print !== known || now.mount !== state.mount || hasTwin(state, known)) return false
+  if (frame.rules?.verdict(name, false) === 'out') {
+    state.excluded += 1
     return true
-  } catch (error) {
-    if (opened) hostFs.chmodSync(at(fd), modeOf(stat))
-    throw error
   }
-}
-
-/** A directory is dressed when it is full: it may be one that cannot be written to. */
-function leave(state: State, { stat, opened }: Frame): void {
-  const source = state.from.top()
-  const [from, to] = [openToRead(source), fs.openSync(at(state.to.top()), readFlags | fs.constants.O_DIRECTORY)]
-  try {
-    dress(state.whose, { from, to, stat, paths: pathsOf(state, '.') }, state.frames.length === 1)
-  } finally {
-    fs.closeSync(to)
-    if (from !== undefined) fs.closeSync(from)
+  frame.before.delete(name)
+  if (kindOf(known) === 'file' && isFirst(state, known)) {
+    state.files += 1
+    state.bytes += sizeIn(known)
   }
-  if (opened) hostFs.chmodSync(at(source), modeOf(stat))
-  state.frames.pop()
-  state.from.pop()
-  state.to.pop()
-}
-
-/** Undefined if it may not be read any more: then its attributes are not to be had. */
-function openToRead(fd: number): number | undefined {
-  try {
-    return fs.openSync(at(fd), readFlags)
-  } catch {
-    return undefined
-  }
-}
-
-/** After a failure; else there is nothing left to do. */
-function abandon(state: State): void {
-  for (const { opened, stat } of state.frames.toReversed()) {
-    try {
-      if (opened) hostFs.chmodSync(at(state.from.top()), modeOf(stat))
-    } catch {
-      // It is gone, or not ours any more; the failure that brought us here is the one to tell.
-    }
-    state.from.pop()
-  }
-  state.from[Symbol.dispose]()
-  state.to[Symbol.dispose]()
-}
-
-function makeDirectory(path: string | Buffer): void {
-  try {
-    hostFs.mkdirSync(path, 0o700)
-  } catch (error) {
-    // The profile's own directories are there before the source is.
-    if (!hasCode(error, 'EEXIST')) throw error
-  }
-}
-
-async function copyFile(state: State, name: Name, named: number, stat: fs.BigIntStats): Promise<void> {
-  if (stat.nlink > 1n && linkToTwin(state, name, stat)) return
-  const fd = openFile(state, name, named, stat)
-  if (fd === undefined) return
-  try {
-    const to = hostFs.createSync(at(state.to.top(), name), 0o600)
-    try {
-      if (state.sharing && shareBlocks(fd, to)) state.reflinked += 1
-      else {
-        state.sharing = false
-        for (const _ of contentSteps(fd, to)) await pause(state)
-      }
-      dress(state.whose, { from: fd, to, stat, paths: pathsOf(state, name) })
-    } finally {
-      fs.closeSync(to)
-    }
-  } finally {
-    fs.closeSync(fd)
-  }
-  if (stat.nlink > 1n) state.links.set(identityOf(stat), [...state.from.names, name])
-  state.files += 1
-  state.bytes += Number(stat.size)
-}
-
-function openFile(state: State, name: Name, named: number, stat: fs.BigIntStats): number | undefined {
-  const open = (): number => fs.openSync(at(named), readFlags)
-  if (!isLocked(state.whose, stat, 0o400)) return reading(state, name, open)
-  hostFs.chmodSync(at(named), modeOf(stat) | 0o400)
-  try {
-    return reading(state, name, open)
-  } finally {
-    hostFs.chmodSync(at(named), modeOf(stat))
-  }
-}
-
-/** False if it has none in the copy yet, or the way to it is closed: then it is copied. */
-function linkToTwin(state: State, name: Name, stat: fs.BigIntStats): boolean {
-  const twin = state.links.get(identityOf(stat))
-  if (twin === undefined) return false
-  let directory = state.target
-  try {
-    directory = openFrom(state.target, twin.slice(0, -1))
-    hostFs.linkSync(at(directory, twin.at(-1) ?? ''), at(state.to.top(), name))
-    return true
-  } catch (error) {
-    if (hasCode(error, 'EACCES', 'EMLINK')) return false
-    throw error
-  } finally {
-    if (directory !== state.target) fs.closeSync(directory)
-  }
-}
-
-function copyLink(state: State, name: Name, stat: fs.BigIntStats): void {
-  if (stat.nlink > 1n && linkToTwin(state, name, stat)) return
-  const text = reading(state, name, () => fs.readlinkSync(at(state.from.top(), name), { encoding: 'buffer' }))
-  if (text === undefined) return
-  const paths = pathsOf(state, name)
-  hostFs.symlinkSync(text, paths[1])
-  dressUnopened(state.whose, { paths, stat })
-  if (stat.nlink > 1n) state.links.set(identityOf(stat), [...state.from.names, name])
-}
-
-function copyNode(state: State, name: Name, stat: fs.BigIntStats): void {
-  if (stat.nlink > 1n && linkToTwin(state, name, stat)) return
-  const paths = pathsOf(state, name)
-  if (!makeNode(paths[1], stat)) {
-    skip(state, name, reasonOf(stat))
-    return
-  }
-  dressUnopened(state.whose, { paths, stat })
-  if (stat.nlink > 1n) state.links.set(identityOf(stat), [...state.from.names, name])
+  keepLink(state, name, known)
+  record(state, frame, name, known)
+  return true
 }

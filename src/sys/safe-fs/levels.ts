@@ -13,8 +13,10 @@ export interface Levels extends Disposable {
   top(): number
   /** The one above it. */
   above(): number
-  /** Takes over the descriptor. */
-  push(name: Name, fd: number): void
+  /** The one that so many names lead to; 0 is the base. */
+  of(depth: number): number
+  /** Takes over the descriptor. Without one, the level is opened when it is asked for. */
+  push(name: Name, fd?: number): void
   pop(): void
   /** Back to the base. */
   clear(): void
@@ -22,20 +24,38 @@ export interface Levels extends Disposable {
 
 const keptOpen = 64
 
-/** An open descriptor; or of one that was closed, which directory it was. */
-type Level = number | string
+/** An open descriptor; or of one that was closed, which directory it was; or nothing yet. */
+type Level = number | string | undefined
 
 export function openLevels(base: number): Levels {
   const names: Name[] = []
   const levels: Level[] = []
 
+  /** All before this one are closed. */
+  let firstOpen = 0
+
   const fdOf = (index: number): number => {
     if (index < 0) return base
     const level = levels[index]
     if (typeof level === 'number') return level
-    const fd = openFrom(base, names.slice(0, index + 1))
-    levels[index] = fd
+    const above = index === 0 ? base : levels[index - 1]
+    const fd =
+      typeof above === 'number'
+        ? openFrom(above, names.slice(index, index + 1))
+        : openFrom(base, names.slice(0, index + 1))
+    hold(index, fd)
     return fd
+  }
+
+  const hold = (index: number, fd: number): void => {
+    levels[index] = fd
+    firstOpen = Math.min(firstOpen, index)
+    for (; firstOpen < index + 1 - keptOpen; firstOpen++) {
+      const far = levels[firstOpen]
+      if (typeof far !== 'number') continue
+      levels[firstOpen] = identity(far)
+      fs.closeSync(far)
+    }
   }
 
   const clear = (): void => {
@@ -47,13 +67,11 @@ export function openLevels(base: number): Levels {
     names,
     top: () => fdOf(names.length - 1),
     above: () => fdOf(names.length - 2),
+    of: (depth) => fdOf(depth - 1),
     push(name, fd) {
       names.push(name)
-      levels.push(fd)
-      const far = levels[levels.length - 1 - keptOpen]
-      if (typeof far !== 'number') return
-      levels[levels.length - 1 - keptOpen] = identity(far)
-      fs.closeSync(far)
+      levels.push(undefined)
+      if (fd !== undefined) hold(levels.length - 1, fd)
     },
     pop() {
       names.pop()
@@ -61,7 +79,7 @@ export function openLevels(base: number): Levels {
       if (typeof left !== 'number') return
       const top = levels.at(-1)
       const parent = typeof top === 'string' ? parentOf(left, top) : undefined
-      if (parent !== undefined) levels[levels.length - 1] = parent
+      if (parent !== undefined) hold(levels.length - 1, parent)
       fs.closeSync(left)
     },
     clear,

@@ -155,6 +155,13 @@ export function factsOf(print: Print): Facts {
   }
 }
 
-/** Whether two are of one object: the same device and inode. */
-export const isSame = (one: Print, other: Print): boolean =>
-  one.slice(16, 24) === other.slice(16, 24) && one.slice(72) === other.slice(72)
+/** Device and inode: what is the same for one object under all its names. */
+export const identityIn = (print: Print): string => print.slice(16, 24) + print.slice(72)
+
+/** Whether two are of one object. */
+export const isSame = (one: Print, other: Print): boolean => identityIn(one) === identityIn(other)
+
+/** How many names it has. */
+export const linksIn = (print: Print): number => number32(print, 0)
+
+export const sizeIn = (print: Print): number => number32(print, 24) + number32(print, 28) * 2 ** 32
