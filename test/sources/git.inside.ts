@@ -1,0 +1,101 @@
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { codeOf, commit, contentOf, git, hasBases, makeRepository, namesIn, openGround } from './open.ts'
+
+it('a repository becomes a workspace: the default branch, a branch, a tag, a commit', async () => {
+  const ground = await openGround()
+  const { aw } = ground
+  const repo = makeRepository(ground)
+  const first = git(repo, 'rev-parse', 'v1')
+  const head = git(repo, 'rev-parse', 'main')
+  const wanted = [
+    { id: 'head', ref: undefined, commit: head, branch: 'main', names: ['.git', 'README', 'src'] },
+    { id: 'branch', ref: 'other', commit: first, branch: 'other', names: ['.git', 'README'] },
+    { id: 'tag', ref: 'v1', commit: first, branch: null, names: ['.git', 'README'] },
+    { id: 'commit', ref: first, commit: first, branch: null, names: ['.git', 'README'] },
+  ]
+  for (const { id, ref, commit: at, branch, names } of wanted) {
+    const workspace = await aw.create({ id, repo, ref })
+    expect(workspace.source).toMatchObject({ kind: 'git', url: repo, commit: at, branch, shallow: true })
+    expect(namesIn(workspace)).toEqual(names)
+    expect(git(join(workspace.path, 'work'), 'status', '--porcelain')).toBe('')
+    expect(git(join(workspace.path, 'work'), 'rev-parse', 'HEAD')).toBe(at)
+    expect(git(join(workspace.path, 'work'), 'rev-list', '--count', 'HEAD')).toBe('1')
+  }
+  const full = await aw.create({ id: 'full', repo, full: true })
+  expect(git(join(full.path, 'work'), 'rev-list', '--count', 'HEAD')).toBe('2')
+  expect(git(join(full.path, 'work'), 'fsck', '--full')).toBe('')
+})
+
+it('the second of the same commit begins as the base of the first; a new commit has its own', async () => {
+  const ground = await openGround()
+  const { aw } = ground
+  const repo = makeRepository(ground)
+  const one = await aw.create({ id: 'one', repo })
+  fs.writeFileSync(join(one.path, 'work', 'README'), 'changed by the first')
+  const two = await aw.create({ id: 'two', repo })
+  expect(contentOf(two, 'README')).toBe('one\n')
+  expect(two.base).toBe(one.base)
+  expect(two.source).toEqual(one.source)
+  expect(two.imported).toEqual(one.imported)
+  commit(repo, 'README', 'two\n')
+  const three = await aw.create({ id: 'three', repo })
+  expect(contentOf(three, 'README')).toBe('two\n')
+  expect(three.base === null).toBe(!hasBases)
+  const bases = await aw.bases.list({ sizes: true })
+  expect(bases.map(({ used_by }) => used_by)).toEqual(hasBases ? [['one/main', 'two/main'], ['three/main']] : [])
+  expect(new Set(bases.map(({ name }) => name)).size).toBe(bases.length)
+})
+
+it('a repository that cannot be had leaves an empty workspace, which a reset fills', async () => {
+  const ground = await openGround()
+  const { aw, base } = ground
+  const repo = join(base, 'later')
+  const failed = aw.create({ id: 'late', repo })
+  await expect(failed).rejects.toMatchObject({
+    code: 'source_failed',
+    hint: expect.stringContaining('aw reset late/main') as unknown,
+  })
+  const kept = await aw.get('late')
+  expect(kept).toMatchObject({ state: 'failed', problem: { code: 'source_failed' } })
+  expect(namesIn(kept)).toEqual([])
+  makeRepository(ground, 'later')
+  const filled = await aw.reset('late')
+  expect(filled).toMatchObject({ state: 'ready', problem: null, source: { branch: 'main' } })
+  expect(namesIn(filled)).toEqual(['.git', 'README', 'src'])
+  expect(await codeOf(aw.create({ id: 'no-ref', repo, ref: 'nowhere' }))).toBe('source_failed')
+})
+
+it('a reset begins where the workspace began, whatever the repository is now', async () => {
+  const ground = await openGround()
+  const { aw } = ground
+  const repo = makeRepository(ground)
+  const workspace = await aw.create({ id: 'again', repo })
+  fs.writeFileSync(join(workspace.path, 'work', 'README'), 'changed')
+  commit(repo, 'README', 'two\n')
+  const reset = await aw.reset('again')
+  expect(contentOf(reset, 'README')).toBe('one\n')
+  expect(reset.source).toEqual(workspace.source)
+})
+
+it('urls that are none, and two sources at once, are refused before anything is made', async () => {
+  const { aw, base } = await openGround()
+  for (const repo of ['-u./evil', 'ext::sh -c true', 'file:///etc', 'http://example.com/x.git', 'ftp://x/y', ''])
+    expect([repo, await codeOf(aw.create({ id: 'never', repo }))]).toEqual([repo, 'invalid_input'])
+  expect(await codeOf(aw.create({ id: 'never', repo: base, from: { folder: base } }))).toBe('invalid_input')
+  expect(await codeOf(aw.create({ id: 'never', ref: 'main' }))).toBe('invalid_input')
+  expect(await codeOf(aw.create({ id: 'never', from: { git: { url: base, ref: '--upload-pack=x' } } }))).toBe(
+    'invalid_input',
+  )
+  expect(await aw.list({ all: true })).toEqual([])
+})
+
+it('many at once from one repository all come off', { timeout: 120_000 }, async () => {
+  const ground = await openGround()
+  const { aw } = ground
+  const repo = makeRepository(ground)
+  const many = await Promise.all(Array.from({ length: 100 }, (_, index) => aw.create({ id: `many-${index}`, repo })))
+  expect(new Set(many.map((workspace) => contentOf(workspace, 'README')))).toEqual(new Set(['one\n']))
+  expect(new Set(many.map(({ base }) => base)).size).toBe(1)
+})

@@ -1,0 +1,62 @@
+import { execFileSync } from 'node:child_process'
+import * as fs from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { openAw, type Aw } from '../../src/index.ts'
+
+export const driver = process.env['AW_TEST_DRIVER'] ?? 'dir'
+/** Where a workspace begins as a base in constant time. */
+export const hasBases = driver !== 'dir'
+
+export interface Ground {
+  readonly aw: Aw
+  readonly home: string
+  /** A directory for what the test makes. */
+  readonly base: string
+}
+
+export async function openGround(set: Readonly<Record<string, string>> = {}): Promise<Ground> {
+  const base = fs.mkdtempSync(join(tmpdir(), 'aw-sources-'))
+  const home = join(base, 'home')
+  const aw = await openAw({ home, set: { 'storage.driver': driver, ...set } })
+  onTestFinished(() => aw[Symbol.asyncDispose]())
+  return { aw, home, base }
+}
+
+export function git(cwd: string, ...args: string[]): string {
+  const settings = ['-c', 'user.name=test', '-c', 'user.email=test@localhost', '-c', 'init.defaultBranch=main']
+  const env = { PATH: process.env['PATH'], HOME: '/nonexistent' }
+  return execFileSync('git', [...settings, ...args], { cwd, env, encoding: 'utf8', stdio: 'pipe' }).trim()
+}
+
+/** Two commits on main, a branch, a tag. */
+export function makeRepository({ base }: { base: string }, name = 'repository'): string {
+  const folder = join(base, name)
+  fs.mkdirSync(join(folder, 'src'), { recursive: true })
+  git(folder, 'init', '--quiet')
+  commit(folder, 'README', 'one\n')
+  git(folder, 'tag', 'v1')
+  commit(folder, 'src/main.ts', 'export {}\n')
+  git(folder, 'branch', 'other', 'v1')
+  return folder
+}
+
+export function commit(folder: string, path: string, text: string): string {
+  fs.writeFileSync(join(folder, path), text)
+  git(folder, 'add', '--all')
+  git(folder, 'commit', '--quiet', '--message', `${path} is ${text.trim()}`)
+  return git(folder, 'rev-parse', 'HEAD')
+}
+
+export const contentOf = ({ path }: { path: string }, name: string): string =>
+  fs.readFileSync(join(path, 'work', name), 'utf8')
+
+export const namesIn = ({ path }: { path: string }, name = ''): string[] =>
+  fs.readdirSync(join(path, 'work', name)).toSorted()
+
+export const codeOf = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => 'done',
+    (error: { code?: string }) => error.code ?? String(error),
+  )

@@ -1,0 +1,177 @@
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { readTree } from '../../src/testing/tree.ts'
+import { codeOf, contentOf, hasBases, makeRepository, namesIn, openGround } from './open.ts'
+
+it('a folder comes with all that is in it; of one that changed only the changes are copied', async () => {
+  const ground = await openGround()
+  const { aw } = ground
+  const folder = makeRepository(ground)
+  fs.writeFileSync(join(folder, '.gitignore'), 'ignored\n')
+  fs.writeFileSync(join(folder, 'ignored'), 'carried along')
+  const one = await aw.create({ id: 'one', from: { folder } })
+  expect(contentOf(one, 'ignored')).toBe('carried along')
+  const two = await aw.create({ id: 'two', from: { folder } })
+  expect(two.base).toBe(one.base)
+  fs.writeFileSync(join(folder, 'README'), 'new')
+  fs.rmSync(join(folder, 'ignored'))
+  const three = await aw.create({ id: 'three', from: { folder } })
+  expect(readTree(join(three.path, 'work'), { times: true })).toEqual(readTree(folder, { times: true }))
+  expect(three.base === null).toBe(!hasBases)
+  expect(contentOf(one, 'ignored')).toBe('carried along')
+  if (hasBases) expect((await aw.bases.list()).map(({ used_by }) => used_by.length)).toEqual([2, 1])
+  const some = await aw.create({ id: 'some', from: { folder, exclude: ['src', '.git'] } })
+  expect(namesIn(some)).toEqual(['.gitignore', 'README'])
+})
+
+it('a workspace begins as another is, or was', async () => {
+  const { aw } = await openGround()
+  const origin = await aw.create({ id: 'origin' })
+  fs.writeFileSync(join(origin.path, 'work', 'state'), 'first')
+  const { id: snapshot } = await aw.snapshot('origin', { label: 'first' })
+  fs.writeFileSync(join(origin.path, 'work', 'state'), 'second')
+  const now = await aw.create({ id: 'now', from_workspace: 'origin' })
+  const then = await aw.create({ id: 'then', from: { workspace: 'origin', at: 'first' } })
+  const exact = await aw.create({ id: 'exact', from: { snapshot } })
+  expect([now, then, exact].map((one) => contentOf(one, 'state'))).toEqual(['second', 'first', 'first'])
+  expect(await codeOf(aw.create({ id: 'x', from_workspace: 'origin', profile: 'repo' }))).toBe('invalid_input')
+})
+
+it('a template is filled in, has versions, and outlives what it was made from', async () => {
+  const { aw, base } = await openGround()
+  const starter = join(base, 'starter')
+  fs.mkdirSync(starter)
+  fs.writeFileSync(join(starter, 'README'), '# {{title}} by {{ author }}, not {{other}}\n')
+  fs.writeFileSync(join(starter, 'plain'), Buffer.from([0xff, 0x7b, 0x7b, 0x00]))
+  const made = await aw.template.create({
+    name: 'page',
+    from: { folder: starter },
+    variables: { title: '', author: 'Ann' },
+  })
+  expect(made).toMatchObject({ version: 1, variables: { title: null, author: 'Ann' }, files: ['work/README'] })
+  expect(await codeOf(aw.template.create({ name: 'page', from: { folder: starter } }))).toBe('template_exists')
+  expect(await codeOf(aw.create({ id: 'x', template: 'page' }))).toBe('invalid_input')
+  expect(await codeOf(aw.create({ id: 'x', template: 'page', variables: { title: 'a', wrong: 'b' } }))).toBe(
+    'invalid_input',
+  )
+  expect(await codeOf(aw.create({ id: 'x', template: 'pages' }))).toBe('template_not_found')
+
+  const first = await aw.create({ id: 'first', template: 'page', variables: { title: 'Prices & $1' } })
+  expect(contentOf(first, 'README')).toBe('# Prices & $1 by Ann, not {{other}}\n')
+  expect(fs.readFileSync(join(first.path, 'work', 'plain'))).toEqual(Buffer.from([0xff, 0x7b, 0x7b, 0x00]))
+  fs.writeFileSync(join(starter, 'README'), 'second {{title}}\n')
+  expect(await aw.template.update({ name: 'page', from: { folder: starter } })).toMatchObject({
+    version: 2,
+    versions: [1, 2],
+  })
+  fs.rmSync(starter, { recursive: true })
+  const [newest, older] = [
+    await aw.create({ id: 'newest', template: 'page', variables: { title: 'x' } }),
+    await aw.create({ id: 'older', template: 'page@1', variables: { title: 'x', author: 'Bo' } }),
+  ]
+  expect([newest, older].map((one) => contentOf(one, 'README'))).toEqual(['second x\n', '# x by Bo, not {{other}}\n'])
+
+  fs.rmSync(join(first.path, 'work', 'README'))
+  expect(await codeOf(aw.bases.remove({ name: made.base, force: true }))).toBe('base_in_use')
+  expect(await aw.template.remove({ name: 'page' })).toEqual({ removed: [1, 2] })
+  // It is what two workspaces began as, and can be again.
+  expect(contentOf(await aw.reset('first'), 'README')).toBe('# Prices & $1 by Ann, not {{other}}\n')
+  expect(await aw.template.list()).toEqual([])
+})
+
+it('a template of a workspace holds its work, and nothing that aw put there', async () => {
+  const { aw } = await openGround()
+  const origin = await aw.create({ id: 'origin', config: { context: { secret: 'of the origin' } } })
+  fs.writeFileSync(join(origin.path, 'work', 'tool'), '#!/bin/sh\n', { mode: 0o755 })
+  await aw.template.create({ name: 'tool', from_workspace: 'origin' })
+  const made = await aw.create({ id: 'made', template: 'tool' })
+  expect(fs.statSync(join(made.path, 'work', 'tool')).mode & 0o777).toBe(0o755)
+  expect(fs.readFileSync(join(made.path, '.aw', 'context.json'), 'utf8')).not.toContain('secret')
+})
+
+it('a workspace goes into a file and comes back as it was', async () => {
+  const { aw, base } = await openGround()
+  const origin = await aw.create({ id: 'origin/agent', profile: 'session' })
+  const work = join(origin.path, 'mnt')
+  fs.writeFileSync(join(work, 'file'), 'content', { mode: 0o640 })
+  fs.symlinkSync('../elsewhere', join(work, 'link'))
+  fs.linkSync(join(work, 'file'), join(work, 'twin'))
+  fs.writeFileSync(join(origin.path, 'output', 'result'), 'result')
+  const file = join(base, 'origin.aw')
+  const told = await aw.export({ of: 'origin/agent', file })
+  expect(told).toMatchObject({ workspace: 'origin/agent', bytes: fs.statSync(file).size })
+  expect(await codeOf(aw.export({ of: 'origin/agent', file }))).toBe('file_exists')
+  expect(await aw.export({ of: told.snapshot, file, replace: true })).toMatchObject({ digest: told.digest })
+
+  expect(await codeOf(aw.import({ file }))).toBe('workspace_exists')
+  const back = await aw.import({ file, id: 'back' })
+  expect(back).toMatchObject({ profile: 'session', source: { kind: 'archive', verified: true, whole: true } })
+  const tree = (path: string) => readTree(path, { times: true, except: ['.aw'] })
+  expect(tree(back.path)).toEqual(tree(origin.path))
+
+  fs.writeFileSync(file, fs.readFileSync(file).fill(0, 300, 301))
+  expect(await codeOf(aw.import({ file, id: 'damaged' }))).toBe('source_failed')
+  expect(await codeOf(aw.get('damaged'))).toBe('workspace_not_found')
+})
+
+it('files are copied in, out, and from one to another; nothing is replaced, no link is followed', async () => {
+  const { aw, base } = await openGround()
+  const [one, two] = [await aw.create({ id: 'one' }), await aw.create({ id: 'two' })]
+  const outside = join(base, 'outside')
+  fs.mkdirSync(join(outside, 'deep'), { recursive: true })
+  fs.writeFileSync(join(outside, 'file'), 'from outside')
+  fs.writeFileSync(join(outside, 'deep', 'file'), 'deep')
+  await aw.cp({ from: join(outside, 'file'), to: 'one:work/' })
+  await aw.cp({ from: outside, to: 'one:work/copy' })
+  expect(contentOf(one, 'file')).toBe('from outside')
+  expect(readTree(join(one.path, 'work', 'copy'))).toEqual(readTree(outside))
+  expect(await codeOf(aw.cp({ from: join(outside, 'file'), to: 'one:work/file' }))).toBe('file_exists')
+  expect(await codeOf(aw.cp({ from: join(outside, 'file'), to: 'one:.aw/x' }))).toBe('path_protected')
+  expect(await codeOf(aw.cp({ from: join(outside, 'file'), to: 'one:../../x' }))).toBe('path_traversal_attempt')
+  await aw.cp({ from: 'one:work/copy', to: 'two:work/new/place' })
+  expect(contentOf(two, 'new/place/deep/file')).toBe('deep')
+  await aw.cp({ from: 'two:work/new', to: join(base, 'out') })
+  expect(fs.readFileSync(join(base, 'out', 'place', 'file'), 'utf8')).toBe('from outside')
+  expect(await codeOf(aw.cp({ from: 'two:work/new/place/file', to: join(base, 'out', 'place', 'file') }))).toBe(
+    'file_exists',
+  )
+  fs.symlinkSync('/etc/passwd', join(one.path, 'work', 'passwd'))
+  expect(await codeOf(aw.cp({ from: 'one:work/passwd', to: join(base, 'passwd') }))).not.toBe('done')
+  expect(await codeOf(aw.cp({ from: 'one:work/none', to: join(base, 'none') }))).toBe('file_not_found')
+  expect(await codeOf(aw.cp({ from: outside, to: base }))).toBe('invalid_input')
+  expect(fs.readdirSync(one.path).toSorted()).toEqual(['.aw', 'output', 'tmp', 'work'])
+  expect(fs.readdirSync(base).toSorted()).toEqual(['home', 'out', 'outside'])
+})
+
+it("a shared area is nobody's, is in no snapshot and goes to the trash", async () => {
+  const { aw } = await openGround()
+  const { path } = await aw.shared.create({ name: 'models' })
+  fs.writeFileSync(join(path, 'weights'), 'heavy')
+  expect(await aw.shared.list({ sizes: true })).toMatchObject([{ name: 'models', task: null, bytes: 5 }])
+  expect(await codeOf(aw.shared.create({ name: 'models' }))).toBe('shared_exists')
+  expect(await codeOf(aw.shared.create({ name: '../x' }))).toBe('invalid_name')
+  expect((await aw.recover()).orphans).toEqual([])
+  expect(await aw.shared.remove({ name: 'models' })).toMatchObject({ removed: true })
+  expect(fs.existsSync(path)).toBe(false)
+  expect(await codeOf(aw.shared.remove({ name: 'models' }))).toBe('shared_not_found')
+  expect((await aw.recover()).orphans).toEqual([])
+  await aw.shared.create({ name: 'models' })
+  expect(fs.readdirSync(path)).toEqual([])
+})
+
+it('a base that workspaces began as stays unless that is named; without it all goes on', async () => {
+  const ground = await openGround()
+  const { aw } = ground
+  const repo = makeRepository(ground)
+  const { base } = await aw.create({ id: 'one', repo })
+  if (base === null) {
+    expect(hasBases).toBe(false)
+    return
+  }
+  expect(await codeOf(aw.bases.remove({ name: base }))).toBe('base_in_use')
+  expect(await aw.bases.remove({ name: base.slice(0, 20), force: true })).toEqual({ removed: base })
+  expect(await codeOf(aw.bases.remove({ name: base }))).toBe('base_not_found')
+  expect((await aw.create({ id: 'two', repo })).base).toBe(base)
+  expect(contentOf(await aw.reset('one'), 'README')).toBe('one\n')
+})
