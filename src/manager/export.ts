@@ -37,6 +37,7 @@ export async function exportArchive(core: Core, input: Inputs['export'], request
   return { file: input.file, workspace: nameOf(workspace), snapshot, ...packed }
 }
 
+/** Without the time of it: the same state twice gives the same file. */
 const aboutOf = (core: Core, workspace: Workspace, snapshot: SnapshotId) => ({
   layout: wholeLayout,
   name: nameOf(workspace),
@@ -44,7 +45,6 @@ const aboutOf = (core: Core, workspace: Workspace, snapshot: SnapshotId) => ({
   snapshot,
   profile: workspace.profile,
   driver: core.storage.name,
-  at: core.clock.now().toISOString(),
 })
 
 /** The snapshot that is meant; of a workspace as it is now its head, if it still is that, else a new one. */

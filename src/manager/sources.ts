@@ -1,5 +1,6 @@
 import type { Inputs } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
+import { parseGitRef } from '../domain/git-ref.ts'
 import { parseGitUrl } from '../domain/git-url.ts'
 import { profileOf } from '../domain/profiles.ts'
 import type { Source } from '../domain/workspace/state.ts'
@@ -75,6 +76,7 @@ function asked(input: Creation): From {
 function gitStart(core: Core, { url, ref, shallow }: NonNullable<From['git']>): Start {
   const { settings } = core.config
   const wanted = ref ?? (settings['git.default_branch'] || null)
+  parseGitRef(wanted)
   const source = { kind: 'git', url: parseGitUrl(url).clean, ref: wanted, shallow: shallow ?? settings['git.shallow'] }
   return { source: source as Source, access: url }
 }
