@@ -23,12 +23,16 @@ export function parseGitRef(ref: unknown): GitRef {
 
 export const isCommitId = (text: string): boolean => /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/i.test(text)
 
+/** For a name that was recorded, or comes from elsewhere: a whole one. */
 export function checkRefName(name: string): void {
   const why = problemOf(name)
   if (why !== undefined) throw refused(why)
 }
 
 export const isRefName = (name: string): boolean => problemOf(name) === undefined
+
+/** Git keeps a ref in a file of that name, and another with `.lock` behind it while it writes. */
+const maxPartBytes = 250
 
 function problemOf(name: string): string | undefined {
   if (name.length > 1024) return 'it is too long'
@@ -38,6 +42,7 @@ function problemOf(name: string): string | undefined {
   if (name.includes('..') || name.includes('@{')) return 'it holds ".." or "@{"'
   if (name.endsWith('.')) return 'it ends in a dot'
   const parts = name.split('/')
+  if (parts.some((part) => Buffer.byteLength(part) > maxPartBytes)) return 'a part of it is too long for a file'
   if (parts.some((part) => part === '' || part.startsWith('.') || part.endsWith('.lock'))) {
     return 'a part of it is empty, starts with a dot or ends in ".lock"'
   }

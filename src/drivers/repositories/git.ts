@@ -1,6 +1,7 @@
-import { parseGitRef } from '../../domain/git-ref.ts'
+import { AwError } from '../../domain/errors.ts'
+import { checkRefName, isCommitId, parseGitRef } from '../../domain/git-ref.ts'
 import { parseGitUrl, type RemoteUrl } from '../../domain/git-url.ts'
-import type { CloneRequest, Repositories } from '../../ports/repositories.ts'
+import type { CloneRequest, Repositories, Resolved } from '../../ports/repositories.ts'
 import { ensureDirectory } from '../../sys/directories.ts'
 import type { Work } from '../../sys/git/checkout.ts'
 import { listMirrors, removeMirror } from '../../sys/git/inventory.ts'
@@ -58,6 +59,7 @@ export function gitRepositories({ root, avoid }: Places): Repositories {
       return resolved
     },
     async clone(request) {
+      checkResolved(request.resolved)
       ensureDirectory(root, 0o700)
       const { signal, onProgress } = request
       return await cloneFrom(request, { git: await program(signal), signal, onProgress })
@@ -65,4 +67,12 @@ export function gitRepositories({ root, avoid }: Places): Repositories {
     list: async () => await listMirrors(root),
     remove: async (name) => await removeMirror(root, name),
   }
+}
+
+/** It may have been recorded long ago, or by somebody else. */
+function checkResolved({ commit, ref }: Resolved): void {
+  if (!isCommitId(commit)) throw new AwError('invalid_input', 'A repository is cloned at a commit, by its whole id')
+  if (ref === null) return
+  checkRefName(ref)
+  if (!/^refs\/(?:heads|tags)\/./.test(ref)) throw new AwError('invalid_input', 'A ref is a branch or a tag')
 }

@@ -22,7 +22,7 @@ export function readHead(git: Folder): Head {
   // Long ago it was a link.
   const content = git.link('HEAD') ?? git.read('HEAD', maxRefBytes)?.toString('latin1') ?? ''
   const ref = /^(?:ref:\s*)?(refs\/heads\/[^\s]+)\s*$/.exec(content)?.[1]
-  if (ref !== undefined) return { ref }
+  if (ref !== undefined && isRefName(nameText(ref))) return { ref }
   if (idPattern.test(content.trim())) return { id: content.trim() }
   throw new AwError('source_failed', 'The HEAD of the repository says nothing that can be understood')
 }

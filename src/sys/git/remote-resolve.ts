@@ -1,4 +1,4 @@
-import type { GitRef } from '../../domain/git-ref.ts'
+import { isRefName, type GitRef } from '../../domain/git-ref.ts'
 import type { Resolved } from '../../ports/repositories.ts'
 import { unknownRef } from './local-resolve.ts'
 import { told, type Remote } from './remote.ts'
@@ -17,7 +17,8 @@ export async function resolveRemote(remote: Remote, ref: GitRef, signal?: AbortS
     ...candidates.flatMap((name) => (name.startsWith('refs/tags/') ? [name, `${name}^{}`] : name)),
   ]
   const listing = await ask(['--symref', '--', remote.url, ...patterns])
-  const branch = /^ref: (refs\/heads\/\S+)\tHEAD$/m.exec(listing)?.[1] ?? null
+  const shown = /^ref: (refs\/heads\/\S+)\tHEAD$/m.exec(listing)?.[1] ?? ''
+  const branch = isRefName(shown) ? shown : null
   const defaultBranch = branch?.slice('refs/heads/'.length) ?? null
   const answer = (commit: string, name: string | null): RemoteResolved => ({
     resolved: { url: remote.url, commit, ref: name },
