@@ -12,7 +12,6 @@ import { sideOf, type Side } from './sides.ts'
 import { takeSnapshot } from './snapshot.ts'
 import { wholeLayout } from './sources.ts'
 import { create } from './start.ts'
-import { openTree } from './trees.ts'
 import type { WorkspaceView } from './view.ts'
 
 export async function exportArchive(core: Core, input: Inputs['export'], request: Request): Promise<Outputs['export']> {
@@ -25,10 +24,10 @@ export async function exportArchive(core: Core, input: Inputs['export'], request
       signal: request.signal,
       onProgress: (done) => request.onProgress?.({ phase: 'copying', ...done }),
     })
-    using tree = await openTree(core, place)
-    tree.remove(profileOf(workspace.profile).metadata, { recursive: true, missing: 'ignore' })
+    await core.storage.ready(place)
     return core.archives.pack(core.storage.attachment(place).path, input.file, {
       about: aboutOf(core, workspace, snapshot),
+      exclude: [profileOf(workspace.profile).metadata],
       replace: input.replace,
       signal: request.signal,
       onProgress: (done) => request.onProgress?.({ phase: 'packing', ...done }),

@@ -38,6 +38,8 @@ export interface Unpacked {
 export interface PackOptions {
   /** What is said about the tree in the file. */
   readonly about: Readonly<Record<string, unknown>>
+  /** Names at the top of the tree that are left out. */
+  readonly exclude?: readonly string[] | undefined
   readonly replace?: boolean | undefined
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: OnProgress | undefined

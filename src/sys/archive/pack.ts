@@ -14,6 +14,8 @@ import { type Tally, tarOf, type Written } from './write-tree.ts'
 export interface PackOptions {
   /** What the archive says about itself; JSON. */
   readonly header: Readonly<Record<string, unknown>>
+  /** Names at the top that are left out. */
+  readonly exclude?: readonly string[] | undefined
   /** A file that is there already is replaced. Without it: `file_exists`. */
   readonly replace?: boolean | undefined
   /** Of zstd, 1 to 19. */
@@ -72,7 +74,7 @@ function create(temporary: string, file: string): number {
 async function write(top: number, fd: number, options: PackOptions): Promise<Packed> {
   using compressor = openCompressor(fd, options.level ?? 3)
   const tally: Tally = { files: 0, bytes: 0 }
-  const chunks = tarOf(top, options.header, tally)
+  const chunks = tarOf(top, options.header, tally, options.exclude)
   try {
     for (let step = chunks.next(); ; step = chunks.next()) {
       if (step.done === true) return { ...step.value, bytes: await compressor.end() }

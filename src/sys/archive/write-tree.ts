@@ -38,6 +38,7 @@ export function* tarOf(
   top: number,
   about: Readonly<Record<string, unknown>>,
   tally: Tally,
+  exclude: readonly string[] = [],
 ): Generator<Buffer, Written, void> {
   const out = newChunks()
   const header = formatHeader(about)
@@ -48,8 +49,8 @@ export function* tarOf(
   let entries = 0
 
   const ours = (name: string, content: Buffer): void => {
-    const mtimeNs = BigInt(Math.floor(Date.now() / 1000)) * 1_000_000_000n
-    const facts = { kind: 'file', mode: 0o644, uid: 0, gid: 0, mtimeNs, major: 0, minor: 0 } as const
+    // Without the time: the same tree twice gives the same file.
+    const facts = { kind: 'file', mode: 0o644, uid: 0, gid: 0, mtimeNs: 0n, major: 0, minor: 0 } as const
     const member = { ...facts, path: `${reserved}/${name}`, size: content.length, ...noContent }
     out.put(encodeMember(member, content.length))
     out.put(content)
@@ -57,7 +58,7 @@ export function* tarOf(
   }
 
   ours('header.json', header)
-  for (const visit of visits(top)) {
+  for (const visit of visits(top, exclude)) {
     const facts = factsOf(visit.print)
     entries += 1
     if (facts.kind === 'socket') skipped.push({ path: asText(visit.path), reason: 'socket' })
@@ -80,10 +81,10 @@ export function* tarOf(
 const noContent = { target: '', attributes: new Map<string, string>(), sparse: false } as const
 
 /** The top first. */
-function* visits(top: number): Generator<Visit, void, void> {
+function* visits(top: number, exclude: readonly string[]): Generator<Visit, void, void> {
   const seen = look(top, '')
   if (seen !== undefined) yield { path: '.', name: '', directory: top, print: seen.print }
-  yield* walkTree(top)
+  yield* walkTree(top, { exclude })
 }
 
 function memberOf({ path, name, directory }: Visit, facts: Facts, firstNames: FirstNames): Member {
