@@ -11,6 +11,7 @@ import { inspectHost } from './sys/inspect.ts'
 import { laterArchives, laterRepositories } from './drivers/later.ts'
 import { linuxHost } from './drivers/host/linux.ts'
 import { openStorage, type StoragePlace, type Wanted } from './drivers/storage/registry.ts'
+import { dirShelf } from './drivers/archives/shelf.ts'
 import { dirTexts } from './drivers/texts/dir.ts'
 import { makeManager } from './manager/manager.ts'
 import type { Clock } from './ports/clock.ts'
@@ -45,6 +46,7 @@ interface Settled {
   readonly config: Config
   readonly configFile: string | undefined
   readonly basePath: string
+  readonly archives: string
   readonly storage: StoragePlace
 }
 
@@ -56,18 +58,20 @@ async function settle(options: OpenOptions): Promise<Settled> {
   const { config, file } = await loadConfig({ home, configFile: options.configFile, set: options.set, env, cwd })
   const basePath = directoryOf(config.settings['workspaces.base_path'], home, 'workspaces')
   const root = directoryOf(config.settings['storage.root'], home, 'storage')
+  const archives = directoryOf(config.settings['archive.directory'], home, 'archives')
   // The defaults are in order, and need not be looked up.
-  if (config.settings['workspaces.base_path'] !== '' || config.settings['storage.root'] !== '')
-    assertPlaces({ home, basePath, storageRoot: root })
+  const places = ['workspaces.base_path', 'storage.root', 'archive.directory'] as const
+  if (places.some((key) => config.settings[key] !== ''))
+    assertPlaces({ home, basePath, storageRoot: root, archives })
   const guarded = [home, join(home, 'locks'), join(home, 'texts'), basePath]
   const storage = { home, root, claim: join(home, 'storage.id'), guarded, shortLived }
-  return { home, config, configFile: file, basePath, storage }
+  return { home, config, configFile: file, basePath, archives, storage }
 }
 
 /** Chooses the parts and connects them. The only place that sees the manager and the drivers together. */
 export async function openManager(options: OpenOptions = {}): Promise<Manager> {
   const { shortLived } = options
-  const { home, config, configFile, basePath, storage: place } = await settle(options)
+  const { home, config, configFile, basePath, archives, storage: place } = await settle(options)
   const locks = join(home, 'locks')
   const texts = join(home, 'texts')
   // Locks are cheaper with them, and a process keeps to the kind of its first. What runs but once does not wait for them.
@@ -89,6 +93,7 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
       texts: dirTexts({ directory: texts }),
       repositories: laterRepositories({ root: join(home, 'mirrors'), avoid: [home, basePath, place.root] }),
       archives: laterArchives,
+      shelf: dirShelf(archives),
       clock,
       config,
       basePath,

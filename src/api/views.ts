@@ -41,6 +41,17 @@ export const workspaceView = object(
     branches: json('The last snapshot of each branch'),
     base: nullable(string('What it began as: the snapshot of a fork, or the frozen tree of its source')),
     snapshots: integer('How many snapshots it has'),
+    expires_at: nullable(string('When aw gc may move it to the trash (ISO 8601); null: never by itself')),
+    archives: list(
+      object({
+        tree: string('The tree that is in it'),
+        path: string('The file'),
+        digest: string('SHA-256 of it'),
+        bytes: integer('Its size'),
+        at: string('When it was made'),
+      }),
+      'Files that were made of it before it was erased',
+    ),
     forked_from: optional(
       nullable(
         object({

@@ -116,6 +116,8 @@ export const sampleWorkspace = (more: Readonly<Record<string, unknown>> = {}): R
   branches: { main: null },
   base: null,
   snapshots: 0,
+  expires_at: null,
+  archives: [],
   imported: null,
   size_bytes: 1536,
   size_complete: true,

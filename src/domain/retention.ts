@@ -2,9 +2,9 @@ import { durationText } from './duration.ts'
 import { bytesAbove, type Space, usedPercent, type Watermarks } from './watermarks.ts'
 
 /** In the order in which they go: what is made again by itself first, what somebody worked on last. */
-const order = ['leftover', 'base', 'cache', 'tree', 'snapshot', 'archive', 'workspace'] as const
+export const thingKinds = ['leftover', 'base', 'cache', 'tree', 'snapshot', 'archive', 'workspace'] as const
 
-export type ThingKind = (typeof order)[number]
+export type ThingKind = (typeof thingKinds)[number]
 
 /** Something that takes space, and that may have to go. */
 export interface Thing {
@@ -23,9 +23,18 @@ export interface Thing {
 export interface RetentionPolicy {
   readonly now: string
   /** For how long each is left alone; null means for ever. */
-  readonly keepMs: Readonly<Record<'base' | 'tree' | 'archive' | 'workspace', number | null>>
+  readonly keepMs: {
+    readonly base: number
+    readonly tree: number
+    readonly archive: number | null
+    readonly workspace: number | null
+  }
   readonly marks: Watermarks | null
 }
+
+/** What came into the trash before that may go. */
+export const trashCutoff = ({ now, keepMs }: RetentionPolicy): string =>
+  new Date(Date.parse(now) - keepMs.tree).toISOString()
 
 /** What the machine must be asked. It takes time, so it is asked only about what may go. */
 export interface Look<T> {
@@ -108,7 +117,7 @@ export async function planRetention<T extends Thing>(
 }
 
 const byCost = (one: Thing, other: Thing): number =>
-  order.indexOf(one.kind) - order.indexOf(other.kind) || Date.parse(one.since) - Date.parse(other.since)
+  thingKinds.indexOf(one.kind) - thingKinds.indexOf(other.kind) || Date.parse(one.since) - Date.parse(other.since)
 
 /** Why the time of a thing is over, in words; undefined if it is not. */
 export function dueReason(thing: Thing, policy: RetentionPolicy): string | undefined {

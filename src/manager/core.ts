@@ -9,6 +9,7 @@ import type { Host } from '../ports/host.ts'
 import type { Archives } from '../ports/archives.ts'
 import type { CallContext } from '../ports/manager.ts'
 import type { Repositories } from '../ports/repositories.ts'
+import type { Shelf } from '../ports/shelf.ts'
 import type { StorageDriver } from '../ports/storage-driver.ts'
 import type { Texts } from '../ports/texts.ts'
 
@@ -21,6 +22,7 @@ export interface Core {
   readonly texts: Texts
   readonly repositories: Repositories
   readonly archives: Archives
+  readonly shelf: Shelf
   readonly clock: Clock
   readonly config: Config
   /** Where workspaces are found: absolute, without a slash at the end. */

@@ -13,6 +13,7 @@ import { newEvent, newId, type Core, type OperationRef, type Request } from './c
 import { checkedLabels } from './label.ts'
 import { append, begin, isFenced, lockWorkspace, retireIfOver, whose } from './operations.ts'
 import { pathOf, volumeOf } from './places.ts'
+import { expiryOf } from './ttl.ts'
 import { undoLog, type UndoLog } from './undo.ts'
 
 interface CreateOptions {
@@ -49,6 +50,7 @@ export async function createFrom(
       source,
       config: { ...config, ...(text !== undefined && { documents: textRef(text) }) },
       labels: checkedLabels(input.labels ?? {}),
+      ...(input.ttl !== undefined && { expires_at: expiryOf(core, input.ttl) }),
       driver: core.storage.name,
     }
     begun = await pinned(() => begin(core, request, { id, version: 0 }, 'workspace_create_started', 'create', intent))

@@ -1,7 +1,7 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
-import { isLive, nameOf, type Workspace } from '../domain/workspace/state.ts'
+import { type CleanupReason, isLive, nameOf, type Workspace } from '../domain/workspace/state.ts'
 import { assertUnused } from './activity.ts'
 import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { findWorkspace, notFound } from './find.ts'
@@ -26,9 +26,12 @@ export async function destroy(core: Core, input: Inputs['destroy'], request: Req
 
 const allTrees = (workspace: Workspace): string[] => workspace.trash.map(({ tree }) => tree)
 
-async function destroyUnderLock(
+type Destroying = Omit<Inputs['destroy'], 'reason'> & { readonly reason?: CleanupReason | undefined }
+
+/** Moves it to the trash. Needs its lock. */
+export async function destroyUnderLock(
   core: Core,
-  input: Inputs['destroy'],
+  input: Destroying,
   workspace: Workspace,
   request: Request,
 ): Promise<Workspace> {

@@ -102,6 +102,7 @@ async function forkOne(
     id: name,
     profile: origin.profile,
     labels: input.labels ?? origin.labels,
+    ttl: input.ttl,
     config: { max_size_mb, allowed_operations, git_config, ...documents },
   }
   const pinned = <T>(begin: () => Promise<T>): Promise<T> => whilePresent(core, request, source, begin)

@@ -1,16 +1,21 @@
-import type { Outputs } from '../api/table.ts'
 import { toAwError } from '../domain/errors.ts'
 import type { SnapshotId } from '../domain/ids.ts'
 import type { Snapshot } from '../domain/workspace/snapshots.ts'
-import { isLive, isLost, nameOf, type Workspace } from '../domain/workspace/state.ts'
+import { isLive, isLost, type Workspace } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
-import { withWorkspace } from './operations.ts'
+import { checkpointSignal, withWorkspace } from './operations.ts'
 import { snapshotPlace } from './places.ts'
 import { unforked } from './purge.ts'
 import { removeSnapshots } from './remove-snapshots.ts'
 import { excluded, neededIds, snapshotsOf } from './snapshots.ts'
 
-type Item = Outputs['gc']['items'][number]
+export interface SpareSnapshot {
+  readonly snapshot: SnapshotId
+  readonly workspace: Workspace
+  readonly reason: string
+  readonly bytes: number
+  readonly error: string | null
+}
 
 interface Spare {
   readonly snapshot: SnapshotId
@@ -24,25 +29,31 @@ interface Spare {
  * as that are gone; and the oldest safety copies of a workspace whose safety copies have outgrown their space. Of a
  * workspace whose tree was lost only those go that were made by the way, and only when the time of the trash is over.
  */
-export async function gcSnapshots(core: Core, request: Request, cutoff: string, plan: boolean): Promise<Item[]> {
-  const items: Item[] = []
+export async function gcSnapshots(
+  core: Core,
+  request: Request,
+  cutoff: string,
+  plan: boolean,
+): Promise<SpareSnapshot[]> {
+  const items: SpareSnapshot[] = []
   for (const workspace of await core.store.list()) {
     if (workspace.snapshots.all === 0) continue
+    checkpointSignal(request)
     const spare = await spareOf(core, workspace, cutoff)
-    const found = spare.map(({ snapshot, bytes, reason }) => ({
-      tree: snapshot,
-      workspace: nameOf(workspace),
-      reason,
-      bytes,
-      error: null,
-    }))
+    const found = spare.map(({ snapshot, bytes, reason }) => ({ snapshot, workspace, reason, bytes, error: null }))
     items.push(...(plan || spare.length === 0 ? found : await remove(core, request, workspace, found, cutoff)))
   }
   return items
 }
 
 /** Under the lock what is spare is asked again: a fork may have begun since. */
-async function remove(core: Core, request: Request, { id }: Workspace, found: Item[], cutoff: string): Promise<Item[]> {
+async function remove(
+  core: Core,
+  request: Request,
+  { id }: Workspace,
+  found: SpareSnapshot[],
+  cutoff: string,
+): Promise<SpareSnapshot[]> {
   try {
     return await withWorkspace(core, request, id, async (workspace) => {
       const spare = await spareOf(core, workspace, cutoff)
@@ -51,7 +62,7 @@ async function remove(core: Core, request: Request, { id }: Workspace, found: It
         const ids = spare.filter((one) => one.why === why).map(({ snapshot }) => snapshot)
         if (ids.length > 0) after = await removeSnapshots(core, request, after, ids, why)
       }
-      return found.filter(({ tree }) => spare.some(({ snapshot }) => snapshot === tree))
+      return found.filter(({ snapshot }) => spare.some((one) => one.snapshot === snapshot))
     })
   } catch (error) {
     return found.map((item) => ({ ...item, error: toAwError(error).message }))

@@ -32,8 +32,9 @@ it('gc and purge keep what a process still works in', async () => {
   machine.use(`/storage/trash/${id}.1`, { pid: 7, command: 'sh', uses: 'cwd' })
   const busy = expect.objectContaining({ code: 'workspace_active' }) as Error
   await expect(manager.call('purge', { id })).rejects.toEqual(busy)
-  expect((await manager.call('gc', { older_than: '0s' })).items).toMatchObject([
-    { error: expect.stringContaining('sh (7') as string },
-  ])
+  expect(await manager.call('gc', { older_than: '0s' })).toMatchObject({
+    items: [],
+    kept: [{ kind: 'tree', workspace: 'a/main', reason: expect.stringContaining('sh (7') as string }],
+  })
   expect(await manager.call('purge', { id, include_active: true })).toMatchObject({ purged: true })
 })

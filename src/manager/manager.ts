@@ -30,6 +30,7 @@ import { shutdown } from './shutdown.ts'
 import { snapshot } from './snapshot.ts'
 import { create, ensure } from './start.ts'
 import * as templates from './templates.ts'
+import { ttl } from './ttl.ts'
 import { undelete } from './undelete.ts'
 
 type CallName = Exclude<OperationName, StreamName>
@@ -47,6 +48,7 @@ const useCases: UseCases = {
   'prompt adapt': look.adaptPrompt,
   rename,
   label,
+  ttl,
   reset,
   destroy,
   undelete,

@@ -195,11 +195,13 @@ function belongs(workspace: Workspace, { area, name }: Place): boolean {
 }
 
 /** `tmp` holds trees that operations build; one whose operation is over was left by a crash and holds nobody's work. */
-async function removeLeftovers(core: Core, request: Request, onDisk: readonly Place[]): Promise<string[]> {
+export async function leftoversOf(core: Core, onDisk: readonly Place[]): Promise<Place[]> {
   const working = new Set((await core.store.list({ inOperation: true })).map(({ operation }) => operation?.id))
-  const over = onDisk.filter(
-    ({ area, name }) => area === 'tmp' && name.startsWith('op_') && !working.has(name as never),
-  )
+  return onDisk.filter(({ area, name }) => area === 'tmp' && name.startsWith('op_') && !working.has(name as never))
+}
+
+export async function removeLeftovers(core: Core, request: Request, onDisk: readonly Place[]): Promise<string[]> {
+  const over = await leftoversOf(core, onDisk)
   const names: string[] = await removeScratch(core, onDisk)
   for (const place of over) if (await removed(core, place)) names.push(place.name)
   if (names.length > 0) await appendHome(core, newEvent(core, request, 'leftovers_removed', { trees: names }))

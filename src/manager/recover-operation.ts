@@ -4,6 +4,7 @@ import { closeFailed, createdEvent } from './create.ts'
 import { closeLost, finishDestroy } from './destroy.ts'
 import { refreshMetadata } from './metadata.ts'
 import { abandon, append, intentOf, isFenced } from './operations.ts'
+import { undoArchive } from './archive-tree.ts'
 import { stageOf, trashOf, volumeOf } from './places.ts'
 import { finishPurge } from './purge.ts'
 import { finishRename, rollBackRename } from './rename.ts'
@@ -84,6 +85,12 @@ const recoveries: Readonly<Record<OperationKind, Recovery>> = {
     workspace: await undoSnapshot(core, request, workspace, operation, intentOf(workspace, 'snapshot')),
     outcome: 'undone',
   }),
+
+  archive: async (core, request, workspace, operation) => {
+    await undoArchive(core, workspace, operation)
+    const reason = new Error('the process that archived it died before the file was complete')
+    return { workspace: await abandon(core, request, workspace, operation, 'archive', reason), outcome: 'undone' }
+  },
 
   remove_snapshots: async (core, request, workspace, operation) => ({
     workspace: await finishRemoval(core, request, workspace, operation),

@@ -76,7 +76,13 @@ async function forked(
   const { workspace, snapshot } = await sideOf(core, from)
   const { forks } = await fork(
     core,
-    { id: workspace.id, to: [nameOf(nameFor(core, input))], at: at ?? snapshot ?? undefined, labels: input.labels },
+    {
+      id: workspace.id,
+      to: [nameOf(nameFor(core, input))],
+      at: at ?? snapshot ?? undefined,
+      labels: input.labels,
+      ttl: input.ttl,
+    },
     request,
   )
   const [made] = forks

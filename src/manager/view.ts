@@ -34,6 +34,8 @@ export function view(workspace: Workspace): WorkspaceView {
     branches: workspace.branches,
     base: baseOf(workspace) ?? baseNameOf(workspace),
     snapshots: workspace.snapshots.all,
+    expires_at: workspace.expires_at ?? null,
+    archives: workspace.archives ?? [],
     imported: workspace.imported as WorkspaceView['imported'],
   }
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { memoryShelf } from '../drivers/archives/memory-shelf.ts'
 import { memoryEvents } from '../drivers/events/memory.ts'
 import { memoryDisk, type Disk } from '../drivers/files/memory-disk.ts'
 import { memoryFiles } from '../drivers/files/memory.ts'
@@ -39,6 +40,8 @@ export interface MemoryOptions {
   /** The same, before a tree is restored, or something is copied into one. */
   readonly onRestore?: () => Promise<void>
   readonly onImport?: () => Promise<void>
+  /** How large the disk is, and how much of it is free. */
+  readonly space?: (disk: Disk) => { bytes?: number; total?: number }
 }
 
 /** A whole core in the memory of one process: the manager as it is, and the simplest parts that keep their contracts. */
@@ -48,6 +51,7 @@ export function memoryCore({
   onMeasure,
   onRestore,
   onImport,
+  space = () => ({}),
 }: MemoryOptions = {}): MemoryCore {
   const clock: Clock = { now, random: (bytes) => randomBytes(bytes) }
   const disk = memoryDisk(now)
@@ -66,9 +70,11 @@ export function memoryCore({
     await onImport?.()
     return trees.import(...given)
   }
-  const storage = { ...trees, usage, restore, import: importing }
+  const free: StorageDriver['free'] = async () => ({ ...(await trees.free()), ...space(disk) })
+  const storage = { ...trees, usage, restore, import: importing, free }
   disk.makeDirectory('/workspaces')
   const texts = memoryTexts()
+  const shelf = memoryShelf(disk, '/archives')
   function start(steps = Infinity): MemoryProcess {
     const life = { left: steps }
     const host = machine.host()
@@ -80,6 +86,7 @@ export function memoryCore({
       texts: mortal(texts, life, ['put', 'remove']),
       repositories: { resolve: outside, clone: outside, list: async () => [], remove: async () => undefined },
       archives: { digest: outside, about: outside, unpack: outside, pack: outside },
+      shelf: mortal(shelf, life, ['pack', 'undo', 'remove']),
       clock,
       config: resolveConfig({ set }),
       basePath: '/workspaces',

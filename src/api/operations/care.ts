@@ -1,6 +1,8 @@
+import { thingKinds } from '../../domain/retention.ts'
 import { operation } from '../operation.ts'
 import { boolean, choice, integer, list, nullable, object, optional, string } from '../schema.ts'
-import { checkpointView, eventView, findingView, problemView, settingView } from '../views.ts'
+import { checkpointView, eventView, findingView, problemView, settingView, workspaceView } from '../views.ts'
+import { absent, id } from './shared.ts'
 
 const itemResult = object({
   id: string('The workspace'),
@@ -64,12 +66,28 @@ export const careOperations = [
     examples: ['aw audit seal --json'],
   }),
   operation({
+    name: 'ttl',
+    kind: 'write',
+    group: 'Care',
+    summary: 'Say how long a workspace is still needed',
+    details:
+      'When that time is over, the next aw gc moves it to the trash, unless a process or a lease holds it or it has the label keep. From there it can be brought back as long as trash is kept.',
+    input: object({ id, duration: string('From now on: 12h, 7d; or none: it has no end') }),
+    output: workspaceView,
+    positional: ['id', 'duration'],
+    states: 'ttl',
+    errors: [...absent, 'invalid_input', 'invalid_state', 'workspace_busy'],
+    examples: ['aw ttl fix-login 12h', 'aw ttl fix-login none'],
+  }),
+  operation({
     name: 'gc',
     kind: 'destructive',
     group: 'Care',
-    summary: 'Erase what has been in the trash for long enough, and snapshots that nobody needs',
+    summary: 'Erase what nobody needs any more, and move workspaces to the trash whose time is over',
+    details:
+      'Goes first what is made again by itself: unfinished trees, bases and caches that were not used for long. Then trees that were in the trash for long enough, spare snapshots, old archives. Workspaces only move to the trash, and only those with a time of their own (--ttl) or if workspaces.retention_days or space.high_percent is set; never one that a process or a lease holds, or that has the label keep.',
     input: object({
-      plan: optional(boolean('Only show what would be erased')),
+      plan: optional(boolean('Only show what would go')),
       older_than: optional(
         string('Trashed longer ago than this instead of the configured retention: 12h, 7d, 0s', {
           'x-cli': 'duration',
@@ -80,17 +98,37 @@ export const careOperations = [
       applied: boolean('False for a plan'),
       items: list(
         object({
-          tree: string('Its name on disk'),
+          kind: choice(thingKinds, 'What it is'),
+          action: choice(['erase', 'trash'], 'Whether it is erased, or moved to the trash'),
+          tree: string('Its name: of a tree, snapshot, base or cache, the path of an archive, the id of a workspace'),
           workspace: nullable(string('Whose it was')),
           reason: string('Why it may go'),
-          bytes: integer('What it gives back'),
-          error: nullable(string('Why it could not be erased')),
+          bytes: integer('What it gives back: at once, or when the trash is emptied'),
+          archive: nullable(string('The file that was made of it before')),
+          error: nullable(string('Why it could not go')),
         }),
+        'In the order in which it goes',
       ),
-      bytes: integer('In all'),
+      kept: list(
+        object({
+          kind: choice(thingKinds, 'What it is'),
+          tree: string('Its name'),
+          workspace: nullable(string('Whose it is')),
+          reason: string('Why it stays'),
+        }),
+        'What was left alone though its time was over',
+      ),
+      bytes: integer('What erasing gives back in all'),
+      later_bytes: integer('What moved to the trash, and comes back when that is emptied'),
+      space: object({
+        used_percent: integer('How full the storage is now'),
+        high_percent: nullable(integer('Above that, room is made; null: never')),
+        low_percent: nullable(integer('Until it is no fuller than that')),
+        warning: nullable(string('What should be known about it')),
+      }),
     }),
     positional: [],
-    errors: ['workspace_busy', 'storage_unavailable', 'filesystem_error'],
+    errors: ['workspace_busy', 'invalid_config', 'storage_unavailable', 'filesystem_error', 'aborted'],
     examples: ['aw gc --plan', 'aw gc'],
   }),
   operation({

@@ -20,6 +20,10 @@ export const risks = {
   force: optional(boolean('Both of the above')),
 }
 
+export const lifetime = optional(
+  string('How long it is needed: 12h, 7d; then aw gc may move it to the trash', { 'x-cli': 'duration' }),
+)
+
 const ignored = choice(
   ['all', 'listed', 'none'],
   'Of a folder, the files that git ignores: all (the default), those listed in its .worktreeinclude, or none',

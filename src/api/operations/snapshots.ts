@@ -1,7 +1,7 @@
 import { operation } from '../operation.ts'
 import { boolean, choice, integer, json, list, nullable, object, optional, pairs, string } from '../schema.ts'
 import { changeView, forkView, madeSnapshot, snapshotView } from '../views.ts'
-import { absent, host, id, risks } from './shared.ts'
+import { absent, host, id, lifetime, risks } from './shared.ts'
 
 const which = 'its id snap_… or the beginning of it, its label, head, or base (what a fork began as)'
 
@@ -254,6 +254,7 @@ export const snapshotOperations = [
       count: optional(integer('Make so many, numbered', { minimum: 1, maximum: 1000 })),
       at: optional(string('Begin as this snapshot of it instead of as it is now')),
       labels: optional(pairs('Labels of the new workspaces; those of the source if not given')),
+      ttl: lifetime,
       consistent: optional(boolean('Refuse rather than fork a tree that is written to meanwhile')),
     }),
     output: forkView,

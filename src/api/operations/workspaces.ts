@@ -2,7 +2,7 @@ import { workspaceStates } from '../../domain/workspace/state.ts'
 import { operation } from '../operation.ts'
 import { boolean, choice, integer, json, list, object, optional, pairs, string } from '../schema.ts'
 import { leaseView, workspaceView } from '../views.ts'
-import { absent, beginning, host, id, risks } from './shared.ts'
+import { absent, beginning, host, id, lifetime, risks } from './shared.ts'
 
 const creation = {
   id: optional(string('Name of the new workspace: TASK/AGENT, or TASK for TASK/main')),
@@ -15,6 +15,7 @@ const creation = {
     json('Configuration: max_size_mb, allowed_operations, git_config, claude_md, agent_files, task_spec, context'),
   ),
   labels: optional(pairs('Labels to find it by')),
+  ttl: lifetime,
 }
 
 const sources = ['source_failed', 'template_not_found', 'snapshot_not_found', 'file_not_found'] as const
@@ -175,7 +176,7 @@ export const workspaceOperations = [
     flags: { set: 'labels' },
     states: 'label',
     errors: [...absent, 'invalid_state', 'workspace_busy'],
-    examples: ['aw label fix-login --set sprint=12 --remove draft'],
+    examples: ['aw label fix-login --set sprint=12 --remove draft', 'aw label fix-login --set keep=yes'],
   }),
   operation({
     name: 'reset',

@@ -4,22 +4,50 @@ import { columns, type Row } from './columns.ts'
 import { bytes, count } from './units.ts'
 import type { Shown, View } from './view.ts'
 
-export function gc({ applied, items, bytes: total }: Outputs['gc'], view: View): Shown {
-  if (items.length === 0) return { out: view.quiet ? '' : 'Nothing to erase' }
-  const rows = items.map((item): Row => [
-    item.workspace ?? item.tree,
-    { text: bytes(item.bytes), right: true },
-    item.error === null ? { text: item.reason, paint: view.paint.dim } : { text: item.error, paint: view.paint.red },
-  ])
-  const failed = items.filter((item) => item.error !== null).length
-  const done = applied ? `Erased ${count(items.length - failed, 'tree')}` : `Would erase ${count(items.length, 'tree')}`
-  const trouble = failed === 0 ? '' : `; ${failed} could not be erased`
-  const table = columns(['WORKSPACE', { text: 'SIZE', right: true }, 'WHY'], rows, view)
-  const sum = `${done}, ${bytes(total)}${trouble}`
-  return applied ? { out: `${table}\n${sum}` } : { out: `${table}\n${sum}`, note: `Do it with: aw gc${flagsOf(view)}` }
+export function gc(output: Outputs['gc'], view: View): Shown {
+  const { applied, items, kept, space } = output
+  const parts = [table(output, view), keptLines(output, view), ...(view.quiet ? [] : [sumOf(output)])]
+  const notes = [
+    ...(space.warning === null ? [] : [space.warning]),
+    ...(applied || items.length === 0 ? [] : [`Do it with: aw gc${flagsOf(view)}`]),
+  ]
+  const isNothing = items.length === 0 && kept.length === 0
+  const out = isNothing ? (view.quiet ? '' : 'Nothing to erase') : parts.filter((part) => part !== '').join('\n')
+  return { out, ...(notes.length > 0 && { note: notes.join('\n') }) }
 }
 
-/** What was shown is what is to be erased. */
+const kindNames: Readonly<Record<string, string>> = { leftover: 'unfinished', tree: 'trash' }
+
+function table({ items }: Outputs['gc'], view: View): string {
+  if (items.length === 0) return ''
+  const rows = items.map((item): Row => [
+    item.workspace ?? item.tree,
+    kindNames[item.kind] ?? item.kind,
+    { text: bytes(item.bytes), right: true },
+    item.error === null
+      ? { text: `${item.reason}${item.archive === null ? '' : `; packed into ${item.archive}`}`, paint: view.paint.dim }
+      : { text: item.error, paint: view.paint.red },
+  ])
+  return columns(['WHAT', 'KIND', { text: 'SIZE', right: true }, 'WHY'], rows, view)
+}
+
+const keptLines = ({ kept }: Outputs['gc'], { paint }: View): string =>
+  kept.map((one) => `${paint.yellow('!')} ${one.workspace ?? one.tree} stays: ${visible(one.reason)}`).join('\n')
+
+function sumOf({ applied, items, bytes: freed, later_bytes: later }: Outputs['gc']): string {
+  const of = (action: string): number => items.filter((item) => item.error === null && item.action === action).length
+  const [erased, moved, failed] = [of('erase'), of('trash'), items.filter((item) => item.error !== null).length]
+  const said = [
+    `${applied ? 'Erased' : 'Would erase'} ${count(erased, 'thing')}, ${bytes(freed)}`,
+    ...(moved === 0
+      ? []
+      : [`${applied ? 'moved' : 'would move'} ${count(moved, 'workspace')} to the trash, ${bytes(later)}`]),
+    ...(failed === 0 ? [] : [`${failed} could not go`]),
+  ]
+  return said.join('; ')
+}
+
+/** What was shown is what is to be done. */
 const flagsOf = ({ input }: View): string =>
   Object.entries(input)
     .filter(([field, value]) => field !== 'plan' && value !== undefined)

@@ -1,18 +1,29 @@
 import type { Outputs } from '../../api/table.ts'
 import { columns, type Row } from './columns.ts'
 import { sizeOf, sourceOf, stateCell } from './workspace.ts'
-import { age } from './units.ts'
+import { age, timeLeft } from './units.ts'
 import type { Shown, View } from './view.ts'
 
 export function list(workspaces: Outputs['list'], view: View): Shown {
   if (workspaces.length === 0) return { out: '', note: nothing(view) }
   if (view.quiet) return { out: workspaces.map((workspace) => workspace.workspace_id).join('\n') }
-  const head: Row = ['NAME', 'STATE', { text: 'SIZE', right: true }, { text: 'AGE', right: true }, 'SOURCE']
+  // Most have no end.
+  const ends = workspaces.some(({ expires_at }) => expires_at !== null)
+  const left = (text: string): Row => (ends ? [{ text, right: true }] : [])
+  const head: Row = [
+    'NAME',
+    'STATE',
+    { text: 'SIZE', right: true },
+    { text: 'AGE', right: true },
+    ...left('LEFT'),
+    'SOURCE',
+  ]
   const rows = workspaces.map((workspace): Row => [
     { text: workspace.workspace_id, paint: view.paint.bold },
     stateCell(workspace, view),
     { text: sizeOf(workspace), right: true },
     { text: age(workspace.created_at, view.now), right: true },
+    ...left(workspace.expires_at === null ? '-' : timeLeft(workspace.expires_at, view.now)),
     { text: sourceOf(workspace.source), paint: view.paint.dim },
   ])
   return { out: columns(head, rows, view) }

@@ -186,14 +186,24 @@ describe('reports', () => {
   })
 
   test('gc', async () => {
-    const items = [{ tree: 'ws_1.1', workspace: 'a/main', reason: 'older than 7 days', bytes: 2048, error: null }]
-    expect(await shown(['gc', '--plan'], { applied: false, items, bytes: 2048 })).toBe(
-      'a/main\t2.0 KiB\tolder than 7 days\nWould erase 1 tree, 2.0 KiB\n',
+    const tree = { kind: 'tree', action: 'erase', tree: 'ws_1.1', workspace: 'a/main', archive: null, error: null }
+    const items = [{ ...tree, reason: 'destroyed 8 days ago', bytes: 2048 }]
+    const space = { used_percent: 50, high_percent: null, low_percent: null, warning: null }
+    const plan = { applied: false, items, kept: [], bytes: 2048, later_bytes: 0, space }
+    expect(await shown(['gc', '--plan'], plan)).toBe(
+      'a/main\ttrash\t2.0 KiB\tdestroyed 8 days ago\nWould erase 1 thing, 2.0 KiB\n',
     )
-    const plan = ['gc', '--older-than', '0s', '--plan']
-    const { stderr } = await runCli(plan, { ...onTerminal, answers: { gc: { applied: false, items, bytes: 2048 } } })
-    expect(stderr).toBe('Do it with: aw gc --older-than 0s\n')
-    expect(await shown(['gc'], { applied: true, items: [], bytes: 0 })).toBe('Nothing to erase\n')
+    const args = ['gc', '--older-than', '0s', '--plan']
+    const warned = { ...plan, space: { ...space, warning: 'The storage is 93% full' } }
+    const { stderr } = await runCli(args, { ...onTerminal, answers: { gc: warned } })
+    expect(stderr).toBe('The storage is 93% full\nDo it with: aw gc --older-than 0s\n')
+    expect(await shown(['gc'], { ...plan, applied: true, items: [], bytes: 0 })).toBe('Nothing to erase\n')
+    const moved = { ...tree, kind: 'workspace', action: 'trash', reason: 'not used for 31 days', bytes: 1024 }
+    const kept = [{ kind: 'workspace', tree: 'ws_2', workspace: 'b/main', reason: 'it has the label keep' }]
+    expect(await shown(['gc'], { ...plan, applied: true, items: [moved], kept, bytes: 0, later_bytes: 1024 })).toBe(
+      'a/main\tworkspace\t1.0 KiB\tnot used for 31 days\n! b/main stays: it has the label keep\n' +
+        'Erased 0 things, 0 B; moved 1 workspace to the trash, 1.0 KiB\n',
+    )
   })
 
   test('recover', async () => {

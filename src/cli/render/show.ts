@@ -1,6 +1,6 @@
 import type { Outputs } from '../../api/table.ts'
 import { pairsOf } from './columns.ts'
-import { age } from './units.ts'
+import { age, timeLeft } from './units.ts'
 import { sizeOf, sourceOf, stateCell } from './workspace.ts'
 import type { Shown, View } from './view.ts'
 
@@ -22,6 +22,8 @@ export function show(workspace: Outputs['show'], view: View): Shown {
     ['created', moment(workspace.created_at, view)],
     ['updated', moment(workspace.updated_at, view)],
   ]
+  if (workspace.expires_at !== null) entries.push(['expires', end(workspace.expires_at, view)])
+  for (const { path, at } of workspace.archives) entries.push(['archive', `${path}, ${moment(at, view)}`])
   if (base !== null) entries.push(['base', base])
   if (origin) entries.push(['forked from', `${origin.name}, ${moment(origin.at, view)}`])
   for (const fork of forks) entries.push(['fork', `${fork.name} at ${fork.snapshot}`])
@@ -42,4 +44,5 @@ export function paths(output: Outputs['paths'], view: View): Shown {
 }
 
 const moment = (at: string, view: View): string => (view.terminal ? `${at} (${age(at, view.now)})` : at)
+const end = (at: string, view: View): string => (view.terminal ? `${at} (${timeLeft(at, view.now)})` : at)
 const plain = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))

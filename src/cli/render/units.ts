@@ -22,6 +22,12 @@ export function age(since: string, now: number): string {
   return `${Math.floor(seconds / 31_536_000)}y`
 }
 
+/** How long it still is: `5m`, `3h`, `12d`; `over` when it is not. */
+export function timeLeft(until: string, now: number): string {
+  const end = Date.parse(until)
+  return end <= now ? 'over' : age(new Date(now - Math.max(end - now, 5000)).toISOString(), now)
+}
+
 const steps: readonly (readonly [string, number, number])[] = [
   ['s', 1, 60],
   ['m', 60, 3600],

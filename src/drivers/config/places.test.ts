@@ -43,11 +43,11 @@ it('links do not hide it, also when the last part is not there yet', () => {
   symlinkSync('home/storage', join(folder, 'link'))
   symlinkSync('home', join(folder, 'other'))
   const storageRoot = join(home, 'storage')
+  const archives = join(home, 'archives')
   for (const basePath of [join(folder, 'link/new/one'), join(folder, 'link'), join(folder, 'other')])
-    expect(() => assertPlaces({ home, basePath, storageRoot })).toThrow(/workspaces.base_path/)
-  expect(() => assertPlaces({ home, basePath: join(folder, 'b'), storageRoot: join(folder, 'other') })).toThrow(
-    /storage.root/,
-  )
+    expect(() => assertPlaces({ home, basePath, storageRoot, archives })).toThrow(/workspaces.base_path/)
+  const other = { home, basePath: join(folder, 'b'), storageRoot: join(folder, 'other'), archives }
+  expect(() => assertPlaces(other)).toThrow(/storage.root/)
 })
 
 it('elsewhere, beside and inside the home are fine', () => {
@@ -58,7 +58,20 @@ it('elsewhere, beside and inside the home are fine', () => {
     ['a/b', 'a/c'],
     ['homes', 'home-storage'],
   ] as const) {
-    const places = { home, basePath: join(folder, base), storageRoot: join(folder, storage) }
+    const places = {
+      home,
+      basePath: join(folder, base),
+      storageRoot: join(folder, storage),
+      archives: join(folder, 'a/d'),
+    }
     expect(() => assertPlaces(places)).not.toThrow()
   }
 })
+
+it.each(['.', 'storage', 'storage/volumes/x', 'workspaces', 'workspaces/task', 'locks', '..'])(
+  'archives in %s are refused',
+  async (value) => {
+    const set = { 'archive.directory': value }
+    await expect(openManager({ home, env: {}, set })).rejects.toEqual(refused('archive.directory'))
+  },
+)

@@ -6,11 +6,13 @@ export interface Places {
   readonly home: string
   readonly basePath: string
   readonly storageRoot: string
+  readonly archives: string
 }
 
 /**
  * Links to workspaces are made and removed in the base path, and directories there that are empty; trees are in the
- * storage root, and everything in its areas belongs to it. Neither may be where the other or the log is.
+ * storage root, and everything in its areas belongs to it. Neither may be where the other or the log is, nor where
+ * archives are.
  */
 export function assertPlaces(places: Places): void {
   const home = canonical(places.home)
@@ -31,6 +33,10 @@ export function assertPlaces(places: Places): void {
     if (within(base, place)) refuse('workspaces.base_path', places.basePath, `aw keeps other things in ${place}`)
   for (const place of [log, storage])
     if (within(place, base)) refuse('workspaces.base_path', places.basePath, `${place} is in it`)
+  const archives = canonical(places.archives)
+  for (const place of [storage, base, locks, texts])
+    if (within(archives, place) || within(place, archives))
+      refuse('archive.directory', places.archives, `aw keeps other things in ${place}`)
 }
 
 const within = (path: string, directory: string): boolean =>

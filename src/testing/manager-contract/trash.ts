@@ -109,11 +109,14 @@ export function trashContract(open: OpenManager): void {
     await aw.reset('g')
     await aw.create({ id: 'h' })
     await aw.destroy('h')
-    expect(await aw.gc({})).toEqual({ applied: true, items: [], bytes: 0 })
+    expect(await aw.gc({})).toMatchObject({ applied: true, items: [], kept: [], bytes: 0, later_bytes: 0 })
     const plan = await aw.gc({ plan: true, older_than: '0s' })
     expect(plan).toMatchObject({
       applied: false,
-      items: expect.arrayContaining([expect.objectContaining({ workspace: 'g/main', reason: 'reset' })]) as unknown,
+      items: [
+        { kind: 'tree', workspace: 'g/main', reason: expect.stringMatching(/^replaced by a reset/) as string },
+        { kind: 'tree', workspace: 'h/main', reason: expect.stringMatching(/^destroyed/) as string },
+      ],
     })
     expect(await aw.list({ trashed: true })).toHaveLength(1)
     const done = await aw.gc({ older_than: '0s' })

@@ -1,0 +1,158 @@
+import type { Base } from '../domain/bases.ts'
+import type { SnapshotId } from '../domain/ids.ts'
+import type { Thing } from '../domain/retention.ts'
+import { baseNameOf, isLive, nameOf, type TrashedTree, type Workspace } from '../domain/workspace/state.ts'
+import type { Place } from '../ports/storage-driver.ts'
+import { basePlace, basesOf } from './bases.ts'
+import type { Core, Request } from './core.ts'
+import { gcSnapshots } from './gc-snapshots.ts'
+import { erasingOf, trashOf, volumeOf } from './places.ts'
+import { leftoversOf } from './reconcile.ts'
+import { trashedShared } from './shared-trash.ts'
+
+/** A thing that takes space, with what is needed to let it go. */
+export type GcThing = Thing & { readonly workspace: Workspace | null } & (
+    | { readonly kind: 'leftover'; readonly place: Place }
+    | { readonly kind: 'base'; readonly base: Base }
+    | { readonly kind: 'cache'; readonly bytes: number }
+    | { readonly kind: 'tree' }
+    | { readonly kind: 'snapshot'; readonly bytes: number }
+    | { readonly kind: 'archive'; readonly bytes: number; readonly digest: string }
+    | { readonly kind: 'workspace'; readonly workspace: Workspace }
+  )
+
+export type GcThingOf<K extends GcThing['kind']> = Extract<GcThing, { kind: K }>
+
+/** Everything that gc decides about, as log and disk tell it now. */
+export async function gcThings(core: Core, request: Request, cutoff: string): Promise<GcThing[]> {
+  // The disk first: what the log does not know afterwards is nobody's.
+  const onDisk = await core.storage.list()
+  const leftovers = await leftoversOf(core, onDisk)
+  const workspaces = await core.store.list()
+  return [
+    ...leftovers.map((place) => leftover(place)),
+    ...(await bases(core, workspaces)),
+    ...(await caches(core)),
+    ...workspaces.flatMap((workspace) => workspace.trash.map((entry) => treeThing(workspace, entry))),
+    ...(await sharedTrees(core)),
+    ...(await spareSnapshots(core, request, cutoff)),
+    ...workspaces.flatMap(archivesOf),
+    ...(await Promise.all(workspaces.filter(({ state }) => isLive(state)).map((one) => liveThing(core, one)))),
+  ]
+}
+
+const always = new Date(0).toISOString()
+
+const leftover = (place: Place): GcThing => ({
+  kind: 'leftover',
+  name: place.name,
+  since: always,
+  spare: 'left unfinished by a process that is gone',
+  workspace: null,
+  place,
+})
+
+/** A template's tree is nobody's source any more: it cannot be made again. */
+async function bases(core: Core, workspaces: readonly Workspace[]): Promise<GcThing[]> {
+  const found = [...(await basesOf(core)).values()].filter(({ group }) => !group.startsWith('template-'))
+  return found.flatMap((base): GcThing[] => {
+    const users = workspaces.filter((workspace) => baseNameOf(workspace) === base.base)
+    if (users.some(({ state }) => state !== 'purged')) return []
+    const since = users.map(({ updated_at }) => updated_at).reduce(latest, base.created_at)
+    return [{ kind: 'base', name: base.base, since, workspace: null, base }]
+  })
+}
+
+const latest = (one: string, other: string): string => (one > other ? one : other)
+
+async function caches(core: Core): Promise<GcThing[]> {
+  const found = await core.repositories.list()
+  return found.map(({ name, bytes, used_at: since }) => ({ kind: 'cache', name, since, workspace: null, bytes }))
+}
+
+const origins: Readonly<Record<TrashedTree['reason'], string>> = {
+  user: 'destroyed',
+  agent_completed: 'destroyed',
+  pod_shutdown: 'destroyed at a shutdown',
+  retention: 'expired',
+  failed_create: 'destroyed',
+  reset: 'replaced by a reset',
+  found: 'found on disk',
+}
+
+const treeThing = (workspace: Workspace, { tree, at, reason }: TrashedTree): GcThing => ({
+  kind: 'tree',
+  name: tree,
+  since: at,
+  origin: origins[reason],
+  workspace,
+})
+
+async function sharedTrees(core: Core): Promise<GcThing[]> {
+  const found = await trashedShared(core)
+  return found.map(({ trash: name, at: since, name: area }) => ({
+    kind: 'tree',
+    name,
+    since,
+    origin: `shared area ${area}, removed`,
+    workspace: null,
+  }))
+}
+
+async function spareSnapshots(core: Core, request: Request, cutoff: string): Promise<GcThing[]> {
+  const found = await gcSnapshots(core, request, cutoff, true)
+  return found.map(({ snapshot, workspace, reason, bytes }) => ({
+    kind: 'snapshot',
+    name: snapshot satisfies SnapshotId,
+    since: always,
+    spare: reason,
+    workspace,
+    bytes,
+  }))
+}
+
+const archivesOf = (workspace: Workspace): GcThing[] =>
+  (workspace.archives ?? []).map(({ path: name, at: since, bytes, digest }) => ({
+    kind: 'archive',
+    name,
+    since,
+    workspace,
+    bytes,
+    digest,
+  }))
+
+/** Used last is when something was done with it through aw, or when somebody's lease ended. */
+export async function liveThing(core: Core, workspace: Workspace): Promise<GcThingOf<'workspace'>> {
+  const lease = await core.store.lease(workspace.id)
+  return {
+    kind: 'workspace',
+    name: workspace.id,
+    since: latest(workspace.updated_at, lease?.expires_at ?? always),
+    expires_at: workspace.expires_at,
+    workspace,
+  }
+}
+
+/** The label that keeps a workspace, whatever its value. */
+export const isKept = ({ labels }: Workspace): boolean => Object.hasOwn(labels, 'keep')
+
+/** What erasing it gives back. What cannot be measured gives nothing. */
+export async function bytesOfThing(core: Core, thing: GcThing): Promise<number> {
+  if (thing.kind === 'cache' || thing.kind === 'snapshot' || thing.kind === 'archive') return thing.bytes
+  let sum = 0
+  for (const place of placesOf(thing)) {
+    if (!(await core.storage.exists(place))) continue
+    const { bytes, own } = await core.storage.usage(place, { own: true }).catch(() => ({ bytes: 0, own: 0 }))
+    sum += own ?? bytes
+  }
+  return sum
+}
+
+function placesOf(thing: GcThing): Place[] {
+  if (thing.kind === 'leftover') return [thing.place]
+  if (thing.kind === 'base') return [basePlace(thing.name)]
+  if (thing.kind === 'workspace') return [volumeOf(thing.workspace)]
+  return [trashOf(thing.name), erasingOf(thing.name)]
+}
+
+export const ownerName = ({ workspace }: GcThing): string | null => (workspace === null ? null : nameOf(workspace))

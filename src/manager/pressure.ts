@@ -1,0 +1,25 @@
+import { type Space, spaceWarning, usedPercent, watermarksOf } from '../domain/watermarks.ts'
+import type { Core, Finding } from './core.ts'
+
+export async function spaceOf(core: Core): Promise<Space> {
+  const { bytes: free, total } = await core.storage.free()
+  return { free, total }
+}
+
+/** What gc answers about the storage. */
+export function spaceReport(core: Core, space: Space) {
+  const marks = watermarksOf(core.config.settings)
+  return {
+    used_percent: Math.floor(usedPercent(space)),
+    high_percent: marks?.high ?? null,
+    low_percent: marks?.low ?? null,
+    warning: spaceWarning(space, marks) ?? null,
+  }
+}
+
+/** Before things go that could have stayed, somebody should know. */
+export async function pressureFindings(core: Core): Promise<Finding[]> {
+  const warning = spaceWarning(await spaceOf(core), watermarksOf(core.config.settings))
+  if (warning === undefined) return []
+  return [{ name: 'gc', status: 'warning', message: warning, hint: 'See what would go with: aw gc --plan' }]
+}

@@ -1,0 +1,21 @@
+import type { Inputs } from '../api/table.ts'
+import { parseDuration } from '../domain/duration.ts'
+import { assertAllowed } from '../domain/workspace/allow.ts'
+import { newEvent, type Core, type Request } from './core.ts'
+import { findWorkspace } from './find.ts'
+import { append, whose, withWorkspace } from './operations.ts'
+import { view, type WorkspaceView } from './view.ts'
+
+/** When the time is over that something is needed for. */
+export const expiryOf = (core: Core, duration: string, field = 'ttl'): string =>
+  new Date(core.clock.now().getTime() + parseDuration(duration, field)).toISOString()
+
+export async function ttl(core: Core, input: Inputs['ttl'], request: Request): Promise<WorkspaceView> {
+  const expires_at = input.duration === 'none' ? null : expiryOf(core, input.duration, 'duration')
+  const { id } = await findWorkspace(core, input.id)
+  return withWorkspace(core, request, id, async (workspace) => {
+    assertAllowed(workspace, 'ttl')
+    const event = newEvent(core, request, 'workspace_ttl_set', { ...whose(workspace), expires_at })
+    return view(await append(core, request, workspace, [event]))
+  })
+}

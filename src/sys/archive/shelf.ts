@@ -1,0 +1,86 @@
+import * as fs from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { AwError } from '../../domain/errors.ts'
+import type { Shelved, ShelfOptions } from '../../ports/shelf.ts'
+import { assertOurs, ensureDirectory, syncDirectory } from '../directories.ts'
+import { hasCode, unless } from '../errno.ts'
+import { hostFs } from '../host-fs.ts'
+import { fileDigest } from './digest.ts'
+import { verifyArchive } from './inspect.ts'
+import { packTree } from './pack.ts'
+
+const stageOf = (path: string, stage: string): string => join(dirname(path), `.aw-${stage}`)
+
+export const hasName = (path: string): boolean => fs.lstatSync(path, { throwIfNoEntry: false }) !== undefined
+
+/** In a directory of its own until it is whole: what a killed process leaves there has a name that the log knows. */
+export async function shelve(tree: string, path: string, options: ShelfOptions): Promise<Shelved> {
+  const { stage: name, about, ...waiting } = options
+  const directory = dirname(path)
+  ensureDirectory(directory, 0o700)
+  assertOurs(directory, 'directory for archives')
+  if (hasName(path)) throw taken(path)
+  const stage = stageOf(path, name)
+  hostFs.mkdirSync(stage, 0o700)
+  try {
+    const file = join(stage, basename(path))
+    const packed = await packTree(tree, file, { header: about, ...waiting })
+    const read = await verifyArchive(file, { signal: waiting.signal })
+    if (!read.verified || read.digest !== packed.digest || read.entries !== packed.entries) throw unlike(path)
+    const digest = await fileDigest(file, waiting.signal)
+    place(file, path)
+    return { bytes: packed.bytes, digest }
+  } finally {
+    clear(stage)
+  }
+}
+
+function place(file: string, path: string): void {
+  try {
+    hostFs.renameNoReplaceSync(file, path)
+  } catch (error) {
+    throw hasCode(error, 'EEXIST') ? taken(path) : error
+  }
+  try {
+    syncDirectory(dirname(path))
+  } catch (error) {
+    hostFs.unlinkSync(path)
+    throw error
+  }
+}
+
+/** It holds files of ours and nothing else. */
+function clear(stage: string): void {
+  const names = unless(['ENOENT'], () => fs.readdirSync(stage, { encoding: 'buffer' })) ?? []
+  const top = Buffer.from(`${stage}/`)
+  for (const name of names) unless(['ENOENT'], () => hostFs.unlinkSync(Buffer.concat([top, name])))
+  unless(['ENOENT'], () => hostFs.rmdirSync(stage))
+}
+
+export function unshelve(path: string, stage: string): void {
+  clear(stageOf(path, stage))
+  if (fs.lstatSync(path, { throwIfNoEntry: false })?.isFile() !== true) return
+  unless(['ENOENT'], () => hostFs.unlinkSync(path))
+  syncDirectory(dirname(path))
+}
+
+export async function removeShelved(
+  path: string,
+  made: Shelved,
+): Promise<'removed' | 'absent' | 'changed' | 'unreachable'> {
+  const stat = fs.lstatSync(path, { throwIfNoEntry: false })
+  if (stat === undefined) return hasName(dirname(path)) ? 'absent' : 'unreachable'
+  if (!stat.isFile() || stat.size !== made.bytes || (await fileDigest(path)) !== made.digest) return 'changed'
+  unless(['ENOENT'], () => hostFs.unlinkSync(path))
+  syncDirectory(dirname(path))
+  return 'removed'
+}
+
+const taken = (path: string): AwError =>
+  new AwError('file_exists', `There is a file already: ${path}`, { hint: 'Move it away', data: { path } })
+
+const unlike = (path: string): AwError =>
+  new AwError('filesystem_error', `The archive ${path} could not be read back as it was written`, {
+    hint: 'Check the disk of archive.directory',
+    data: { path },
+  })
