@@ -7,13 +7,14 @@ import { profileOf } from '../domain/profiles.ts'
 import { isText } from '../domain/text-diff.ts'
 import type { Change, ChangeEntry } from '../domain/tree-diff.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
-import type { Workspace } from '../domain/workspace/state.ts'
+import { baseNameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
+import { basePlace } from './bases.ts'
 import type { Core, Request } from './core.ts'
 import { checkpointSignal } from './operations.ts'
 import { snapshotPlace, volumeOf } from './places.ts'
 import { checkedPaths } from './restore-paths.ts'
-import { sideOf } from './sides.ts'
+import { sideOf, type Side } from './sides.ts'
 import { excluded, noHead } from './snapshots.ts'
 
 /**
@@ -146,9 +147,16 @@ async function sides(core: Core, input: Inputs['diff']): Promise<Sides> {
   }
   const { workspace } = from
   assertAllowed(workspace, 'files_read')
-  const since = from.snapshot ?? workspace.head
-  if (since === null) throw noHead(workspace)
-  return { from: snapshotPlace(since), to: volumeOf(workspace), workspace, exclude: excluded(workspace) }
+  return { from: sinceOf(from), to: volumeOf(workspace), workspace, exclude: excluded(workspace) }
+}
+
+/** What is named, else the last snapshot, else what the workspace began as. */
+function sinceOf({ place, workspace, snapshot }: Side): Place {
+  if (place.area !== 'volumes') return place
+  const [since, base] = [snapshot ?? workspace.head, baseNameOf(workspace)]
+  if (since !== null) return snapshotPlace(since)
+  if (base !== null) return basePlace(base)
+  throw noHead(workspace)
 }
 
 /** A path that neither side has is a slip; in most layouts the files are one level down. */

@@ -1,8 +1,8 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
-import type { SnapshotId } from '../domain/ids.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
+import type { Place } from '../ports/storage-driver.ts'
 import type { Core, Request } from './core.ts'
 import { differs } from './diff.ts'
 import { withWorkspace } from './operations.ts'
@@ -17,10 +17,10 @@ import type { WorkspaceView } from './view.ts'
 export async function exportArchive(core: Core, input: Inputs['export'], request: Request): Promise<Outputs['export']> {
   const side = await sideOf(core, input.of)
   const { workspace } = side
-  const snapshot = await frozenOf(core, request, side)
+  const { place: frozen, name: snapshot } = await frozenOf(core, request, side)
   const packed = await withScratch(core, request, async (place) => {
     await core.storage.create(place, {
-      from: snapshotPlace(snapshot),
+      from: frozen,
       signal: request.signal,
       onProgress: (done) => request.onProgress?.({ phase: 'copying', ...done }),
     })
@@ -37,7 +37,7 @@ export async function exportArchive(core: Core, input: Inputs['export'], request
 }
 
 /** Without the time of it: the same state twice gives the same file. */
-const aboutOf = (core: Core, workspace: Workspace, snapshot: SnapshotId) => ({
+const aboutOf = (core: Core, workspace: Workspace, snapshot: string) => ({
   layout: wholeLayout,
   name: nameOf(workspace),
   workspace: workspace.id,
@@ -46,19 +46,22 @@ const aboutOf = (core: Core, workspace: Workspace, snapshot: SnapshotId) => ({
   driver: core.storage.name,
 })
 
-/** The snapshot that is meant; of a workspace as it is now its head, if it still is that, else a new one. */
-export async function frozenOf(
-  core: Core,
-  request: Request,
-  { workspace: found, snapshot }: Side,
-): Promise<SnapshotId> {
-  if (snapshot !== null) return snapshot
-  return withWorkspace(core, request, found.id, async (workspace) => {
+/** The frozen tree that is meant; of a workspace as it is now its head, if it still is that, else a new one. */
+export async function frozenOf(core: Core, request: Request, { place, workspace: found }: Side): Promise<Frozen> {
+  if (place.area !== 'volumes') return { place, name: place.name }
+  const snapshot = await withWorkspace(core, request, found.id, async (workspace) => {
     const { head } = workspace
     if (head !== null && !(await differs(core, workspace, head))) return head
     const plan = { label: null, meta: { for: 'export' }, key: null, reason: 'auto' as const }
     return (await takeSnapshot(core, request, workspace, plan)).snapshot.snapshot
   })
+  return { place: snapshotPlace(snapshot), name: snapshot }
+}
+
+interface Frozen {
+  readonly place: Place
+  /** A snapshot's id, or the name of a base. */
+  readonly name: string
 }
 
 export async function importArchive(core: Core, input: Inputs['import'], request: Request): Promise<WorkspaceView> {

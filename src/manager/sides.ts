@@ -1,8 +1,9 @@
 import { AwError } from '../domain/errors.ts'
 import { isSnapshotId, isWorkspaceId, type SnapshotId } from '../domain/ids.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
-import type { Workspace } from '../domain/workspace/state.ts'
+import { baseNameOf, baseOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
+import { basePlace } from './bases.ts'
 import type { Core } from './core.ts'
 import { findWorkspace, lookUp } from './find.ts'
 import { snapshotPlace, volumeOf } from './places.ts'
@@ -12,7 +13,7 @@ import { isIdStart, resolveSnapshot } from './snapshots.ts'
 export interface Side {
   readonly place: Place
   readonly workspace: Workspace
-  /** Which snapshot it is; null for a workspace as it is now. */
+  /** Which snapshot it is; null for a workspace as it is now, and for the base it began as. */
   readonly snapshot: SnapshotId | null
 }
 
@@ -21,6 +22,8 @@ export async function sideOf(core: Core, ref: string): Promise<Side> {
   if (await meansSnapshot(core, ref)) return bySnapshot(core, ref)
   const cut = ref.indexOf('@')
   const workspace = await findWorkspace(core, cut === -1 ? ref : ref.slice(0, cut))
+  const base = ref.slice(cut) === '@base' && baseOf(workspace) === null ? baseNameOf(workspace) : null
+  if (base !== null) return { place: basePlace(base), workspace, snapshot: null }
   if (cut !== -1) return frozen(workspace, await resolveSnapshot(core, workspace, ref.slice(cut + 1)))
   assertAllowed(workspace, 'files_read')
   return { place: volumeOf(workspace), workspace, snapshot: null }

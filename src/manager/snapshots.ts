@@ -4,7 +4,7 @@ import { isSnapshotId, type SnapshotId } from '../domain/ids.ts'
 import { nearest } from '../domain/nearest.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { foldSnapshots, snapshotEventTypes, type Snapshot } from '../domain/workspace/snapshots.ts'
-import { baseOf, nameOf, type Workspace } from '../domain/workspace/state.ts'
+import { baseNameOf, baseOf, nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Core } from './core.ts'
 
 /** The snapshots of a workspace, oldest first. */
@@ -75,7 +75,8 @@ function snapshotNotFound(workspace: Workspace, ref: string, snapshots: readonly
   const labels = snapshots.flatMap(({ label }) => (label === null ? [] : [label]))
   const close = nearest(ref, labels)
   const said = JSON.stringify(ref.slice(0, 200))
-  const what = ref === 'base' ? `${name} is not a fork, so it has no base` : `${name} has no snapshot ${said}`
+  const noBase = baseNameOf(workspace) === null ? 'is not a fork, so it has no base' : 'began as no snapshot'
+  const what = ref === 'base' ? `${name} ${noBase}` : `${name} has no snapshot ${said}`
   const alike = isIdStart(ref) ? snapshots.filter(({ snapshot }) => snapshot.startsWith(ref)) : []
   const several = `${name} has ${alike.length} snapshots that begin with ${said}`
   const isBranch = Object.hasOwn(workspace.branches, ref)

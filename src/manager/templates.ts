@@ -1,5 +1,6 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
+import type { SnapshotId } from '../domain/ids.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { checkedShortName, checkedVariables, findTemplate, type Template } from '../domain/templates.ts'
 import type { Source } from '../domain/workspace/state.ts'
@@ -9,7 +10,6 @@ import { newEvent, type Core, type Request } from './core.ts'
 import { frozenOf } from './export.ts'
 import { appendHome } from './home-stream.ts'
 import { placeholdersIn } from './placeholders.ts'
-import { snapshotPlace } from './places.ts'
 import { withScratch } from './scratch.ts'
 import { sideOf } from './sides.ts'
 import { fillAlone } from './source-tree.ts'
@@ -86,13 +86,16 @@ async function fromWorkspace(
   place: Place,
 ): Promise<{ source: Source; profile: string }> {
   const side = await sideOf(core, at === undefined ? fork : `${fork}@${at}`)
-  const snapshot = await frozenOf(core, request, side)
+  const { place: frozen, name: snapshot } = await frozenOf(core, request, side)
   const { id, task, agent, profile } = side.workspace
-  await core.storage.create(place, { from: snapshotPlace(snapshot), signal: request.signal })
+  await core.storage.create(place, { from: frozen, signal: request.signal })
   using tree = await openTree(core, place)
   tree.remove(profileOf(profile).metadata, { recursive: true, missing: 'ignore' })
   const now = core.clock.now().toISOString()
-  return { source: { kind: 'workspace', workspace: id, name: `${task}/${agent}`, snapshot, at: now }, profile }
+  return {
+    source: { kind: 'workspace', workspace: id, name: `${task}/${agent}`, snapshot: snapshot as SnapshotId, at: now },
+    profile,
+  }
 }
 
 const nothing = (name: string): AwError =>

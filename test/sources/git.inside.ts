@@ -39,6 +39,11 @@ it('the second of the same commit begins as the base of the first; a new commit 
   expect(two.base).toBe(one.base)
   expect(two.source).toEqual(one.source)
   expect(two.imported).toEqual(one.imported)
+  if (hasBases) {
+    const changes = await aw.diff('one')
+    expect(changes.map(({ path, change }) => [path, change])).toEqual([['work/README', 'changed']])
+    expect(await aw.diff('one@base', 'two')).toEqual([])
+  }
   commit(repo, 'README', 'two\n')
   const three = await aw.create({ id: 'three', repo })
   expect(contentOf(three, 'README')).toBe('two\n')
