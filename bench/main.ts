@@ -39,6 +39,10 @@ const benchmarks: Readonly<Record<string, { full: Measure; quick?: Measure }>> =
     quick: async () =>
       (await import('./storage.ts')).benchStorage({ ...storageSizes, trees: [{ files: 200, rounds: 1 }] }),
   },
+  sources: {
+    full: async () => (await import('./sources.ts')).benchSources({ files: 10_000, rounds: 5 }),
+    quick: async () => (await import('./sources.ts')).benchSources({ files: 200, rounds: 1 }),
+  },
   cli: {
     full: async () => (await import('./cli.ts')).benchCli({ rounds: 25 }),
     quick: async () => (await import('./cli.ts')).benchCli({ rounds: 2 }),
