@@ -29,6 +29,9 @@ export function hostSubject({ base, root, open, close }: HostSubjectOptions): St
       makeTree(folder, tree)
       return folder
     },
+    editFolder: (folder, ...edits) => {
+      for (const edit of edits) editHost(folder, edit)
+    },
     read: (place) => readTree(path(place), { times: true }),
     write: (place, file, content) => writeFileSync(join(path(place), file), content),
     edit: (place, ...edits) => {

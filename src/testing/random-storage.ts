@@ -46,7 +46,8 @@ const content = fc.oneof(
 // The owner can always read and write: what he may not is told by the suite about fidelity.
 const mode = fc.constantFrom(0o700, 0o755, 0o750, 0o711)
 
-const edit: fc.Arbitrary<Edit> = fc.oneof(
+/** Something that may or may not be possible, with few names, so that most of it meets something. */
+export const edit: fc.Arbitrary<Edit> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ do: fc.constantFrom('write' as const, 'append' as const), path, content }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('forge' as const), path, content: fc.constantFrom('x', 'yy') }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('truncate' as const), path, size: fc.nat(9000) }) },

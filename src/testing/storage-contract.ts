@@ -6,6 +6,8 @@ import { attributesContract } from './storage-contract/attributes.ts'
 import { diffContract } from './storage-contract/diff.ts'
 import { fidelityContract } from './storage-contract/fidelity.ts'
 import { forkContract } from './storage-contract/fork.ts'
+import { importUpdateHostContract } from './storage-contract/import-update-host.ts'
+import { importUpdateContract } from './storage-contract/import-update.ts'
 import { importContract } from './storage-contract/import.ts'
 import { keepingContract } from './storage-contract/keeping.ts'
 import { liveContract } from './storage-contract/live.ts'
@@ -22,6 +24,8 @@ export interface StorageSubject extends Disposable {
   readonly reopen: () => StorageDriver | Promise<StorageDriver>
   /** Makes a folder where the driver can import from, and answers its path. */
   readonly folder: (tree: Tree) => string
+  /** What its owner does in such a folder. */
+  readonly editFolder: (folder: string, ...edits: Edit[]) => void
   /** What is at a writable place, with times and modes. */
   readonly read: (place: Place) => Tree
   readonly write: (place: Place, path: string, content: string) => void
@@ -44,6 +48,7 @@ type Suite = (open: OpenStorage) => void
 const suites: Readonly<Record<string, Suite>> = {
   places: placesContract,
   import: importContract,
+  'import by difference': importUpdateContract,
   snapshot: snapshotContract,
   'create from a snapshot': forkContract,
   restore: restoreContract,
@@ -55,6 +60,7 @@ const suites: Readonly<Record<string, Suite>> = {
 const hostSuites: Readonly<Record<string, Suite>> = {
   attributes: attributesContract,
   fidelity: fidelityContract,
+  'import by difference, from outside': importUpdateHostContract,
   'live trees': liveContract,
 }
 

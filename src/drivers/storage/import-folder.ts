@@ -1,4 +1,3 @@
-import { AwError } from '../../domain/errors.ts'
 import type { ImportOptions, ImportReport } from '../../ports/storage-driver.ts'
 import { copyFolder } from '../../sys/copy-folder.ts'
 import { assertSource, identitiesIn, realpathOf } from '../../sys/source-folder.ts'
@@ -15,10 +14,4 @@ export async function importFolder(
   using directory = openInto(tree, into)
   const source = { root, folder: realpathOf(folder), guarded: identitiesIn(guarded) }
   return await copyFolder(source, directory.path, options)
-}
-
-/** A tree of our own has neither rules nor an index. */
-export function assertWhole({ exclude, ignored, index }: ImportOptions): void {
-  if (exclude === undefined && ignored === undefined && index === undefined) return
-  throw new AwError('invalid_input', 'Only of a folder can something be left out or remembered')
 }

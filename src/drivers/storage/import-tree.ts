@@ -4,7 +4,8 @@ import { copyTree } from '../../sys/copy-tree.ts'
 import { identitiesIn } from '../../sys/source-folder.ts'
 import { treeExists } from '../../sys/storage-root.ts'
 import { openInto } from '../../sys/trees/open-into.ts'
-import { assertWhole, importFolder } from './import-folder.ts'
+import { importFolder } from './import-folder.ts'
+import { assertOptions } from './import-options.ts'
 import type { TreeRoot } from './tree-root.ts'
 
 type Source = ImportSource & {
@@ -19,9 +20,9 @@ export async function importTree(
   source: Source,
   options: ImportOptions,
 ): Promise<ImportReport> {
+  assertOptions(source, options)
   const target = trees.found(place)
   if ('folder' in source) return importFolder(trees, target, source.folder, options)
-  assertWhole(options)
   const { into, signal, onProgress } = options
   const folder = source.tree ?? trees.path(source.place)
   if (!treeExists(folder)) throw new AwError('source_failed', `There is no tree ${folder}`, { data: { folder } })

@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto'
 import { AwError } from '../../domain/errors.ts'
 import { diffEntries, type DiffEntry } from '../../domain/tree-diff.ts'
-import type { Area, ImportReport, Place, StorageCapabilities, StorageDriver } from '../../ports/storage-driver.ts'
-import { walkNodes, type DirectoryNode, type Disk, type Node } from '../files/memory-disk.ts'
+import type { Area, Place, StorageCapabilities, StorageDriver } from '../../ports/storage-driver.ts'
+import { walkNodes, type DirectoryNode, type Disk, type FileNode, type Node } from '../files/memory-disk.ts'
+import { assertOptions } from './import-options.ts'
+import { bytesIn, copyInto, nodeAt, rulesOf } from './memory-copy.ts'
 
 const areas: readonly Area[] = ['volumes', 'snapshots', 'bases', 'trash', 'tmp']
 const marker = '.aw-storage'
@@ -65,15 +67,20 @@ export function memoryStorage({ disk, root = '/storage' }: { disk: Disk; root?: 
       if (from === undefined) disk.makeDirectory(path(place)).mode = mode
       else put(place, tree(from))
     },
-    async import(place, source, { into, signal }) {
+    async import(place, source, options) {
+      const { into, signal, index } = options
       assertRoot()
       if (signal?.aborted) throw new AwError('aborted', 'The copy was cancelled', { cause: signal.reason })
+      assertOptions(source, options)
       const from = 'folder' in source ? sourceFolder(disk, source.folder, root) : sourceTree(disk, path(source.place))
       tree(place)
       const below = 'place' in source ? (source.path ?? '.') : '.'
       const wanted = below === '.' ? from : sourceNode(from, below)
       const target = disk.makeDirectory(into === '.' ? path(place) : `${path(place)}/${into}`)
-      if (wanted.kind === 'directory') return copyInto(wanted, target, { isFolder: 'folder' in source })
+      // By difference would be no quicker here.
+      if (index?.since !== undefined) target.entries.clear()
+      if (wanted.kind === 'directory')
+        return copyInto(wanted, target, 'folder' in source ? { isFolder: true, rules: rulesOf(wanted, options) } : {})
       const name = below.slice(below.lastIndexOf('/') + 1)
       return { ...copyInto({ ...target, entries: new Map([[name, wanted]]) }, target), single: true }
     },
@@ -151,19 +158,9 @@ export function memoryStorage({ disk, root = '/storage' }: { disk: Disk; root?: 
 
 const isFrozen = ({ area }: Place): boolean => area === 'snapshots' || area === 'bases'
 
-type FileNode = Extract<Node, { kind: 'file' }>
-
 function filesIn(tree: DirectoryNode): FileNode[] {
   const nodes = [...walkNodes(tree)].map(([, node]) => node)
   return [...new Set(nodes)].filter((node) => node.kind === 'file')
-}
-
-const bytesIn = (files: readonly FileNode[]): number => files.reduce((sum, { bytes }) => sum + bytes.length, 0)
-
-function nodeAt(tree: DirectoryNode, path: string): Node | undefined {
-  let here: Node | undefined = tree
-  for (const name of path.split('/')) here = here?.kind === 'directory' ? here.entries.get(name) : undefined
-  return here
 }
 
 function sourceNode(tree: DirectoryNode, path: string): Node {
@@ -199,41 +196,4 @@ function sourceTree(disk: Disk, path: string): DirectoryNode {
   const found = disk.directory(path)
   if (found !== undefined) return found
   throw new AwError('source_failed', `There is no tree ${path}`, { data: { folder: path } })
-}
-
-interface CopyOptions {
-  readonly exclude?: readonly string[]
-  /** A folder of somebody, of which only files, links and directories are taken; a tree of our own is copied exactly. */
-  readonly isFolder?: boolean
-}
-
-function copyInto(from: DirectoryNode, to: DirectoryNode, options: CopyOptions = {}): ImportReport {
-  const { exclude = [], isFolder = false } = options
-  const copies = new Map<Node, Node>()
-  const skipped: ImportReport['skipped'][number][] = []
-  // One with two names stays one, and has nothing to do with the one it was copied from.
-  const copyOf = (node: Node): Node => {
-    const made = copies.get(node) ?? { ...node }
-    copies.set(node, made)
-    return made
-  }
-  const copy = (node: DirectoryNode, target: DirectoryNode, prefix: string): void => {
-    for (const [name, child] of node.entries) {
-      const path = prefix + name
-      if (exclude.includes(path)) continue
-      if (child.kind === 'directory') {
-        const before = target.entries.get(name)
-        const made: DirectoryNode = before?.kind === 'directory' ? before : { ...child, entries: new Map() }
-        target.entries.set(name, made)
-        copy(child, made, `${path}/`)
-      } else if (!isFolder || child.kind === 'file' || child.kind === 'symlink') {
-        target.entries.set(name, copyOf(child))
-      } else skipped.push({ path, reason: child.kind === 'char' ? 'device' : child.kind })
-    }
-    target.mode = node.mode
-    target.mtime = node.mtime
-  }
-  copy(from, to, '')
-  const files = [...copies.keys()].filter((node) => node.kind === 'file')
-  return { files: files.length, bytes: bytesIn(files), reflinked: 0, skipped }
 }

@@ -8,7 +8,8 @@ import { copyTree } from '../../../sys/copy-tree.ts'
 import { identitiesIn } from '../../../sys/source-folder.ts'
 import { treeExists } from '../../../sys/storage-root.ts'
 import { openInto } from '../../../sys/trees/open-into.ts'
-import { assertWhole, importFolder } from '../import-folder.ts'
+import { importFolder } from '../import-folder.ts'
+import { assertOptions } from '../import-options.ts'
 import { isFrozen, missing } from '../tree-root.ts'
 
 interface Importing {
@@ -25,9 +26,9 @@ export async function importInto(
   source: ImportSource,
   options: ImportOptions,
 ): Promise<ImportReport> {
+  assertOptions(source, options)
   if (isFrozen(place) || !treeExists(path(place))) throw missing(place)
   if ('folder' in source) return importFolder({ root: store.root, guarded }, path(place), source.folder, options)
-  assertWhole(options)
   const { into, signal, onProgress } = options
   const below = source.path ?? '.'
   const folder = path(source.place)
