@@ -67,6 +67,7 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/git/take-over.ts': 'caches of repositories, which only we write to',
   'src/sys/folder-index.ts': 'indexes of the storage root',
   'src/sys/home.ts': 'the home itself',
+  'src/sys/host-copy.ts': 'what a user names on the machine; what is in a tree by copy-tree',
   'src/sys/host-fs.ts': 'nothing by itself: the calls that others make',
   'src/sys/inspect.ts': 'nothing: asks about the machine',
   'src/sys/directories.ts': 'the directories of the home and the storage root',
