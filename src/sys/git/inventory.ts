@@ -6,7 +6,7 @@ import { ensureDirectory } from '../directories.ts'
 import { tryLock } from '../lock.ts'
 import { measureTree } from '../safe-fs/index.ts'
 import { discard, isMirrorName, mirrorFacts } from './mirror.ts'
-import { sweep } from './scratch.ts'
+import { lockFile, sweep } from './scratch.ts'
 
 /** The mirrors below a directory, by their names. */
 export async function listMirrors(root: string): Promise<CachedRepository[]> {
@@ -31,7 +31,7 @@ export async function removeMirror(root: string, name: string): Promise<void> {
   }
   if (!existsSync(root)) return
   ensureDirectory(join(root, 'locks'), 0o700)
-  using alone = tryLock(join(root, 'locks', `${name}.lock`))
+  using alone = tryLock(lockFile(root, name))
   if (alone === undefined) {
     throw new AwError('workspace_busy', `The cache ${name} is in use`, { hint: 'Try again later', data: { name } })
   }

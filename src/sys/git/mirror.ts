@@ -69,7 +69,9 @@ export function markUsed(path: string, now: Date): void {
 
 /** Whether everything is there that was put there. What is in the middle of a file is not looked at. */
 export function isWhole({ path }: Mirror): boolean {
-  if (mirrorFacts(path) === undefined) return false
+  if (mirrorFacts(path) === undefined || !['HEAD', 'packed-refs'].every((name) => fs.existsSync(join(path, name)))) {
+    return false
+  }
   try {
     const packs = packNames(path)
     return packs.length > 0 && packs.every((name) => isWholePack(join(path, 'objects/pack', name)))

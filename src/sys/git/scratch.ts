@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import { ensureDirectory } from '../directories.ts'
-import { lock, type HeldLock } from '../lock.ts'
+import { lock, tryLock, type HeldLock } from '../lock.ts'
 import { hostFs } from '../host-fs.ts'
 import { removeTree } from '../safe-fs/index.ts'
 import { makeRepository } from './layout.ts'
@@ -21,7 +21,7 @@ export interface LockWait {
 
 export async function lockName(root: string, name: string, { signal, shared }: LockWait = {}): Promise<HeldLock> {
   ensureDirectory(join(root, 'locks'), 0o700)
-  const held = await lock(join(root, 'locks', `${name}.lock`), { signal, shared, timeoutMs: longest })
+  const held = await lock(lockFile(root, name), { signal, shared, timeoutMs: longest })
   if (held !== undefined) return held
   throw new AwError('timeout', `Another process has kept the repository cache ${name} for too long`, {
     hint: 'See what git is doing there, then try again',
@@ -29,17 +29,23 @@ export async function lockName(root: string, name: string, { signal, shared }: L
   })
 }
 
+export const lockFile = (root: string, name: string): string => join(root, 'locks', `${name}.lock`)
+
 const longest = 2 * 3_600_000
 
 /** A new name beside that of a cache. */
 export const freshName = (name: string): string => `${name}.${randomBytes(6).toString('hex')}.new`
 
-/** Removes what was left behind. Only with the lock of that name. */
-export async function sweep(root: string, name: string): Promise<void> {
-  for (const left of readdirSync(root)) {
-    if (left.startsWith(`${name}.`) && left.endsWith('.new')) await removeTree(root, left)
+/** Removes what was left behind, of this name, whose lock the caller has, and of others that nobody is busy with. */
+export async function sweep(root: string, own: string): Promise<void> {
+  for (const left of readdirSync(root).filter((name) => leftover.test(name))) {
+    const name = left.replace(leftover, '')
+    using alone = name === own ? undefined : tryLock(lockFile(root, name))
+    if (name === own || alone !== undefined) await removeTree(root, left)
   }
 }
+
+const leftover = /\.[0-9a-f]{12}\.new$/
 
 /** A repository without anything, for questions about objects elsewhere. */
 export async function emptyRepository(root: string, sha256: boolean): Promise<string> {
