@@ -12,6 +12,7 @@ import { laterArchives, laterRepositories } from './drivers/later.ts'
 import { linuxHost } from './drivers/host/linux.ts'
 import { openStorage, type StoragePlace, type Wanted } from './drivers/storage/registry.ts'
 import { dirShelf } from './drivers/archives/shelf.ts'
+import { dirSizes } from './drivers/sizes/dir.ts'
 import { dirTexts } from './drivers/texts/dir.ts'
 import { makeManager } from './manager/manager.ts'
 import type { Clock } from './ports/clock.ts'
@@ -91,6 +92,7 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
       files: shortLived === true ? lightFiles : safeFiles,
       host: linuxHost({ home, locks, avoid: [home, basePath, place.root] }),
       texts: dirTexts({ directory: texts }),
+      sizes: dirSizes({ directory: join(home, 'sizes') }),
       repositories: laterRepositories({ root: join(home, 'mirrors'), avoid: [home, basePath, place.root] }),
       archives: laterArchives,
       shelf: dirShelf(archives),

@@ -1,5 +1,6 @@
 import { careOperations } from './operations/care.ts'
 import { fileOperations } from './operations/files.ts'
+import { spaceOperations } from './operations/space.ts'
 import { sourceOperations } from './operations/sources.ts'
 import { snapshotOperations } from './operations/snapshots.ts'
 import { workspaceOperations } from './operations/workspaces.ts'
@@ -12,6 +13,7 @@ export const operations = [
   ...sourceOperations,
   ...fileOperations,
   ...careOperations,
+  ...spaceOperations,
 ] as const
 
 type Entry = (typeof operations)[number]

@@ -1,6 +1,18 @@
 import { workspaceStates } from '../domain/workspace/state.ts'
 import { anything, boolean, choice, integer, json, list, nullable, object, optional, pairs, string } from './schema.ts'
 
+/** How far a workspace may grow, and who sees to it. */
+export const sizeLimitView = object(
+  {
+    mb: integer('What it may hold beyond what it began as, in MB; 0 for no limit'),
+    grade: choice(
+      ['kernel', 'watched', 'none'],
+      'kernel: nobody can write more; watched: aw refuses more when it sees it; none: nobody looks',
+    ),
+  },
+  'Its size limit',
+)
+
 /** What the doors show of a workspace. */
 export const workspaceView = object(
   {
@@ -66,6 +78,7 @@ export const workspaceView = object(
       list(object({ id: string('ws_…'), name: string('Its name'), snapshot: string('The snapshot') }), 'Its forks'),
     ),
     imported: nullable(json('What was copied from the source, and what was left out')),
+    size_limit: optional(sizeLimitView),
     size_bytes: optional(nullable(integer('Bytes of its tree; null if not measured'))),
     size_complete: optional(boolean('False if measuring stopped at a limit: the tree is at least that large')),
   },

@@ -169,7 +169,7 @@ export function toAwError(error: unknown): AwError {
 
 const errnoCodes: Readonly<Record<string, ErrorCode>> = {
   ENOSPC: 'disk_full',
-  EDQUOT: 'disk_full',
+  EDQUOT: 'quota_exceeded',
   EACCES: 'permission_denied',
   EPERM: 'permission_denied',
   EROFS: 'permission_denied',

@@ -10,6 +10,7 @@ import type { Core, OperationRef, Request } from './core.ts'
 import { readDocuments, writeMetadata } from './metadata.ts'
 import { checkpointSignal, withWorkspace } from './operations.ts'
 import { snapshotPlace, stageOf, trashOf } from './places.ts'
+import { holdToLimit } from './size-limit.ts'
 import { type Content, copying, importedOf, isOuter, makeContent, type Places } from './source-tree.ts'
 import { beginAsTemplate } from './template-tree.ts'
 import { openTree } from './trees.ts'
@@ -42,6 +43,7 @@ export async function buildTree(
   const { left, added } = await furnish(core, request, workspace, place)
   const isFrozen = 'base' in content.source && content.source.base !== null
   if (!isFrozen || added) await core.storage.sync(place, { small: (content.imported === null || isFrozen) && !added })
+  await holdToLimit(core, workspace, place)
   checkpointSignal(request)
   return { ...withLeft(content, left), place }
 }
@@ -112,6 +114,7 @@ export async function forkTree(
     signal: request.signal,
     onProgress: (done) => request.onProgress?.({ phase: 'copying', ...done }),
   })
+  await holdToLimit(core, workspace, place)
   const documents = await readDocuments(core, workspace)
   using tree = await openTree(core, place)
   writeMetadata(tree, workspace, documents, { durable: false, fresh: true })

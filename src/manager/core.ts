@@ -10,6 +10,7 @@ import type { Archives } from '../ports/archives.ts'
 import type { CallContext } from '../ports/manager.ts'
 import type { Repositories } from '../ports/repositories.ts'
 import type { Shelf } from '../ports/shelf.ts'
+import type { Sizes } from '../ports/sizes.ts'
 import type { StorageDriver } from '../ports/storage-driver.ts'
 import type { Texts } from '../ports/texts.ts'
 
@@ -20,6 +21,7 @@ export interface Core {
   readonly files: Files
   readonly host: Host
   readonly texts: Texts
+  readonly sizes: Sizes
   readonly repositories: Repositories
   readonly archives: Archives
   readonly shelf: Shelf

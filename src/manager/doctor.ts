@@ -3,13 +3,14 @@ import { configKeys, variableOf, type ConfigKey } from '../domain/config.ts'
 import { toAwError } from '../domain/errors.ts'
 import { sizeText } from '../domain/size.ts'
 import type { Core, Finding } from './core.ts'
+import { reservations, spaceWarnings } from './space-report.ts'
 
 /** Tries what can be tried, says what it saw and what would make it better. */
 export async function doctor(core: Core, input: Inputs['doctor']): Promise<Outputs['doctor']> {
   const findings = [
     ...(await core.inspect()),
     await storage(core),
-    await space(core),
+    ...(await space(core)),
     ...(await unfinished(core)),
     ...(input.rebuild === true ? [await rebuilt(core)] : []),
     await log(core),
@@ -34,19 +35,36 @@ async function storage(core: Core): Promise<Finding> {
   return { name, status: 'problem', message: probe.reasons.join('; '), hint: 'Check storage.root with: aw config show' }
 }
 
-async function space(core: Core): Promise<Finding> {
+async function space(core: Core): Promise<Finding[]> {
   try {
-    const { bytes } = await core.storage.free()
-    const megabytes = Math.floor(bytes / 1024 / 1024)
-    const enough = megabytes >= core.config.settings['space.min_free_mb']
-    return {
-      name: 'space',
-      status: enough ? 'ok' : 'problem',
-      message: `${sizeText(bytes)} are free where workspaces are kept`,
-      hint: enough ? null : 'Make room with aw gc',
-    }
+    const free = await core.storage.free()
+    const enough = free.bytes >= core.config.settings['space.min_free_mb'] * 2 ** 20
+    const inodes = free.files === null ? '' : `, and ${free.files.free} of ${free.files.total} inodes`
+    const message = `${sizeText(free.bytes)} of ${sizeText(free.total)} are free where workspaces are kept${inodes}`
+    const warnings = spaceWarnings(core, free, reservations(core, await core.store.list()))
+    return [
+      { name: 'space', status: enough ? 'ok' : 'problem', message, hint: enough ? null : 'Make room with aw gc' },
+      ...warnings.map((warning): Finding => ({ name: 'space', status: 'warning', ...warning })),
+      limits(core),
+    ]
   } catch (error) {
-    return { name: 'space', status: 'problem', message: toAwError(error).message, hint: null }
+    return [{ name: 'space', status: 'problem', message: toAwError(error).message, hint: null }]
+  }
+}
+
+function limits({ storage: { capabilities, name } }: Core): Finding {
+  const about = { name: 'size limits', status: 'info' as const }
+  if (capabilities.quota === 'kernel')
+    return { ...about, message: 'the kernel holds each workspace to its size limit', hint: null }
+  if (!capabilities.measures)
+    return { ...about, message: 'nobody holds workspaces to their size limit here', hint: null }
+  return {
+    ...about,
+    message: 'aw watches how large workspaces are; what others write beyond a limit is noticed late',
+    hint:
+      name === 'btrfs'
+        ? 'The kernel can hold them to it where root runs aw and quotas are on: btrfs quota enable --simple MOUNT'
+        : 'The kernel can hold them to it in a pool: aw init --storage btrfs, as root, in a home without workspaces',
   }
 }
 

@@ -4,11 +4,12 @@ import { nest } from '../domain/file-tree.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
-import type { FileHandle } from '../ports/files.ts'
+import type { FileHandle, PathOptions } from '../ports/files.ts'
 import type { Core } from './core.ts'
 import { findWorkspace } from './find.ts'
 import { publicRoot } from './look.ts'
 import { volumeOf } from './places.ts'
+import { assertRoom, namingLimit } from './size-limit.ts'
 
 /** Use cases below a workspace's root: each opens the tree, does one thing to it and lets go of it. */
 
@@ -18,7 +19,7 @@ export async function within<T>(
   core: Core,
   ref: string,
   doing: Doing,
-  work: (tree: FileHandle, workspace: Workspace) => T,
+  work: (tree: FileHandle, workspace: Workspace) => T | Promise<T>,
 ): Promise<T> {
   const workspace = await findWorkspace(core, ref)
   assertAllowed(workspace, doing === 'read' ? 'files_read' : 'files_write')
@@ -36,7 +37,11 @@ export async function within<T>(
     fileMode: settings['workspaces.file_mode'],
     dirMode: settings['workspaces.dir_mode'],
   })
-  return work(tree, workspace)
+  try {
+    return await work(tree, workspace)
+  } catch (error) {
+    throw namingLimit(workspace, error)
+  }
 }
 
 export const fsRead = (core: Core, input: Inputs['fs read']): Promise<Uint8Array> =>
@@ -50,13 +55,31 @@ export const fsRead = (core: Core, input: Inputs['fs read']): Promise<Uint8Array
   )
 
 export const fsWrite = (core: Core, input: Inputs['fs write']): Promise<Outputs['fs write']> =>
-  within(core, input.id, 'write', (tree) => {
+  within(core, input.id, 'write', async (tree, workspace) => {
     const { absolute, parents, existing, mode } = input
+    const more = (): number => lengthOf(input.content) - sizeAt(tree, input.path, absolute)
+    await assertRoom(core, workspace, { more })
     return tree.write(input.path, input.content, { absolute, parents, existing, mode })
   })
 
 export const fsAppend = (core: Core, input: Inputs['fs append']): Promise<Outputs['fs append']> =>
-  within(core, input.id, 'write', (tree) => tree.append(input.path, input.content, { absolute: input.absolute }))
+  within(core, input.id, 'write', async (tree, workspace) => {
+    await assertRoom(core, workspace, { more: () => lengthOf(input.content) })
+    return tree.append(input.path, input.content, { absolute: input.absolute })
+  })
+
+const lengthOf = (content: Uint8Array | string): number =>
+  typeof content === 'string' ? Buffer.byteLength(content) : content.length
+
+/** What is in the way of a file that is written: it goes. Whatever is wrong with the path, the write itself tells. */
+function sizeAt(tree: FileHandle, path: string, absolute: PathOptions['absolute']): number {
+  try {
+    const { kind, size } = tree.stat(path, { absolute })
+    return kind === 'file' ? size : 0
+  } catch {
+    return 0
+  }
+}
 
 export const fsList = (core: Core, input: Inputs['fs list']): Promise<Outputs['fs list']> =>
   within(core, input.id, 'read', (tree) => {
@@ -91,10 +114,21 @@ export const fsMove = (core: Core, input: Inputs['fs move']): Promise<Outputs['f
   })
 
 export const fsCopy = (core: Core, input: Inputs['fs copy']): Promise<Outputs['fs copy']> =>
-  within(core, input.id, 'write', (tree) => {
+  within(core, input.id, 'write', async (tree, workspace) => {
     const { absolute, replace = false, parents = false, recursive = false } = input
+    await assertRoom(core, workspace, { more: () => sizeBelow(tree, input.from, absolute) })
     return tree.copy(input.from, input.to, { absolute, replace, parents, recursive })
   })
+
+/** Of all files that a copy makes. */
+function sizeBelow(tree: FileHandle, path: string, absolute: PathOptions['absolute']): number {
+  const { exists, path: from } = tree.resolve(path, { absolute })
+  if (!exists || tree.stat(from).kind !== 'directory') return sizeAt(tree, path, absolute)
+  return tree
+    .tree(from)
+    .entries.filter(({ kind }) => kind === 'file')
+    .reduce((sum, entry) => sum + sizeAt(tree, from === '' ? entry.path : `${from}/${entry.path}`, 'reject'), 0)
+}
 
 export const fsRemove = (core: Core, input: Inputs['fs remove']): Promise<Outputs['fs remove']> =>
   within(core, input.id, 'write', (tree) => {

@@ -11,6 +11,7 @@ import { differs } from './diff.ts'
 import { findWorkspace } from './find.ts'
 import { readDocuments } from './metadata.ts'
 import { checkpointSignal, withWorkspace } from './operations.ts'
+import { assertRoom } from './size-limit.ts'
 import { takeSnapshot } from './snapshot.ts'
 import { resolveSnapshot, snapshotsOf } from './snapshots.ts'
 import { view } from './view.ts'
@@ -83,6 +84,7 @@ async function forkPoint(
   if (input.at !== undefined) return { origin: workspace, snapshot: await resolveSnapshot(core, workspace, input.at) }
   if (workspace.head !== null && !(await differs(core, workspace, workspace.head)))
     return { origin: workspace, snapshot: workspace.head }
+  await assertRoom(core, workspace)
   const plan = { label: null, meta: {}, key: null, reason: 'fork' as const }
   const made = await takeSnapshot(core, request, workspace, plan, { consistent: input.consistent })
   return { origin: made.workspace, snapshot: made.snapshot.snapshot }

@@ -10,14 +10,20 @@ import type { Core } from './core.ts'
 import { findWorkspace, lookUp } from './find.ts'
 import { shown } from './look-snapshots.ts'
 import { trashOf, volumeOf } from './places.ts'
+import { gradeOf } from './size-limit.ts'
 import { view, type WorkspaceView } from './view.ts'
 
 /** Use cases that only look. None of them waits for a lock or recovers anything. */
 
 export async function show(core: Core, input: Inputs['show']): Promise<WorkspaceView> {
   const workspace = await findWorkspace(core, input.id)
-  const known = await shown(core, workspace)
+  const known = { ...(await shown(core, workspace)), ...(await limited(core, workspace)) }
   return input.sizes === true ? { ...known, ...(await measured(core, workspace)) } : known
+}
+
+async function limited(core: Core, workspace: Workspace): Promise<Pick<WorkspaceView, 'size_limit'>> {
+  if (!isLive(workspace.state)) return {}
+  return { size_limit: { mb: workspace.config.max_size_mb, grade: await gradeOf(core, workspace) } }
 }
 
 export async function list(core: Core, input: Inputs['list']): Promise<Outputs['list']> {

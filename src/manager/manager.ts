@@ -32,6 +32,7 @@ import { create, ensure } from './start.ts'
 import * as templates from './templates.ts'
 import { ttl } from './ttl.ts'
 import { undelete } from './undelete.ts'
+import { usage } from './usage.ts'
 
 type CallName = Exclude<OperationName, StreamName>
 type UseCases = { [N in CallName]: (core: Core, input: Inputs[N], request: Request) => Promise<Outputs[N]> }
@@ -96,6 +97,7 @@ const useCases: UseCases = {
   gc,
   recover,
   shutdown,
+  usage,
   doctor,
   'config show': showConfig,
 }

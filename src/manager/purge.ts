@@ -67,6 +67,7 @@ export async function finishPurge(
   await eraseAll(core, [...trees.map(erasingOf), ...snapshots.map(snapshotPlace)])
   const hasMore = hasWayBack(workspace) && workspace.snapshots.all > snapshots.length
   if (isLastOf(workspace, trees) && !hasMore) await core.texts.remove(workspace.id)
+  if (!isLive(workspace.state)) await core.sizes.remove(workspace.id)
   return append(core, request, workspace, [
     newEvent(core, request, 'workspace_purged', { ...whose(workspace), trees, snapshots }, operation),
   ])

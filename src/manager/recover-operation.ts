@@ -11,6 +11,7 @@ import { finishRename, rollBackRename } from './rename.ts'
 import { finishRemoval } from './remove-snapshots.ts'
 import { finishReset } from './reset.ts'
 import { recoverRestore } from './restore-tree.ts'
+import { broughtIn, holdToLimit } from './size-limit.ts'
 import { undoSnapshot } from './snapshot.ts'
 import { finishUndelete, rollBackUndelete } from './undelete.ts'
 
@@ -35,10 +36,14 @@ const recoveries: Readonly<Record<OperationKind, Recovery>> = {
     const seen = (await core.storage.exists(volume)) && (await core.host.published(workspace.path)) === target
     if (seen) {
       // A fork's link may have come before what aw writes into the tree.
-      if (workspace.source.kind === 'workspace') await refreshMetadata(core, workspace)
+      if (workspace.source.kind === 'workspace') {
+        await holdToLimit(core, workspace, volume)
+        await refreshMetadata(core, workspace)
+      }
+      const { source } = workspace
       const event = createdEvent(core, request, workspace, operation, {
-        source: workspace.source,
-        imported: null,
+        source,
+        imported: await broughtIn(core, workspace),
       })
       return { workspace: await append(core, request, workspace, [event]), outcome: 'created' }
     }

@@ -29,11 +29,11 @@ async function resetUnderLock(core: Core, request: Request, workspace: Workspace
   })
   const undo = undoLog()
   try {
-    const { source } = await buildTree(core, request, begun, operation, undo)
+    const content = await buildTree(core, request, begun, operation, undo)
     // If we die from here on, recovery goes forward.
     undo.add(() => swapBack(core, workspace, operation))
     await core.storage.move(volumeOf(workspace), trashOf(treeName(workspace)))
-    const done = await finishReset(core, request, begun, operation, source)
+    const done = await finishReset(core, request, begun, operation, content)
     undo.keep()
     return done
   } catch (error) {
@@ -58,11 +58,11 @@ export async function finishReset(
   request: Request,
   workspace: Workspace,
   operation: OperationRef,
-  source = workspace.source,
+  { source, imported }: Pick<Workspace, 'source' | 'imported'> = workspace,
 ): Promise<Workspace> {
   const { generation, tree } = intentOf(workspace, 'reset')
   if (!(await core.storage.exists(volumeOf(workspace))))
     await core.storage.move(stageOf(operation), volumeOf(workspace))
-  const data = { ...whose(workspace), workspace_path: workspace.path, generation, tree, source }
+  const data = { ...whose(workspace), workspace_path: workspace.path, generation, tree, source, imported }
   return append(core, request, workspace, [newEvent(core, request, 'workspace_reset', data, operation)])
 }

@@ -12,6 +12,7 @@ import { abandon, append, begin, giveUp, intentOf, isFenced, whose } from './ope
 import { snapshotPlace, volumeOf } from './places.ts'
 import { removeSnapshots } from './remove-snapshots.ts'
 import { asBytes, placePaths, stagePaths, unstage } from './restore-paths.ts'
+import { heldTo } from './size-limit.ts'
 import { factsOf } from './snapshot.ts'
 import { excluded } from './snapshots.ts'
 
@@ -176,6 +177,7 @@ function exchange(core: Core, request: Request, workspace: Workspace, { resume =
   const intent = intentOf(workspace, 'restore')
   return core.storage.restore(volumeOf(workspace), snapshotPlace(intent.snapshot), snapshotPlace(intent.keep), {
     exclude: excluded(workspace),
+    maxBytes: heldTo(core, workspace),
     // From here on it is finished, whoever waits for it.
     signal: resume ? undefined : request.signal,
     resume: resume ? snapshotPlace(intent.resume) : undefined,

@@ -12,6 +12,7 @@ import { findWorkspace } from './find.ts'
 import { abandon, append, begin, giveUp, isFenced, whose, withWorkspace } from './operations.ts'
 import { snapshotPlace, volumeOf } from './places.ts'
 import { removeSnapshots } from './remove-snapshots.ts'
+import { assertRoom } from './size-limit.ts'
 import { excluded, forksOf, neededIds, snapshotsOf } from './snapshots.ts'
 import { snapshotView } from './view.ts'
 
@@ -27,6 +28,7 @@ export async function snapshot(core: Core, input: Inputs['snapshot'], request: R
     assertAllowed(found, 'snapshot')
     const earlier = plan.key === null ? undefined : await withKey(core, found, plan.key)
     if (earlier !== undefined) return { ...snapshotView(earlier, found), created: false }
+    await assertRoom(core, found)
     const spare = await spareOnes(core, found)
     const made = await takeSnapshot(core, request, found, plan, { consistent: input.consistent })
     const after = spare.length === 0 ? made.workspace : await thinned(core, request, made.workspace, spare)

@@ -115,7 +115,10 @@ export interface StorageDriver extends AsyncDisposable {
   /** What is really on disk, in all areas. */
   list(): Promise<Place[]>
 
-  /** Holds a tree to so many bytes more than it has now; only where `capabilities.quota` is `kernel`, else `unsupported`. */
+  /**
+   * Holds a tree to so many bytes more than it has now; only where `capabilities.quota` is `kernel`, else `unsupported`.
+   * What was written to it and is not durable yet may count as more.
+   */
   limit(place: Place, maxBytes: number): Promise<void>
 
   /** Bytes by which the kernel still lets a tree grow; null if it does not hold it to any. In constant time. */

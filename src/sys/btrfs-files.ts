@@ -33,13 +33,15 @@ export function readAllFiles(path: string, signal?: AbortSignal): Promise<Verifi
  * The bytes of files that no other file shares: erasing the tree gives them back. What is so small that btrfs keeps it
  * among its own data, and that data itself, is not counted. Null if a file may not be looked at.
  */
-export async function ownBytes(path: string, signal?: AbortSignal): Promise<number | null> {
+export async function ownBytes(path: string, maxFiles = Infinity): Promise<number | null> {
   try {
-    return await withTree(path, signal, function* (top) {
-      let own = 0
+    return await withTree(path, undefined, function* (top) {
+      let [own, files] = [0, 0]
       for (const { fd } of filesIn(top)) {
         own += ownBytesOf(fd)
+        files += 1
         yield
+        if (files >= maxFiles) break
       }
       return own
     })

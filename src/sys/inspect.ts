@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { fileSystemOf } from './file-system.ts'
+import { fileSystemOf, nearestExisting } from './file-system.ts'
 import { native, nativeProblem } from './native.ts'
 import { findProgram, run } from './run.ts'
 
@@ -12,7 +12,14 @@ export interface Finding {
 
 /** What this machine gives us, tried and not guessed. */
 export async function inspectHost({ home, storageRoot }: { home: string; storageRoot: string }): Promise<Finding[]> {
-  return [node(), files(), homeDirectory(home), fileSystem(storageRoot), await git([home, storageRoot])]
+  return [
+    node(),
+    files(),
+    homeDirectory(home),
+    fileSystem(storageRoot),
+    partition(storageRoot),
+    await git([home, storageRoot]),
+  ]
 }
 
 function node(): Finding {
@@ -62,6 +69,22 @@ function fileSystem(root: string): Finding {
     hint: volatile ? 'Everything is gone after a reboot; set storage.root to a disk' : null,
   }
 }
+
+/** Whoever fills a partition that the system writes to as well stops more than its own work. */
+function partition(root: string): Finding {
+  const device = deviceOf(root)
+  const shared = ['/', '/home'].find((path) => deviceOf(path) === device)
+  if (shared === undefined)
+    return { name: 'partition', status: 'ok', message: 'workspaces have a partition of their own', hint: null }
+  return {
+    name: 'partition',
+    status: 'info',
+    message: `workspaces are on the same partition as ${shared}: if they fill it, nobody can write there`,
+    hint: 'Set storage.root to another disk, make a pool (aw init --storage btrfs), or set space.budget_mb',
+  }
+}
+
+const deviceOf = (path: string): number | undefined => statSync(nearestExisting(path), { throwIfNoEntry: false })?.dev
 
 async function git(avoid: readonly string[]): Promise<Finding> {
   const missing: Finding = {

@@ -5,6 +5,7 @@ import type { ErrorCode } from '../domain/errors.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import { careContract } from './manager-contract/care.ts'
 import { diffContract } from './manager-contract/diff.ts'
+import { expiryContract } from './manager-contract/expiry.ts'
 import { fileContract } from './manager-contract/files.ts'
 import { forkContract } from './manager-contract/forks.ts'
 import { historyContract } from './manager-contract/history.ts'
@@ -12,6 +13,7 @@ import { lifeContract } from './manager-contract/life.ts'
 import { logContract } from './manager-contract/log.ts'
 import { restoreContract } from './manager-contract/restore.ts'
 import { snapshotContract } from './manager-contract/snapshots.ts'
+import { spaceContract } from './manager-contract/space.ts'
 import { trashContract } from './manager-contract/trash.ts'
 import { undoContract } from './manager-contract/undo.ts'
 import type { Tree } from './tree.ts'
@@ -30,7 +32,8 @@ export interface Opened {
   readonly folder: (tree: Tree) => string
 }
 
-export type OpenManager = () => Promise<Opened>
+/** @param set settings that are not as by default */
+export type OpenManager = (set?: Readonly<Record<string, string>>) => Promise<Opened>
 
 export const code = (expected: ErrorCode, data: object = {}): unknown =>
   expect.objectContaining({ code: expected, data: expect.objectContaining(data) as unknown })
@@ -44,12 +47,15 @@ export const forkOf = (
 ): Promise<Outputs['fork']> => aw.manager.call('fork', { ...input, id }, context)
 
 /** Everything that `ports/manager.ts` and the table of operations promise, for any door. */
-export function managerContract(name: string, makeSubject: () => Promise<ManagerSubject>): void {
+export function managerContract(
+  name: string,
+  makeSubject: (set: Readonly<Record<string, string>>) => Promise<ManagerSubject>,
+): void {
   describe(`manager: ${name}`, () => {
     const subjects: ManagerSubject[] = []
     const called = new Set<string>()
-    const open: OpenManager = async () => {
-      const subject = await makeSubject()
+    const open: OpenManager = async (set = {}) => {
+      const subject = await makeSubject(set)
       subjects.push(subject)
       const manager = recorded(subject.manager, called)
       return { manager, aw: makeAw(manager), folder: subject.folder }
@@ -66,6 +72,9 @@ export function managerContract(name: string, makeSubject: () => Promise<Manager
     })
     describe('trash', () => {
       trashContract(open)
+    })
+    describe('expiry', () => {
+      expiryContract(open)
     })
     describe('files', () => {
       fileContract(open)
@@ -90,6 +99,9 @@ export function managerContract(name: string, makeSubject: () => Promise<Manager
     })
     describe('log', () => {
       logContract(open)
+    })
+    describe('space', () => {
+      spaceContract(open)
     })
     describe('care', () => {
       careContract(open)

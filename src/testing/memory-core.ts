@@ -4,6 +4,7 @@ import { memoryEvents } from '../drivers/events/memory.ts'
 import { memoryDisk, type Disk } from '../drivers/files/memory-disk.ts'
 import { memoryFiles } from '../drivers/files/memory.ts'
 import { memoryMachine, type Machine } from '../drivers/host/memory.ts'
+import { memorySizes } from '../drivers/sizes/memory.ts'
 import { memoryStorage } from '../drivers/storage/memory.ts'
 import { memoryTexts } from '../drivers/texts/memory.ts'
 import { resolveConfig } from '../domain/config.ts'
@@ -74,6 +75,7 @@ export function memoryCore({
   const storage = { ...trees, usage, restore, import: importing, free }
   disk.makeDirectory('/workspaces')
   const texts = memoryTexts()
+  const sizes = memorySizes()
   const shelf = memoryShelf(disk, '/archives')
   function start(steps = Infinity): MemoryProcess {
     const life = { left: steps }
@@ -84,6 +86,7 @@ export function memoryCore({
       files: mortalFiles(memoryFiles(disk), life),
       host: mortal(host, life, ['publish', 'unpublish']),
       texts: mortal(texts, life, ['put', 'remove']),
+      sizes,
       repositories: { resolve: outside, clone: outside, list: async () => [], remove: async () => undefined },
       archives: { digest: outside, about: outside, unpack: outside, pack: outside },
       shelf: mortal(shelf, life, ['pack', 'undo', 'remove']),

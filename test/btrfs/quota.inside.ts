@@ -62,6 +62,7 @@ it('tells the room that is left, and holds a tree that was filled to what it may
   await storage.create(volume)
   expect(write(path(volume), 'content', 16 * MB)).toBe(0)
   expect(await storage.room(volume)).toBeNull()
+  await storage.sync(volume)
   await storage.limit(volume, 4 * MB)
   expect(await storage.room(volume)).toBe(4 * MB)
   expect(write(path(volume), 'fits', 3 * MB)).toBe(0)

@@ -74,6 +74,7 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/links.ts': 'the links to workspaces, in directories of the home',
   'src/sys/lock-file.ts': 'the lock files of the home',
   'src/sys/mounts.ts': '/proc, and what it has mounted itself',
+  'src/sys/memo-file.ts': 'small files of the home',
   'src/sys/native.ts': 'nothing by itself: the calls that others make',
   'src/sys/overlay-changes.ts': 'the top of a layer or of a tree; what is below it by descriptors',
   'src/sys/overlay-layers.ts': 'layers of a storage root, and their tops, which have no names of others on the way',

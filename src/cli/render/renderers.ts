@@ -42,6 +42,7 @@ const lazy: Readonly<Record<string, () => Promise<Renderer>>> = {
   gc: async () => (await import('./care.ts')).gc,
   recover: async () => (await import('./care.ts')).recover,
   shutdown: async () => (await import('./care.ts')).shutdown,
+  usage: async () => (await import('./usage.ts')).usage,
   doctor: async () => (await import('./doctor.ts')).doctor,
   'config show': async () => (await import('./config.ts')).config,
   'fs list': async () => (await import('./files.ts')).listing,

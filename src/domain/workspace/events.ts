@@ -80,7 +80,13 @@ export interface WorkspaceEventData {
 
   workspace_reset_started: Intent & { workspace_path: string; generation: number; tree: string }
   /** A new tree stands at the path; the one before it is in the trash. */
-  workspace_reset: Whose & { workspace_path: string; generation: number; tree: string; source?: Source }
+  workspace_reset: Whose & {
+    workspace_path: string
+    generation: number
+    tree: string
+    source?: Source
+    imported?: Imported | null
+  }
 
   workspace_rename_started: Intent & {
     workspace_path: string

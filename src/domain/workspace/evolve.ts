@@ -93,13 +93,14 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
     case 'workspace_reset_started':
       return { ...before, operation: operationOf(event, before.state) }
     case 'workspace_reset': {
-      const { generation, tree, source = before.source } = event.data
+      const { generation, tree, source = before.source, imported = before.imported } = event.data
       const old: TrashedTree = { tree, generation: before.generation, reason: 'reset', at: event.at }
       return {
         ...before,
         ...done,
         state: 'ready',
         source,
+        imported,
         generation,
         trash: [...before.trash, old],
         ...at(before, baseOf(before)),

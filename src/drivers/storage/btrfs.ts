@@ -160,7 +160,7 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
       assert()
       const tree = found(place)
       const size = await measureTree(tree, limits)
-      return { ...size, ...(own && { own: await ownBytes(tree) }), ...(beyond && { beyond: null }) }
+      return { ...size, ...(own && { own: await ownBytes(tree, limits.maxFiles) }), ...(beyond && { beyond: null }) }
     },
 
     async list() {
@@ -171,10 +171,7 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
     async limit(place, maxBytes) {
       assert()
       assertLimits(options.root)
-      const tree = found(place)
-      // The kernel counts when it commits.
-      commit(tree)
-      withSubvolume(tree, (fd) => limitGrowth(fd, maxBytes))
+      withSubvolume(found(place), (fd) => limitGrowth(fd, maxBytes))
     },
 
     async room(place) {

@@ -152,7 +152,7 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
       const size = await withView(overlay, place, (view) => measureTree(view, limits))
       return {
         ...size,
-        ...(own && { own: await ownBytes(overlay, place) }),
+        ...(own && { own: await ownBytes(overlay, place, limits) }),
         ...(beyond && { beyond: await bytesBeyond(overlay, place, beyond) }),
       }
     },

@@ -63,16 +63,38 @@ export async function usageOfFrozen(
   return own ? { ...usage, own: await politely(ownSteps(store, file, areas)) } : usage
 }
 
-/** What its contents take up that no other manifest refers to, and the manifest itself. */
+/** What its contents take up that no other manifest refers to. */
 function* ownSteps(store: Store, file: string, areas: readonly string[]): Steps<number> {
-  const mine = new Set(contentsOf(readManifest(file) ?? { consistency: 'atomic', lines: [] }))
-  for (const other of manifestsIn(areas)) {
-    if (other === file || mine.size === 0) continue
-    for (const content of contentsOf(readManifest(other) ?? { consistency: 'atomic', lines: [] })) mine.delete(content)
+  const mine = contentsIn(file)
+  const users = yield* usersOf(store, areas)
+  const objects = openObjects(store.root)
+  return [...mine]
+    .filter((content) => users.get(content) === 1)
+    .reduce((sum, content) => sum + bytesAt(objects.path(content)), 0)
+}
+
+const contentsIn = (file: string): Set<string> =>
+  new Set(contentsOf(readManifest(file) ?? { consistency: 'atomic', lines: [] }))
+
+type Users = ReadonlyMap<string, number>
+const counted = new WeakMap<Store, { readonly manifests: string; readonly users: Users }>()
+
+/**
+ * How many manifests refer to each content. They never change, so that as long as there are the same ones this need not
+ * be found out again: who asks about all of them in turn would read all of them each time.
+ */
+function* usersOf(store: Store, areas: readonly string[]): Steps<Users> {
+  const files = [...manifestsIn(areas)]
+  const manifests = files.join('\n')
+  const known = counted.get(store)
+  if (known?.manifests === manifests) return known.users
+  const users = new Map<string, number>()
+  for (const file of files) {
+    for (const content of contentsIn(file)) users.set(content, (users.get(content) ?? 0) + 1)
     yield
   }
-  const objects = openObjects(store.root)
-  return [...mine].reduce((sum, content) => sum + bytesAt(objects.path(content)), 0)
+  counted.set(store, { manifests, users })
+  return users
 }
 
 /** What is on the disk, not what holes say. */

@@ -32,16 +32,18 @@ export async function eraseTree(
 }
 
 /** What the layers hold that no other tree uses. */
-export async function ownBytes(overlay: Overlay, place: Place): Promise<number> {
+export async function ownBytes(
+  overlay: Overlay,
+  place: Place,
+  limits: { maxFiles?: number | undefined },
+): Promise<number> {
   const { root } = overlay
   const stack = stackOf(overlay, place)
   using records = await lockRecords(root, 'together')
   const others = records.all().filter(([{ area, name }]) => area !== place.area || name !== place.name)
   const shared = new Set(others.flatMap(([, layers]) => layers))
-  return bytesOf(
-    root,
-    stack.filter((id) => !shared.has(id)),
-  )
+  const own = stack.filter((id) => !shared.has(id))
+  return bytesOf(root, own, limits)
 }
 
 /** What the layers hold that were put over those of another tree; null if it does not stand on them any more. */
@@ -53,8 +55,8 @@ export async function bytesBeyond(overlay: Overlay, place: Place, base: Place): 
   return bytesOf(overlay.root, own)
 }
 
-async function bytesOf(root: string, layers: readonly string[]): Promise<number> {
+async function bytesOf(root: string, layers: readonly string[], limits = {}): Promise<number> {
   let bytes = 0
-  for (const id of layers) bytes += (await measureTree(filesOf(root, id))).bytes
+  for (const id of layers) bytes += (await measureTree(filesOf(root, id), limits)).bytes
   return bytes
 }

@@ -1,0 +1,92 @@
+import { operation } from '../operation.ts'
+import { boolean, choice, integer, list, nullable, object, optional, string } from '../schema.ts'
+import { sizeLimitView } from '../views.ts'
+import { absent } from './shared.ts'
+
+const amount = {
+  bytes: nullable(integer('Bytes; null if they were not counted')),
+  complete: boolean('False if counting stopped: it is at least that'),
+}
+
+const workspaceUsage = object(
+  {
+    id: string('The workspace'),
+    name: string('Its name'),
+    state: string('Where it is in its life'),
+    ...amount,
+    growth_bytes: nullable(integer('What it has beyond what it began as; null if that cannot be told')),
+    own_bytes: nullable(integer('What only its tree takes up; null if that cannot be told, or is not known at once')),
+    size_limit: sizeLimitView,
+    over: boolean('Whether it is over its limit'),
+    snapshots: object({ count: integer('How many'), ...amount }, 'Its snapshots: what each would give back, together'),
+    trash: object({ count: integer('How many'), ...amount }, 'Trees of it in the trash'),
+    total_bytes: integer('All that was counted'),
+  },
+  'What a workspace takes up',
+)
+
+export const spaceOperations = [
+  operation({
+    name: 'usage',
+    kind: 'read',
+    group: 'Care',
+    summary: 'Show what takes up how much space, the largest first',
+    details:
+      'Sizes are those of files. A tree that shares blocks with others takes up less. Large trees are counted only in ' +
+      'part, so that this stays quick: then it says so. --full counts everything.',
+    input: object({
+      ids: optional(list(string('A workspace: TASK/AGENT, TASK or its id'), 'Only these')),
+      full: optional(boolean('Count every file, however long that takes')),
+    }),
+    output: object({
+      workspaces: list(workspaceUsage, 'The largest first'),
+      bases: list(
+        object({
+          name: string('Its name on disk'),
+          from: string('What it was made from'),
+          ...amount,
+          workspaces: integer('How many workspaces began as it'),
+        }),
+        'Frozen trees of sources, which workspaces share',
+      ),
+      repositories: list(
+        object({
+          name: string('Its name on disk'),
+          url: string('Of which repository'),
+          bytes: integer('Bytes'),
+          used_at: string('When it was used last'),
+        }),
+        'What was fetched of repositories',
+      ),
+      totals: object({
+        workspaces: object(amount),
+        snapshots: object(amount),
+        bases: object(amount),
+        trash: object(amount),
+        repositories: object(amount),
+      }),
+      storage: object({
+        driver: string('The storage driver'),
+        free_bytes: integer('Still free'),
+        total_bytes: integer('Free and taken'),
+        used_percent: integer('How full it is'),
+        files: nullable(object({ free: integer('That can still be made'), total: integer('That there can be') })),
+      }),
+      limits: list(
+        object({
+          what: choice(['store', 'repository', 'label'], 'What it is on'),
+          of: nullable(string('Which repository or label')),
+          limit_mb: integer('The limit'),
+          reserved_mb: integer('What the workspaces under it may grow to'),
+          workspaces: integer('How many those are'),
+          unlimited: integer('How many of them have no limit of their own, and count nothing'),
+        }),
+        'Limits on what workspaces may grow to together',
+      ),
+      warnings: list(string('What to do something about')),
+    }),
+    positional: ['ids'],
+    errors: [...absent, 'storage_unavailable'],
+    examples: ['aw usage', 'aw usage fix-login --json', 'aw usage --full'],
+  }),
+] as const

@@ -1,0 +1,170 @@
+import type { Outputs } from '../../api/table.ts'
+import { visible } from '../text.ts'
+import { columns, type Row } from './columns.ts'
+import { bytes, count } from './units.ts'
+import type { Shown, View } from './view.ts'
+
+type Report = Outputs['usage']
+
+/** One line: what it is, how large, and what is to be said about it. */
+interface Line {
+  readonly name: string
+  readonly bytes: number | null
+  readonly complete: boolean
+  readonly note: string
+  readonly alarm?: boolean
+}
+
+interface Section {
+  readonly title: string
+  readonly kind: string
+  readonly lines: readonly Line[]
+}
+
+export function usage(report: Report, view: View): Shown {
+  const sections = sectionsOf(report)
+  if (!view.terminal) return { out: table(sections, view) }
+  const shown = sections.filter(({ lines }) => lines.length > 0)
+  const out = [
+    ...shown.flatMap((section) => [...drawn(section, largestIn(shown), view), '']),
+    ...gauges(report, view),
+    ...report.warnings.map((text) => view.paint.yellow(cut(`! ${visible(text)}`, view.columns))),
+  ]
+  const partial = sections.some(({ lines }) => lines.some(({ complete }) => !complete))
+  return { out: out.join('\n'), ...(partial && { note: 'Not everything was counted; do so with: aw usage --full' }) }
+}
+
+const largestIn = (sections: readonly Section[]): number =>
+  Math.max(1, ...sections.flatMap(({ lines }) => lines.map((line) => line.bytes ?? 0)))
+
+function sectionsOf({ workspaces, bases, repositories }: Report): Section[] {
+  const live = workspaces.filter(({ state }) => state !== 'trashed' && state !== 'purged')
+  return [
+    {
+      title: 'Workspaces',
+      kind: 'workspace',
+      lines: largestFirst(live.map((one) => ({ ...one, note: growthNote(one), alarm: one.over }))),
+    },
+    {
+      title: 'Snapshots',
+      kind: 'snapshots',
+      lines: largestFirst(
+        workspaces
+          .filter(({ snapshots }) => snapshots.count > 0)
+          .map(({ name, snapshots }) => ({ name, ...snapshots, note: count(snapshots.count, 'snapshot') })),
+      ),
+    },
+    {
+      title: 'Bases',
+      kind: 'base',
+      lines: bases.map((base) => ({ ...base, name: base.from, note: `for ${count(base.workspaces, 'workspace')}` })),
+    },
+    {
+      title: 'Repositories',
+      kind: 'repository',
+      lines: repositories.map((one) => ({ ...one, name: one.url, complete: true, note: 'fetched' })),
+    },
+    {
+      title: 'Trash',
+      kind: 'trash',
+      lines: largestFirst(
+        workspaces
+          .filter(({ trash }) => trash.count > 0)
+          .map(({ name, trash }) => ({ name, ...trash, note: count(trash.count, 'tree') })),
+      ),
+    },
+  ]
+}
+
+const largestFirst = (lines: readonly Line[]): Line[] => lines.toSorted((a, b) => (b.bytes ?? 0) - (a.bytes ?? 0))
+
+function growthNote({ growth_bytes: growth, size_limit: { mb, grade } }: Report['workspaces'][number]): string {
+  if (mb === 0) return 'no limit'
+  if (growth === null) return `may add ${mb} MB`
+  return `${percentOf(growth, mb * 2 ** 20)}% of ${mb} MB${grade === 'watched' ? '' : `, ${grade}`}`
+}
+
+const percentOf = (part: number, whole: number): number => Math.floor((100 * part) / Math.max(1, whole))
+
+/** In a pipe: what it is, its name, its bytes (empty if nobody knows), and the rest. */
+const table = (sections: readonly Section[], view: View): string =>
+  columns(
+    [],
+    sections.flatMap(({ kind, lines }) =>
+      lines.map((line): Row => [kind, line.name, String(line.bytes ?? ''), line.note]),
+    ),
+    view,
+  )
+
+/** A screen is enough: the others are smaller. */
+const mostLines = 20
+
+function drawn({ title, lines }: Section, largest: number, view: View): string[] {
+  const known = lines.flatMap((line) => (line.bytes === null ? [] : [line.bytes]))
+  const total = known.reduce((sum, size) => sum + size, 0)
+  const complete = lines.every((line) => line.complete)
+  const wide = widths(view)
+  const more = lines.length - mostLines
+  return [
+    `${view.paint.bold(title)} ${view.paint.dim(sizeText(known.length === 0 ? null : total, complete))}`,
+    ...lines.slice(0, mostLines).map((line) => {
+      const bar = filled((line.bytes ?? 0) / largest, wide.bar)
+      const note = cut(visible(line.note), wide.note)
+      return [
+        ` ${cut(visible(line.name), wide.name).padEnd(wide.name)}`,
+        line.alarm === true ? view.paint.red(bar) : view.paint.cyan(bar),
+        sizeText(line.bytes, line.complete).padStart(wide.size),
+        line.alarm === true ? view.paint.red(note) : view.paint.dim(note),
+      ].join('  ')
+    }),
+    ...(more > 0 ? [view.paint.dim(`  and ${more} smaller; all of them: aw usage --json`)] : []),
+  ]
+}
+
+function widths({ columns: room }: View): { name: number; bar: number; size: number; note: number } {
+  const [size, note] = [11, 22]
+  const left = Math.max(30, Math.min(room, 140) - size - note - 7)
+  const name = Math.min(40, Math.floor(left * 0.65))
+  return { name, bar: left - name, size, note }
+}
+
+/** How full the disk is, and how much of each limit is reserved. */
+function gauges({ storage, limits }: Report, view: View): string[] {
+  const { driver, free_bytes: free, total_bytes: total, used_percent: used } = storage
+  const rows = [
+    {
+      name: `Storage (${driver})`,
+      part: used / 100,
+      text: `${used}% full, ${bytes(free)} of ${bytes(total)} are free`,
+    },
+    ...limits.map(({ what, of, limit_mb, reserved_mb, workspaces }) => ({
+      name: what === 'store' ? 'Budget' : (of ?? what),
+      part: reserved_mb / limit_mb,
+      text: `${reserved_mb} of ${limit_mb} MB reserved by ${count(workspaces, 'workspace')}`,
+    })),
+  ]
+  const bar = 14
+  const name = Math.min(30, Math.max(...rows.map((row) => visible(row.name).length)))
+  return rows.map((row) => {
+    const paint = row.part >= 0.95 ? view.paint.red : row.part >= 0.85 ? view.paint.yellow : view.paint.green
+    const gauge = filled(row.part, bar).replaceAll(' ', '░')
+    const text = cut(row.text, view.columns - name - bar - 4)
+    return `${view.paint.bold(cut(visible(row.name), name).padEnd(name))}  ${paint(gauge)}  ${text}`
+  })
+}
+
+/** So much of a bar; whatever is more than nothing is seen. */
+function filled(part: number, width: number): string {
+  const length = Math.round(Math.min(1, part) * width)
+  return part > 0 && length === 0 ? '▏'.padEnd(width) : '█'.repeat(length).padEnd(width)
+}
+
+const sizeText = (size: number | null, complete: boolean): string =>
+  size === null ? '-' : complete ? bytes(size) : `> ${bytes(size)}`
+
+/** What matters of a name is at both ends. */
+function cut(text: string, width: number): string {
+  if (text.length <= width) return text
+  const tail = Math.floor(width / 3)
+  return `${text.slice(0, width - tail - 1)}…${text.slice(text.length - tail)}`
+}

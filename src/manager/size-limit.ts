@@ -1,0 +1,159 @@
+import { AwError, toAwError } from '../domain/errors.ts'
+import { sizeText } from '../domain/size.ts'
+import { baseNameOf, baseOf, nameOf, type Workspace } from '../domain/workspace/state.ts'
+import type { Place, Usage } from '../ports/storage-driver.ts'
+import { basePlace } from './bases.ts'
+import type { Core } from './core.ts'
+import { snapshotPlace, volumeOf } from './places.ts'
+
+/**
+ * The most that a workspace may hold beyond what it began as: `max_size_mb` of its configuration, 0 for no limit. The
+ * kernel holds it to that where the storage can; elsewhere aw watches it, and refuses to write more, to snapshot and to
+ * fork what is over it. Nothing that reads, removes, destroys or brings back is ever refused.
+ */
+
+/** `kernel`: nobody can write more. `watched`: what goes through aw is refused. `none`: nothing is, or there is no limit. */
+export type Grade = 'kernel' | 'watched' | 'none'
+
+export const maxBytesOf = ({ config }: Pick<Workspace, 'config'>): number => config.max_size_mb * 2 ** 20
+
+/** Lets the kernel hold a tree to the limit, from what it has now. What was written to it before is durable. */
+export async function holdToLimit(core: Core, workspace: Workspace, place: Place): Promise<void> {
+  const bytes = maxBytesOf(workspace)
+  if (bytes > 0 && core.storage.capabilities.quota === 'kernel') await core.storage.limit(place, bytes)
+}
+
+/** What a restore holds the tree to afterwards. */
+export const heldTo = (core: Core, workspace: Workspace): number | undefined =>
+  core.storage.capabilities.quota === 'kernel' ? maxBytesOf(workspace) || undefined : undefined
+
+/**
+ * What a tree has beyond what it began as; null if that cannot be told. In constant time where the kernel counts; else
+ * from what the tree was measured to hold.
+ */
+export async function growthOf(
+  core: Core,
+  workspace: Workspace,
+  ruler: (place: Place) => Promise<Usage | undefined>,
+  tree: Usage | undefined,
+): Promise<number | null> {
+  const limit = maxBytesOf(workspace)
+  const room = await roomOf(core, workspace)
+  if (limit > 0 && room !== null) return Math.max(0, limit - room)
+  if (typeof tree?.beyond === 'number') return tree.beyond
+  const began = tree && (await baseBytes(workspace, ruler))
+  return tree === undefined || began == null ? null : Math.max(0, tree.bytes - began)
+}
+
+export async function gradeOf(core: Core, workspace: Workspace): Promise<Grade> {
+  if (maxBytesOf(workspace) === 0) return 'none'
+  if ((await roomOf(core, workspace)) !== null) return 'kernel'
+  return core.storage.capabilities.measures ? 'watched' : 'none'
+}
+
+/** A tree that is gone, or not mounted, is held to nothing. */
+const roomOf = (core: Core, workspace: Workspace): Promise<number | null> =>
+  core.storage.room(volumeOf(workspace)).catch(() => null)
+
+async function counted(core: Core, workspace: Workspace): Promise<{ bytes: number | null; complete: boolean }> {
+  const volume = volumeOf(workspace)
+  const base = beganAs(workspace)
+  // Some drivers know without looking at what is shared.
+  const quick = base && (await core.storage.usage(volume, { maxFiles: 1, beyond: base })).beyond
+  if (typeof quick === 'number') return { bytes: quick, complete: true }
+  const { bytes, complete } = await core.storage.usage(volume, { maxFiles: mostFiles })
+  const began = await baseBytes(workspace, (place) => core.storage.usage(place, { maxFiles: mostFiles }))
+  return { bytes: began === null ? null : Math.max(0, bytes - began), complete }
+}
+
+/** The frozen tree that it began as. */
+export function beganAs(workspace: Workspace): Place | undefined {
+  const [snapshot, base] = [baseOf(workspace), baseNameOf(workspace)]
+  if (snapshot !== null) return snapshotPlace(snapshot)
+  return base === null ? undefined : basePlace(base)
+}
+
+/** What a tree was filled with, when nobody is left who counted it: what it has now. It is its base, and not its own. */
+export async function broughtIn(core: Core, workspace: Workspace): Promise<Workspace['imported']> {
+  const { kind } = workspace.source
+  if (kind === 'empty' || kind === 'workspace' || !core.storage.capabilities.measures) return null
+  const { files, bytes } = await core.storage.usage(volumeOf(workspace), { maxFiles: mostFiles })
+  return { files, bytes, reflinked: 0, skipped: 0, skipped_paths: [] }
+}
+
+/** What was brought into it when it was made; null if that is more than can be counted. */
+async function baseBytes(
+  workspace: Workspace,
+  ruler: (place: Place) => Promise<Usage | undefined>,
+): Promise<number | null> {
+  const snapshot = baseOf(workspace)
+  if (snapshot === null) return workspace.imported?.bytes ?? 0
+  const measured = await ruler(snapshotPlace(snapshot))
+  return measured?.complete === true ? measured.bytes : null
+}
+
+/** Files that are counted at the most before something is written: about a second. */
+const mostFiles = 200_000
+
+/** Of the time that passes, so little goes into measuring; what takes less than `instant` milliseconds is free. */
+const share = 1 / 100
+const instant = 5
+
+interface Check {
+  /** Bytes that are about to be written; asked for only if there is something to compare them with. */
+  readonly more?: (() => number) | undefined
+}
+
+/**
+ * `quota_exceeded` if the workspace is watched and over its limit, or would be. With `more`, what was measured a moment
+ * ago and what was written since will do, as long as that is within the limit; else only where measuring takes long.
+ */
+export async function assertRoom(core: Core, workspace: Workspace, { more }: Check = {}): Promise<void> {
+  const limit = maxBytesOf(workspace)
+  if (limit === 0 || (await gradeOf(core, workspace)) !== 'watched') return
+  const asked = more?.() ?? 0
+  // What makes a file smaller is the way out.
+  if (more !== undefined && asked <= 0) return
+  const now = core.clock.now().getTime()
+  const known = await core.sizes.get(workspace.id)
+  if (known?.generation === workspace.generation) {
+    const spent = more === undefined ? (known.took < instant ? 0 : known.took) : Math.max(known.took, 2 * instant)
+    const isFresh = now - known.at < spent / share
+    if (isFresh && known.bytes + known.written + asked <= limit) {
+      await core.sizes.put(workspace.id, { ...known, written: known.written + asked })
+      return
+    }
+  }
+  const { bytes, complete } = await counted(core, workspace)
+  const took = core.clock.now().getTime() - now
+  const fits = bytes === null || bytes + asked <= limit
+  const measured = { generation: workspace.generation, bytes: bytes ?? 0, written: fits ? asked : 0, at: now, took }
+  await core.sizes.put(workspace.id, measured)
+  if (!fits) throw exceeded(workspace, { bytes, complete, asked })
+}
+
+function exceeded(
+  workspace: Workspace,
+  { bytes, complete, asked }: { bytes: number; complete: boolean; asked: number },
+): AwError {
+  const holds = `${complete ? '' : 'at least '}${sizeText(bytes)}`
+  const more = asked === 0 ? '' : `, and ${asked < 2 ** 20 ? `${asked} bytes` : sizeText(asked)} are to be added`
+  return overLimit(workspace, `it holds ${holds} beyond what it began as${more}`, { bytes, asked, grade: 'watched' })
+}
+
+/** What the kernel refused, with whose limit it is. */
+export function namingLimit(workspace: Workspace, error: unknown): unknown {
+  const { code, data, message } = toAwError(error)
+  if (code !== 'quota_exceeded' || 'limit_mb' in data) return error
+  return overLimit(workspace, message, { ...data, grade: 'kernel' }, error)
+}
+
+function overLimit(workspace: Workspace, why: string, data: Record<string, unknown>, cause?: unknown): AwError {
+  const name = nameOf(workspace)
+  const limit_mb = workspace.config.max_size_mb
+  return new AwError('quota_exceeded', `${name} is at its size limit of ${limit_mb} MB: ${why}`, {
+    hint: `Remove what is not needed in it (aw usage ${name}), or work on in one that may be larger (max_size_mb)`,
+    data: { id: workspace.id, limit_mb, ...data },
+    cause,
+  })
+}

@@ -1,0 +1,153 @@
+import type { Inputs, Outputs } from '../api/table.ts'
+import { toAwError } from '../domain/errors.ts'
+import { usedPercent } from '../domain/watermarks.ts'
+import { isLive, nameOf, type Source, type Workspace } from '../domain/workspace/state.ts'
+import type { Place, Usage, UsageOptions } from '../ports/storage-driver.ts'
+import { basePlace, basesOf, usersOf } from './bases.ts'
+import type { Core, Request } from './core.ts'
+import { findWorkspace } from './find.ts'
+import { checkpointSignal } from './operations.ts'
+import { snapshotPlace, trashOf, volumeOf } from './places.ts'
+import { beganAs, gradeOf, growthOf, maxBytesOf } from './size-limit.ts'
+import { snapshotsOf } from './snapshots.ts'
+import { reservations, spaceWarnings } from './space-report.ts'
+
+type Report = Outputs['usage']
+type Of<K extends 'workspaces' | 'bases'> = Report[K][number]
+interface Amount {
+  bytes: number | null
+  complete: boolean
+}
+
+/** What takes up how much. Only looks: it waits for no lock, and what goes away meanwhile is not counted. */
+export async function usage(core: Core, input: Inputs['usage'], request: Request): Promise<Report> {
+  const free = await core.storage.free()
+  const all = await core.store.list()
+  const ids = input.ids ?? []
+  const chosen = ids.length > 0 ? await named(core, ids) : all.filter(takesSpace)
+  const bases = ids.length > 0 ? [] : [...(await basesOf(core)).values()]
+  const ruler = rulerFor(core, request, chosen.length + bases.length, input.full === true)
+
+  const workspaces: Of<'workspaces'>[] = []
+  for (const workspace of chosen) workspaces.push(await ofWorkspace(core, ruler, workspace))
+  const frozen: Of<'bases'>[] = []
+  for (const { base, source } of bases) {
+    const users = await usersOf(core, base)
+    const amount = amountOf(await ruler(basePlace(base)))
+    frozen.push({ name: base, from: originOf(source), ...amount, workspaces: users.length })
+  }
+  const repositories = ids.length > 0 ? [] : await core.repositories.list()
+  const limits = reservations(core, all)
+  return {
+    workspaces: workspaces.toSorted((a, b) => b.total_bytes - a.total_bytes || (a.name < b.name ? -1 : 1)),
+    bases: frozen.toSorted(largestFirst),
+    repositories: [...repositories].toSorted(largestFirst),
+    totals: {
+      workspaces: sum(workspaces.filter(({ state }) => isLive(state as Workspace['state']))),
+      snapshots: sum(workspaces.map(({ snapshots }) => snapshots)),
+      bases: sum(frozen),
+      trash: sum(workspaces.map(({ trash }) => trash)),
+      repositories: sum(repositories.map(({ bytes }) => ({ bytes, complete: true }))),
+    },
+    storage: {
+      driver: core.storage.name,
+      free_bytes: free.bytes,
+      total_bytes: free.total,
+      used_percent: Math.floor(usedPercent({ free: free.bytes, total: free.total })),
+      files: free.files,
+    },
+    limits,
+    warnings: [
+      ...workspaces.filter(({ over }) => over).map(({ name, size_limit }) => `${name} is over its ${size_limit.mb} MB`),
+      ...spaceWarnings(core, free, limits).map(({ message }) => message),
+    ],
+  }
+}
+
+const named = (core: Core, ids: readonly string[]): Promise<Workspace[]> =>
+  Promise.all([...new Set(ids)].map((id) => findWorkspace(core, id)))
+
+/** Of one that is gone, what others began as may be left. */
+const takesSpace = ({ state, snapshots }: Workspace): boolean => state !== 'purged' || snapshots.all > 0
+
+type Ruler = (place: Place, options?: UsageOptions) => Promise<Usage | undefined>
+
+/** Files that are looked at in all, and in one tree at the least and at the most, if not everything is asked for. */
+const most = { all: 100_000, oneAtLeast: 1000, one: 20_000 }
+
+/** Measures trees, each to a bound, until together they are at one: so it takes about a second, however much there is. */
+function rulerFor(core: Core, request: Request, trees: number, full: boolean): Ruler {
+  const fair = Math.floor(most.all / Math.max(1, trees))
+  const each = full ? Infinity : Math.min(most.one, Math.max(most.oneAtLeast, fair))
+  let left = full ? Infinity : most.all
+  return async (place, options) => {
+    checkpointSignal(request)
+    if (left <= 0 || !core.storage.capabilities.measures) return undefined
+    try {
+      const measured = await core.storage.usage(place, { ...options, maxFiles: Math.min(each, left) })
+      left -= measured.files
+      return measured
+    } catch (error) {
+      const { code } = toAwError(error)
+      if (code === 'workspace_not_found' || code === 'snapshot_not_found') return undefined
+      throw error
+    }
+  }
+}
+
+const amountOf = (measured: Usage | undefined): Amount => ({
+  bytes: measured?.bytes ?? null,
+  complete: measured?.complete ?? false,
+})
+
+async function ofWorkspace(core: Core, ruler: Ruler, workspace: Workspace): Promise<Of<'workspaces'>> {
+  const live = isLive(workspace.state)
+  const tree = live ? await ruler(volumeOf(workspace), { own: true, beyond: beganAs(workspace) }) : undefined
+  const growth = live ? await growthOf(core, workspace, ruler, tree) : null
+  const trash = workspace.trash.map(({ tree: name }) => trashOf(name))
+  const kept = workspace.snapshots.all === 0 ? [] : [...(await snapshotsOf(core, workspace.id)).keys()]
+  const own = { bytes: live ? (tree?.bytes ?? null) : 0, complete: live ? (tree?.complete ?? false) : true }
+  const snapshots = { count: kept.length, ...(await together(kept.map(snapshotPlace), ruler, { own: true })) }
+  const inTrash = { count: trash.length, ...(await together(trash, ruler)) }
+  return {
+    id: workspace.id,
+    name: nameOf(workspace),
+    state: workspace.state,
+    ...own,
+    growth_bytes: growth,
+    own_bytes: tree?.own ?? null,
+    size_limit: { mb: workspace.config.max_size_mb, grade: live ? await gradeOf(core, workspace) : 'none' },
+    over: growth !== null && maxBytesOf(workspace) > 0 && growth > maxBytesOf(workspace),
+    snapshots,
+    trash: inTrash,
+    total_bytes: (own.bytes ?? 0) + (snapshots.bytes ?? 0) + (inTrash.bytes ?? 0),
+  }
+}
+
+/** With `own`, what each of them would give back. */
+async function together(places: readonly Place[], ruler: Ruler, { own = false } = {}): Promise<Amount> {
+  const amounts: Amount[] = []
+  for (const place of places) {
+    const measured = await ruler(place, { own })
+    amounts.push(own ? { ...amountOf(measured), bytes: measured?.own ?? null } : amountOf(measured))
+  }
+  return sum(amounts)
+}
+
+/** Null if there is something, and nothing of it was counted. */
+function sum(amounts: readonly Amount[]): Amount {
+  const known = amounts.flatMap(({ bytes }) => (bytes === null ? [] : [bytes]))
+  return {
+    bytes: known.length === 0 && amounts.length > 0 ? null : known.reduce((total, bytes) => total + bytes, 0),
+    complete: amounts.every(({ bytes, complete }) => bytes !== null && complete),
+  }
+}
+
+const largestFirst = (a: { bytes: number | null; name: string }, b: { bytes: number | null; name: string }): number =>
+  (b.bytes ?? 0) - (a.bytes ?? 0) || (a.name < b.name ? -1 : 1)
+
+function originOf(source: Source): string {
+  if (source.kind === 'git') return source.url
+  if (source.kind === 'template') return `template ${source.name}`
+  return 'path' in source ? source.path : source.kind
+}

@@ -1,0 +1,86 @@
+import { expect, it } from 'vitest'
+import { code, forkOf, type OpenManager } from '../manager-contract.ts'
+
+const KB = 1024
+const bytes = (count: number): Buffer => Buffer.alloc(count, 'x')
+const full = (): unknown => code('quota_exceeded', { limit_mb: 1 })
+
+export function spaceContract(open: OpenManager): void {
+  it('holds a workspace to its size limit, and lets everything be read, removed, destroyed and brought back', async () => {
+    const { aw, manager } = await open()
+    const ws = await aw.create({ id: 'a', config: { max_size_mb: 1 } })
+    await ws.files.write('work/large', bytes(900 * KB))
+    await expect(ws.files.write('work/more', bytes(200 * KB))).rejects.toEqual(full())
+    await expect(ws.files.append('work/large', bytes(200 * KB))).rejects.toEqual(full())
+    await expect(ws.files.copy('work/large', 'work/copy')).rejects.toEqual(full())
+    await expect(manager.call('fs copy', { id: 'a', from: 'work', to: 'copies', recursive: true })).rejects.toEqual(
+      full(),
+    )
+    // What takes its place takes its room.
+    await ws.files.write('work/large', bytes(1000 * KB))
+    await ws.files.write('work/large', bytes(700 * KB))
+    await ws.files.write('work/more', bytes(200 * KB))
+    await ws.files.remove('work/more')
+    await ws.files.append('work/large', bytes(200 * KB))
+    expect(await ws.files.read('work/large')).toHaveLength(900 * KB)
+    await aw.destroy('a')
+    await aw.undelete('a')
+    expect(await aw.show('a')).toMatchObject({ state: 'ready', size_limit: { mb: 1 } })
+  })
+
+  it('what a workspace began as does not count, whatever its size', async () => {
+    const { aw, folder } = await open()
+    const source = folder({ large: { kind: 'file', content: 'y'.repeat(3000 * KB) } })
+    const ws = await aw.create({ id: 'a', from: { folder: source }, config: { max_size_mb: 1 } })
+    await ws.files.write('work/own', bytes(800 * KB))
+    await expect(ws.files.write('work/more', bytes(300 * KB))).rejects.toEqual(full())
+    const { workspaces } = await aw.usage({ ids: ['a'] })
+    expect(workspaces).toMatchObject([{ name: 'a/main', over: false, size_limit: { mb: 1 } }])
+    expect(workspaces[0]?.bytes).toBeGreaterThanOrEqual(3800 * KB)
+    expect(workspaces[0]?.growth_bytes).toBeGreaterThanOrEqual(800 * KB)
+    expect(workspaces[0]?.growth_bytes).toBeLessThan(1024 * KB)
+
+    await forkOf(aw, 'a', { to: ['b'] })
+    await aw.manager.call('fs write', { id: 'b', path: 'work/b', content: bytes(900 * KB) })
+    const more = { id: 'b', path: 'work/more', content: bytes(300 * KB) }
+    await expect(aw.manager.call('fs write', more)).rejects.toEqual(full())
+    await aw.reset('a')
+    await aw.manager.call('fs write', { ...more, id: 'a', content: bytes(1000 * KB) })
+  })
+
+  it('0 is no limit', async () => {
+    const { aw } = await open()
+    const ws = await aw.create({ id: 'a', config: { max_size_mb: 0 } })
+    await ws.files.write('work/large', bytes(2000 * KB))
+    expect(await aw.show('a')).toMatchObject({ size_limit: { mb: 0, grade: 'none' } })
+  })
+
+  it('tells what takes up how much, the largest first', async () => {
+    const { aw } = await open()
+    for (const [id, size] of Object.entries({ small: 1, large: 300, gone: 200 })) {
+      const ws = await aw.create({ id })
+      await ws.files.write('work/file', bytes(size * KB))
+    }
+    await aw.snapshot('small')
+    await aw.destroy('gone')
+    const report = await aw.usage({})
+    expect(report.workspaces.map(({ name, state }) => `${name} ${state}`)).toEqual([
+      'large/main ready',
+      'gone/main trashed',
+      'small/main ready',
+    ])
+    expect(report).toMatchObject({
+      bases: [],
+      repositories: [],
+      limits: [],
+      totals: { trash: { complete: true }, workspaces: { complete: true } },
+    })
+    expect(report.workspaces[1]).toMatchObject({ bytes: 0, trash: { count: 1, complete: true } })
+    expect(report.workspaces[2]).toMatchObject({ snapshots: { count: 1 }, over: false })
+    expect(report.totals.workspaces.bytes).toBeGreaterThanOrEqual(301 * KB)
+    expect(report.totals.trash.bytes).toBeGreaterThanOrEqual(200 * KB)
+    expect(report.storage.free_bytes).toBeGreaterThan(0)
+    expect((await aw.usage({ ids: ['small', 'small/main'], full: true })).workspaces).toHaveLength(2)
+    await expect(aw.usage({ ids: ['nobody'] })).rejects.toEqual(code('workspace_not_found'))
+  })
+}
