@@ -143,7 +143,7 @@ const ageOf = (since: string, { now }: RetentionPolicy): number => Date.parse(no
 
 function ageText({ kind, since, origin }: Thing, policy: RetentionPolicy): string {
   const age = durationText(ageOf(since, policy))
-  if (kind === 'tree') return `${origin ?? 'in the trash'} ${age} ago`
+  if (kind === 'tree') return `${origin ?? 'came into the trash'} ${age} ago`
   if (kind === 'base') return `no workspace began as it, and it was not used for ${age}`
   return kind === 'archive' ? `archived ${age} ago` : `not used for ${age}`
 }

@@ -47,32 +47,74 @@ export async function carryOut(
   { goes }: Plan<GcThing>,
   policy: RetentionPolicy,
 ): Promise<Done> {
-  const done = { items: [] as Item[], left: [] as { thing: GcThing; why: string }[] }
+  const done: Doing = { items: [], left: [] }
   const due = goes.filter(({ pressed }) => !pressed)
-  const run = async (planned: readonly Planning[]): Promise<void> => {
-    for (const one of planned) {
-      stopIfAsked(request, done.items, goes.length)
-      if (one.pressed && (await isRoomy(core, policy))) return
-      request.onProgress?.({ phase: `${one.action === 'erase' ? 'erasing' : 'moving'} ${nameOf(one.thing)}` })
-      await letGo(core, request, one, policy, done)
-    }
+  const early: readonly string[] = ['leftover', 'base', 'cache', 'tree']
+  try {
+    await letAllGo(
+      core,
+      request,
+      due.filter(({ thing }) => early.includes(thing.kind)),
+      policy,
+      done,
+    )
+    // After the trees: with the last of a workspace its snapshots may be spare as well.
+    done.items.push(...(await letSnapshotsGo(core, request, policy)))
+    await letAllGo(
+      core,
+      request,
+      due.filter(({ thing }) => !early.includes(thing.kind)),
+      policy,
+      done,
+    )
+    await letAllGo(
+      core,
+      request,
+      goes.filter(({ pressed }) => pressed),
+      policy,
+      done,
+    )
+    return done
+  } catch (error) {
+    throw request.signal?.aborted ? stopped(error, done.items.length, goes.length) : error
   }
-  await run(due.filter(({ thing }) => ['leftover', 'base', 'cache', 'tree'].includes(thing.kind)))
-  stopIfAsked(request, done.items, goes.length)
-  // After the trees: with the last of a workspace its snapshots may be spare as well.
-  for (const { snapshot, workspace, reason, bytes, error } of await gcSnapshots(
-    core,
-    request,
-    trashCutoff(policy),
-    false,
-  )) {
-    const thing: GcThing = { kind: 'snapshot', name: snapshot, since: policy.now, workspace, bytes }
-    done.items.push({ thing, action: 'erase', reason, bytes, archive: null, error })
-  }
-  await run(due.filter(({ thing }) => thing.kind === 'archive' || thing.kind === 'workspace'))
-  await run(goes.filter(({ pressed }) => pressed))
-  return done
 }
+
+type Doing = { -readonly [K in keyof Done]: Done[K][number][] }
+
+async function letAllGo(
+  core: Core,
+  request: Request,
+  planned: readonly Planning[],
+  policy: RetentionPolicy,
+  done: Doing,
+): Promise<void> {
+  for (const one of planned) {
+    checkpointSignal(request)
+    if (one.pressed && (await isRoomy(core, policy))) return
+    request.onProgress?.({ phase: `${one.action === 'erase' ? 'erasing' : 'moving'} ${nameOf(one.thing)}` })
+    await letGo(core, request, one, policy, done)
+  }
+}
+
+async function letSnapshotsGo(core: Core, request: Request, policy: RetentionPolicy): Promise<Item[]> {
+  const went = await gcSnapshots(core, request, trashCutoff(policy), false)
+  return went.map(({ snapshot, workspace, reason, bytes, error }) => ({
+    thing: { kind: 'snapshot', name: snapshot, since: policy.now, workspace, bytes },
+    action: 'erase',
+    reason,
+    bytes,
+    archive: null,
+    error,
+  }))
+}
+
+const stopped = (cause: unknown, done: number, planned: number): AwError =>
+  new AwError('aborted', `Stopped: ${done} of ${planned} things are gone, the others stay`, {
+    hint: 'Go on with: aw gc',
+    data: { done, planned },
+    cause,
+  })
 
 const nameOf = (thing: GcThing): string => ownerName(thing) ?? thing.name
 
@@ -81,13 +123,7 @@ async function isRoomy(core: Core, { marks }: RetentionPolicy): Promise<boolean>
   return marks === null || bytesAbove(await spaceOf(core), marks.low) <= 0
 }
 
-async function letGo(
-  core: Core,
-  request: Request,
-  one: Planning,
-  policy: RetentionPolicy,
-  done: { items: Item[]; left: { thing: GcThing; why: string }[] },
-): Promise<void> {
+async function letGo(core: Core, request: Request, one: Planning, policy: RetentionPolicy, done: Doing): Promise<void> {
   const { thing, action, why: reason, bytes } = one
   const item = { thing, action, reason, bytes, archive: null, error: null }
   try {
@@ -209,17 +245,4 @@ async function letWorkspaceGo(
     await destroyUnderLock(core, { id: workspace.id, reason: 'retention' }, workspace, request)
     return gone
   })
-}
-
-/** Ctrl-C ends it between two things. */
-function stopIfAsked(request: Request, items: readonly Item[], planned: number): void {
-  try {
-    checkpointSignal(request)
-  } catch (cause) {
-    throw new AwError('aborted', `Stopped: ${items.length} of ${planned} things are gone, the others stay`, {
-      hint: 'Go on with: aw gc',
-      data: { done: items.length, planned },
-      cause,
-    })
-  }
 }

@@ -7,8 +7,8 @@ import { memoryCore } from '../testing/memory-core.ts'
 import { makeMemoryTree } from '../testing/memory-tree.ts'
 import { makeTree, type Tree } from '../testing/tree.ts'
 
-managerContract('in memory', async () => {
-  const { manager, disk } = memoryCore()
+managerContract('in memory', async (set) => {
+  const { manager, disk } = memoryCore({ set })
   let folders = 0
   const folder = (tree: Tree): string => {
     const path = `/host/folder-${++folders}`
@@ -18,9 +18,9 @@ managerContract('in memory', async () => {
   return { manager, folder, remove: () => undefined }
 })
 
-managerContract('on this machine', async () => {
+managerContract('on this machine', async (set) => {
   const base = mkdtempSync(join(tmpdir(), 'aw-manager-'))
-  const manager = await openManager({ home: join(base, 'home'), env: {} })
+  const manager = await openManager({ home: join(base, 'home'), env: {}, set })
   let folders = 0
   const folder = (tree: Tree): string => {
     const path = join(base, `folder-${++folders}`)

@@ -36,6 +36,9 @@ export async function checkHome(home: string, manager: Manager): Promise<void> {
     Object.fromEntries(live.map(({ path, id }) => [path, join(home, 'storage/volumes', id)])),
   )
   for (const workspace of live) checkMetadata(workspace)
+  const shelf = join(home, 'archives')
+  const archives = existsSync(shelf) ? readdirSync(shelf).map((name) => join(shelf, name)) : []
+  expect(archives.toSorted()).toEqual(all.flatMap((one) => one.archives.map(({ path }) => path)).toSorted())
 
   const audit = await manager.call('audit verify', {})
   expect(audit).toMatchObject({ intact: true, problems: [] })

@@ -1,3 +1,4 @@
+import { expiryOperations } from './sweep-expiry.ts'
 import { snapshotOperations } from './sweep-snapshots.ts'
 import { sourceOperations } from './sweep-sources.ts'
 import { lifeOperations, type Swept } from './sweep.ts'
@@ -5,6 +6,7 @@ import { lifeOperations, type Swept } from './sweep.ts'
 /** Everything that is swept. */
 export const operations: Readonly<Record<string, Swept>> = {
   ...lifeOperations,
+  ...expiryOperations,
   ...snapshotOperations,
   ...sourceOperations,
 }

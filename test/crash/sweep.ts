@@ -110,7 +110,7 @@ async function makeTrashed(crash: CrashHome, id: string): Promise<View> {
 }
 
 /** It comes back from the trash byte for byte, and can be destroyed again. */
-async function expectUndeletable(crash: CrashHome, { view, tree }: Before): Promise<void> {
+export async function expectUndeletable(crash: CrashHome, { view, tree }: Before): Promise<void> {
   const back = await crash.manager.call('undelete', { id: view.id })
   expect(workOf(back.path)).toEqual(tree)
   await crash.manager.call('destroy', { id: view.id, purge: true })
@@ -138,7 +138,7 @@ export const byLabel: Swept['touch'] = (_name, before) => [
 ]
 
 /** Whole in the one place or in the other; in the second if the operation was acknowledged. */
-const thereOrInTrash =
+export const thereOrInTrash =
   (outcome: string): Swept['check'] =>
   async (crash, _name, before, done) => {
     const state = await stateOf(crash, before)

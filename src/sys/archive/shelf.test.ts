@@ -1,0 +1,79 @@
+import * as fs from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { hasName, removeShelved, shelve, unshelve } from './shelf.ts'
+import { verifyArchive } from './inspect.ts'
+
+let base: string
+let tree: string
+let path: string
+beforeEach(() => {
+  base = fs.mkdtempSync(join(tmpdir(), 'aw-shelf-'))
+  tree = join(base, 'tree')
+  path = join(base, 'shelf/made/a.aw.tar.zst')
+  fs.mkdirSync(join(tree, 'deep'), { recursive: true })
+  fs.writeFileSync(join(tree, 'deep/file'), 'content')
+  fs.symlinkSync('/etc/passwd', join(tree, 'link'))
+})
+afterEach(() => fs.rmSync(base, { recursive: true, force: true }))
+
+const options = { stage: 'op_1', about: { name: 'a/main' } }
+const namesIn = (directory: string): string[] => fs.readdirSync(directory).toSorted()
+
+it('makes a file for its owner alone that verifies, and nothing beside it', async () => {
+  const made = await shelve(tree, path, options)
+  expect(namesIn(join(base, 'shelf/made'))).toEqual(['a.aw.tar.zst'])
+  const { size, mode } = fs.statSync(path)
+  expect([size, mode & 0o777]).toEqual([made.bytes, 0o600])
+  expect(await verifyArchive(path)).toMatchObject({ verified: true, header: { name: 'a/main' } })
+  expect(await removeShelved(path, made)).toBe('removed')
+  expect(await removeShelved(path, made)).toBe('absent')
+  fs.rmdirSync(join(base, 'shelf/made'))
+  expect(await removeShelved(path, made)).toBe('unreachable')
+})
+
+it('replaces nothing, and leaves nothing when it fails', async () => {
+  fs.mkdirSync(join(base, 'shelf/made'), { recursive: true })
+  fs.writeFileSync(path, 'of somebody else')
+  await expect(shelve(tree, path, options)).rejects.toMatchObject({ code: 'file_exists' })
+  await expect(shelve(join(base, 'missing'), `${path}.2`, options)).rejects.toThrow(/ENOENT/)
+  const stop = AbortSignal.abort()
+  await expect(shelve(tree, `${path}.3`, { ...options, signal: stop })).rejects.toMatchObject({ code: 'aborted' })
+  expect(namesIn(join(base, 'shelf/made'))).toEqual(['a.aw.tar.zst'])
+  expect(fs.readFileSync(path, 'utf8')).toBe('of somebody else')
+})
+
+it('writes to no directory that others can change', async () => {
+  fs.mkdirSync(join(base, 'shelf/made'), { recursive: true })
+  fs.chmodSync(join(base, 'shelf/made'), 0o777)
+  await expect(shelve(tree, path, options)).rejects.toMatchObject({ code: 'home_owner_mismatch' })
+  expect(namesIn(join(base, 'shelf/made'))).toEqual([])
+})
+
+it('removes only what is still what was made', async () => {
+  const made = await shelve(tree, path, options)
+  const bytes = fs.readFileSync(path)
+  bytes[20] = (bytes[20] ?? 0) ^ 1
+  fs.writeFileSync(path, bytes)
+  expect(await removeShelved(path, made)).toBe('changed')
+  fs.rmSync(path)
+  fs.symlinkSync('/etc/passwd', path)
+  expect(await removeShelved(path, made)).toBe('changed')
+  fs.rmSync(path)
+  fs.mkdirSync(path)
+  expect(await removeShelved(path, made)).toBe('changed')
+  expect(hasName(path)).toBe(true)
+})
+
+it('undoes what a dead process had come to, wherever that was', async () => {
+  unshelve(path, 'op_1')
+  await shelve(tree, path, options)
+  const stage = join(base, 'shelf/made/.aw-op_1')
+  fs.mkdirSync(stage)
+  fs.writeFileSync(join(stage, '.aw-1234.tmp'), 'half')
+  fs.writeFileSync(join(base, 'shelf/made/other'), 'of somebody else')
+  unshelve(path, 'op_1')
+  unshelve(path, 'op_1')
+  expect(namesIn(join(base, 'shelf/made'))).toEqual(['other'])
+})
