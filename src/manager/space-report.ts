@@ -50,7 +50,7 @@ export function spaceWarnings({ config: { settings } }: Core, free: Free, limits
   ]
 }
 
-export const limitName = ({ what, of }: Pick<Limit, 'what' | 'of'>): string =>
+const limitName = ({ what, of }: Pick<Limit, 'what' | 'of'>): string =>
   what === 'store' ? 'the store' : `${what} ${of}`
 
 function limitWarnings(limit: Limit, isHigh: (percent: number) => boolean): Warning[] {
