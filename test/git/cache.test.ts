@@ -84,7 +84,7 @@ describe('a mirror', () => {
     const before = Date.now() - 1000
     await clone(true)
     const [cached] = await repositories.list()
-    expect(cached).toMatchObject({ url, bytes: expect.any(Number) })
+    expect(cached).toMatchObject({ url, bytes: expect.any(Number) as number })
     expect(cached?.bytes).toBeGreaterThan(100)
     expect(Date.parse(cached?.used_at ?? '')).toBeGreaterThan(before)
     const name = cached?.name ?? ''

@@ -59,7 +59,7 @@ async function attempt(url: string, ref: string | null = null): Promise<Outcome[
   return outcomes
 }
 
-const refused = { code: 'source_failed' }
+const refused = expect.objectContaining({ code: 'source_failed' }) as object
 const made = { into: expect.any(String) as string }
 
 /** Plain git, as the user; whether the canary appeared. It is taken away again. */
@@ -138,9 +138,7 @@ describe.each(['https', 'path'])('trees, over %s', (way) => {
   test.each(Object.entries(cases))('%s', async (_name, { entries, outcome }) => {
     commitOfTree(place, source, entries())
     const url = way === 'https' ? `${(await serve()).site}/widget` : source
-    expect(await attempt(url)).toEqual(
-      [outcome, outcome].map((one) => (one === refused ? expect.objectContaining(refused) : one)) as unknown,
-    )
+    expect(await attempt(url)).toEqual([outcome, outcome])
   })
 })
 
@@ -195,7 +193,7 @@ describe('settings of a repository on this machine', () => {
       place.git(source, 'config', key, value)
     }
     expect(await plainGitRuns('-C', source, 'cat-file', '-p', blob)).toBe(true)
-    expect(await attempt(source)).toEqual([expect.objectContaining(refused), expect.objectContaining(refused)])
+    expect(await attempt(source)).toEqual([refused, refused])
   })
 })
 
@@ -258,13 +256,13 @@ describe('a repository on this machine that leads elsewhere', () => {
     const copy = place.path('plain')
     await promisify(execFile)('git', ['clone', '--quiet', '--no-local', source, copy])
     expect(fs.readFileSync(join(copy, 'secret'), 'utf8')).toBe('of somebody else')
-    expect(await attempt(source)).toEqual([expect.objectContaining(refused), expect.objectContaining(refused)])
+    expect(await attempt(source)).toEqual([refused, refused])
   })
 
   test('by refs that are links', async () => {
     fs.rmSync(join(source, '.git/refs'), { recursive: true })
     fs.symlinkSync(join(victim, '.git/refs'), join(source, '.git/refs'))
-    expect(await attempt(source)).toEqual([expect.objectContaining(refused), expect.objectContaining(refused)])
+    expect(await attempt(source)).toEqual([refused, refused])
   })
 
   test.each([
@@ -279,7 +277,7 @@ describe('a repository on this machine that leads elsewhere', () => {
     fs.rmSync(path, { force: true })
     execFileSync('mkfifo', [path])
     fs.writeFileSync(join(source, '.git/objects/pack/pack-0000000000000000000000000000000000000000.pack'), 'x')
-    expect(await attempt(source)).toEqual([expect.objectContaining(refused), expect.objectContaining(refused)])
+    expect(await attempt(source)).toEqual([refused, refused])
   })
 })
 
@@ -315,10 +313,7 @@ describe('settings of the user are for getting in, and nothing else', () => {
     place.configure('protocol.file.allow', 'always')
     place.configure(`url.ext::${runs} .insteadOf`, 'https://example.invalid/')
     expect(await plainGitRuns('ls-remote', 'https://example.invalid/x')).toBe(true)
-    expect(await attempt('https://example.invalid/x')).toEqual([
-      expect.objectContaining(refused),
-      expect.objectContaining(refused),
-    ])
+    expect(await attempt('https://example.invalid/x')).toEqual([refused, refused])
   })
 
   test('variables that tell git what to work on', async () => {
@@ -351,10 +346,7 @@ describe('a server', () => {
           return true
         },
       })
-      expect(await attempt(`${site}/widget`)).toEqual([
-        expect.objectContaining(refused),
-        expect.objectContaining(refused),
-      ])
+      expect(await attempt(`${site}/widget`)).toEqual([refused, refused])
     },
   )
 
@@ -377,7 +369,7 @@ describe('a server', () => {
     })
     fs.appendFileSync(certificate, fs.readFileSync(place.path('other.pem')))
     const url = site.replace('https://', 'https://me:pass-word@')
-    expect(await attempt(`${url}/widget`)).toEqual([expect.objectContaining(refused), expect.objectContaining(refused)])
+    expect(await attempt(`${url}/widget`)).toEqual([refused, refused])
     expect(heard.length).toBeGreaterThan(0)
     expect(new Set(heard)).toEqual(new Set(['undefined']))
   })

@@ -192,7 +192,10 @@ describe('a private repository', () => {
       `https://wrong-secret@${host}/widget`,
     ]) {
       const error = await repositories.resolve({ url, ref: null }).catch((error: unknown) => error)
-      expect(error).toMatchObject({ code: 'source_failed', hint: expect.stringContaining('private repository') })
+      expect(error).toMatchObject({
+        code: 'source_failed',
+        hint: expect.stringContaining('private repository') as string,
+      })
       expect(JSON.stringify(error) + String((error as Error).cause)).not.toContain('wrong-secret')
     }
   })
@@ -225,7 +228,7 @@ describe('what goes wrong is told in words that help', () => {
     const { site } = await serve()
     await expect(repositories.resolve({ url: `${site}/missing`, ref: null })).rejects.toMatchObject({
       code: 'source_failed',
-      message: expect.stringContaining('not there, or you have no access'),
+      message: expect.stringContaining('not there, or you have no access') as string,
     })
   })
 
@@ -241,10 +244,10 @@ describe('what goes wrong is told in words that help', () => {
   test('a host that nobody is at, and one that is not trusted', async () => {
     const { site } = await serveHttps(place, { directory: place.path('served') })
     await expect(repositories.resolve({ url: `${site}/widget`, ref: null })).rejects.toMatchObject({
-      message: expect.stringContaining('not trusted'),
+      message: expect.stringContaining('not trusted') as string,
     })
     await expect(repositories.resolve({ url: 'https://127.0.0.1:1/x', ref: null })).rejects.toMatchObject({
-      message: expect.stringContaining('cannot be reached'),
+      message: expect.stringContaining('cannot be reached') as string,
     })
   })
 

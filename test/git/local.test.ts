@@ -43,7 +43,11 @@ describe.each([true, false])('without history: %s', (shallow) => {
   })
 
   test('a bare repository, a linked work tree, and a clone without history', async () => {
-    const [bare, linked, short] = ['bare', 'linked', 'short'].map(place.path) as [string, string, string]
+    const [bare, linked, short] = ['bare', 'linked', 'short'].map((name) => place.path(name)) as [
+      string,
+      string,
+      string,
+    ]
     place.git(source, 'clone', '--quiet', '--bare', source, bare)
     expect((await clone(bare, null, shallow)).log).toEqual(whole('commit 2', 'commit 1'))
     place.git(source, 'worktree', 'add', '--quiet', '-b', 'side', linked, 'HEAD~1')
@@ -156,7 +160,7 @@ test.each([
 ])('%s is told to be none', async (url, why) => {
   await expect(repositories.resolve({ url, ref: null })).rejects.toMatchObject({
     code: 'source_failed',
-    message: expect.stringContaining(why),
+    message: expect.stringContaining(why) as string,
   })
 })
 
@@ -170,4 +174,22 @@ test('names and contents of every kind come over as they are', async () => {
   const { into } = await clone(source, null, true)
   expect(treeIn(into)).toEqual(treeIn(source))
   expect(fs.statSync(join(into, 'run.sh')).mode & 0o111).toBe(0o111)
+})
+
+test('refs in tables are read by a git that knows them, and refused by name without one', async () => {
+  const tables = place.path('tables')
+  const minor = Number(/^git version 2\.(\d+)/.exec(execFileSync('git', ['--version'], { encoding: 'utf8' }))?.[1])
+  if (minor >= 45) {
+    place.git(place.base, 'init', '--quiet', '--ref-format=reftable', '--initial-branch=main', tables)
+    addCommit(place, tables, { t: '1' }, 'first')
+    expect((await clone(tables, null, true)).cloned).toMatchObject({ branch: 'main', files: 1 })
+  } else {
+    fs.cpSync(source, tables, { recursive: true })
+    fs.mkdirSync(join(tables, '.git/reftable'))
+    fs.writeFileSync(join(tables, '.git/reftable/tables.list'), '')
+    await expect(repositories.resolve({ url: tables, ref: null })).rejects.toMatchObject({
+      code: 'source_failed',
+      hint: 'Install git 2.45.1 or newer',
+    })
+  }
 })

@@ -95,7 +95,10 @@ function serveGit(place: Place, request: IncomingMessage, response: ServerRespon
   response.on('close', () => child.kill('SIGKILL'))
   let head: Buffer | undefined = Buffer.alloc(0)
   child.stdout.on('data', (chunk: Buffer) => {
-    if (head === undefined) return void response.write(chunk)
+    if (head === undefined) {
+      response.write(chunk)
+      return
+    }
     head = Buffer.concat([head, chunk])
     const end = head.indexOf('\r\n\r\n')
     if (end === -1) return

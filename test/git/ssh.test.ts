@@ -49,21 +49,21 @@ test('the agent of the user', async () => {
   process.env['SSH_AUTH_SOCK'] = place.path('agent')
   execFileSync('ssh-add', ['-q', server.key])
   place.configure('core.sshCommand', `ssh -F ${server.clientConfig('IdentityFile none')}`)
-  await clone(`${server.site}${source}`, true)
+  expect(await clone(`${server.site}${source}`, true)).toBe(`${server.site}${source}`)
 })
 
 test('nobody gets in without a key, and nothing asks for a password', async () => {
   place.configure('core.sshCommand', `ssh -F ${server.clientConfig('IdentityFile none')}`)
   await expect(repositories.resolve({ url: `${server.site}${source}`, ref: null })).rejects.toMatchObject({
     code: 'source_failed',
-    message: expect.stringContaining('no access'),
+    message: expect.stringContaining('no access') as string,
   })
 })
 
 test('a host that ssh does not know is not trusted', async () => {
   await expect(repositories.resolve({ url: `${server.site}${source}`, ref: null })).rejects.toMatchObject({
     code: 'source_failed',
-    message: expect.stringContaining('ssh does not know this host'),
-    hint: expect.stringContaining('compare its key'),
+    message: expect.stringContaining('ssh does not know this host') as string,
+    hint: expect.stringContaining('compare its key') as string,
   })
 })

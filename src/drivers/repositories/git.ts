@@ -24,19 +24,19 @@ export function gitRepositories({ root, avoid }: Places): Repositories {
   const program = gitProgram(avoid)
   const defaultBranches = new Map<string, string | null>()
   const remoteOf = async (url: RemoteUrl, signal?: AbortSignal) =>
-    await openRemote({ git: await program(signal), url, avoid, signal })
+    openRemote({ git: await program(signal), url, avoid, signal })
 
   async function cloneFrom({ url: given, resolved, shallow, into }: CloneRequest, work: Work) {
     const url = parseGitUrl(given)
     if (url.kind === 'path') {
-      return await told({ url: url.clean, secrets: [] }, () =>
+      return told({ url: url.clean, secrets: [] }, () =>
         cloneLocal({ resolved: { ...resolved, url: url.clean }, shallow, into, scratch: root }, work),
       )
     }
     const remote = await remoteOf(url, work.signal)
     const defaultBranch = defaultBranches.get(url.clean) ?? null
     const now = (): Date => new Date()
-    return await cloneRemote(
+    return cloneRemote(
       { root, resolved: { ...resolved, url: url.clean }, shallow, into, defaultBranch, remote, now },
       work,
     )
@@ -50,9 +50,7 @@ export function gitRepositories({ root, avoid }: Places): Repositories {
           ensureDirectory(root, 0o700)
           return { git: await program(signal), signal }
         }
-        return await told({ url: url.clean, secrets: [] }, () =>
-          resolveLocal({ path: url.clean, ref, scratch: root, work }),
-        )
+        return told({ url: url.clean, secrets: [] }, () => resolveLocal({ path: url.clean, ref, scratch: root, work }))
       }
       const { resolved, defaultBranch } = await resolveRemote(await remoteOf(url, signal), ref, signal)
       defaultBranches.set(url.clean, defaultBranch)
@@ -62,10 +60,10 @@ export function gitRepositories({ root, avoid }: Places): Repositories {
       checkResolved(request.resolved)
       ensureDirectory(root, 0o700)
       const { signal, onProgress } = request
-      return await cloneFrom(request, { git: await program(signal), signal, onProgress })
+      return cloneFrom(request, { git: await program(signal), signal, onProgress })
     },
-    list: async () => await listMirrors(root),
-    remove: async (name) => await removeMirror(root, name),
+    list: () => listMirrors(root),
+    remove: (name) => removeMirror(root, name),
   }
 }
 

@@ -28,7 +28,7 @@ export async function commitAt(
   repository: string,
   id: string,
   { git, signal }: Work,
-  objects: { readonly directory: string; readonly files: readonly number[] } | undefined = undefined,
+  objects?: { readonly directory: string; readonly files: readonly number[] },
 ): Promise<string | undefined> {
   const env = hardened(repository, objects === undefined ? {} : { GIT_OBJECT_DIRECTORY: objects.directory })
   const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${id}^{commit}`]

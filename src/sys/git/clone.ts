@@ -70,7 +70,7 @@ export async function withTag(
   return { refs: new Map([...refs, [tag, { id: resolved.commit }]]), tags: [] }
 }
 
-export const branchOf = ({ ref }: Resolved): string | null =>
+const branchOf = ({ ref }: Resolved): string | null =>
   ref?.startsWith('refs/heads/') ? nameBytes(ref.slice('refs/heads/'.length)) : null
 
 export const tagOf = ({ ref }: Resolved): string | null => (ref?.startsWith('refs/tags/') ? nameBytes(ref) : null)

@@ -155,8 +155,8 @@ const secrets = ({ credentials }: RemoteUrl): Environment =>
 /** As git takes settings from its environment: they win over every file. */
 function settings(list: readonly Setting[], from: number): Environment {
   const pairs = list.flatMap(([key, value], index) => [
-    [`GIT_CONFIG_KEY_${from + index}`, key],
-    [`GIT_CONFIG_VALUE_${from + index}`, value],
+    [`GIT_CONFIG_KEY_${from + index}`, key] as const,
+    [`GIT_CONFIG_VALUE_${from + index}`, value] as const,
   ])
-  return { GIT_CONFIG_COUNT: String(from + list.length), ...Object.fromEntries(pairs) }
+  return { GIT_CONFIG_COUNT: String(from + list.length), ...Object.fromEntries<string>(pairs) }
 }

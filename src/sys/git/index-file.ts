@@ -32,7 +32,7 @@ export function contentOf(tree: string, idBytes: number): TreeContent {
 const submoduleMode = 0o160000
 const regular = 0o100000
 
-export function readIndex(index: Buffer, idBytes: number): IndexEntry[] {
+function readIndex(index: Buffer, idBytes: number): IndexEntry[] {
   if (index.toString('latin1', 0, 4) !== 'DIRC' || index.readUInt32BE(4) !== 2) {
     throw new AwError('internal', 'git has written an index that is not of version 2')
   }

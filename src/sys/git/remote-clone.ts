@@ -33,7 +33,7 @@ export async function cloneRemote(clone: RemoteClone, work: Work): Promise<Clone
     if (wordsOf(error) === undefined) throw error
     for (const kind of ['shallow', 'full'] as const) await throwAway(clone, kind, work)
     for (const name of readdirSync(clone.into)) await removeTree(clone.into, name)
-    return await attempt(clone, work).catch((again: unknown) => {
+    return attempt(clone, work).catch((again: unknown) => {
       throw sourceFailure(again, clone.remote.about)
     })
   }
@@ -47,7 +47,7 @@ async function throwAway({ root, remote }: RemoteClone, kind: MirrorKind, { sign
 
 async function attempt(clone: RemoteClone, work: Work): Promise<Cloned> {
   await withCommit(clone, work, (mirror, kind) => copyOver(clone, mirror, kind, work))
-  return await fillTree(clone.into, clone.resolved, work)
+  return fillTree(clone.into, clone.resolved, work)
 }
 
 type Use = (mirror: Mirror, kind: MirrorKind) => Promise<void>

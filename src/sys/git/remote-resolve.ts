@@ -37,8 +37,8 @@ export async function resolveRemote(remote: Remote, ref: GitRef, signal?: AbortS
   const known = parse(await ask(['--heads', '--tags', '--refs', '--', remote.url]))
   throw unknownRef(remote.url, ref, [...known.keys()])
 
-  async function ask(args: readonly string[]): Promise<string> {
-    return await told(remote.about, () => remote.ask(['ls-remote', '--quiet', ...args], { signal }))
+  function ask(args: readonly string[]): Promise<string> {
+    return told(remote.about, () => remote.ask(['ls-remote', '--quiet', ...args], { signal }))
   }
 }
 
