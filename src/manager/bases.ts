@@ -39,8 +39,8 @@ export async function freezeBase(
   facts: BaseFacts,
 ): Promise<void> {
   await appendHome(core, newEvent(core, request, 'base_started', { base }))
-  // Whoever died over it left it, or half of it.
-  await core.storage.erase(basePlace(base))
+  // Whoever died over it left it. What is kept with a base goes with it, so only if it is there.
+  if (await core.storage.exists(basePlace(base))) await core.storage.erase(basePlace(base))
   await core.storage.snapshot(place, basePlace(base), { consistent: true, signal: request.signal })
   await appendHome(core, newEvent(core, request, 'base_created', { base, ...facts }))
 }
