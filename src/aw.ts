@@ -62,8 +62,7 @@ async function settle(options: OpenOptions): Promise<Settled> {
   const archives = directoryOf(config.settings['archive.directory'], home, 'archives')
   // The defaults are in order, and need not be looked up.
   const places = ['workspaces.base_path', 'storage.root', 'archive.directory'] as const
-  if (places.some((key) => config.settings[key] !== ''))
-    assertPlaces({ home, basePath, storageRoot: root, archives })
+  if (places.some((key) => config.settings[key] !== '')) assertPlaces({ home, basePath, storageRoot: root, archives })
   const guarded = [home, join(home, 'locks'), join(home, 'texts'), basePath]
   const storage = { home, root, claim: join(home, 'storage.id'), guarded, shortLived }
   return { home, config, configFile: file, basePath, archives, storage }

@@ -20,7 +20,12 @@ export const errorTable = {
   workspace_exists: { exit: 4, status: 409, retryable: false, about: 'A live workspace already has that name' },
   template_exists: { exit: 4, status: 409, retryable: false, about: 'A template already has that name' },
   shared_exists: { exit: 4, status: 409, retryable: false, about: 'A shared area already has that name' },
-  base_in_use: { exit: 4, status: 409, retryable: false, about: 'Workspaces began as that base and are compared with it' },
+  base_in_use: {
+    exit: 4,
+    status: 409,
+    retryable: false,
+    about: 'Workspaces began as that base and are compared with it',
+  },
   file_exists: { exit: 4, status: 409, retryable: false, about: 'Something already has that path' },
   invalid_state: {
     exit: 4,

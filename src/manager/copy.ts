@@ -6,6 +6,7 @@ import type { CopyReport } from '../ports/host.ts'
 import type { Core, Request } from './core.ts'
 import { within } from './files.ts'
 import { volumeOf } from './places.ts'
+import { assertRoom } from './size-limit.ts'
 
 /** Between the machine and a workspace, or between two workspaces. */
 export async function cp(core: Core, input: Inputs['cp'], request: Request): Promise<Outputs['cp']> {
@@ -41,10 +42,12 @@ async function putInto(
   copy: (place: string) => Promise<CopyReport>,
 ): Promise<Outputs['cp']> {
   const temporary = temporaryName(Buffer.from(core.clock.random(8)).toString('hex'))
-  const root = await within(core, workspace, 'write', (_, found) => core.storage.attachment(volumeOf(found)).path)
   try {
-    const report = await copy(`${root}/${temporary}`)
-    await within(core, workspace, 'write', (tree) => {
+    const report = await within(core, workspace, 'write', (_, found) =>
+      copy(`${core.storage.attachment(volumeOf(found)).path}/${temporary}`),
+    )
+    await within(core, workspace, 'write', async (tree, found) => {
+      await assertRoom(core, found, { done: report.bytes })
       const made = report.single ? `${temporary}/${name}` : temporary
       tree.rename(made, isDirectory(tree, path) ? join(path, name) : path, { parents: true })
     })

@@ -102,13 +102,15 @@ const instant = 5
 interface Check {
   /** Bytes that are about to be written; asked for only if there is something to compare them with. */
   readonly more?: (() => number) | undefined
+  /** Bytes that were written just now, and go again if that is refused. */
+  readonly done?: number | undefined
 }
 
 /**
  * `quota_exceeded` if the workspace is watched and over its limit, or would be. With `more`, what was measured a moment
  * ago and what was written since will do, as long as that is within the limit; else only where measuring takes long.
  */
-export async function assertRoom(core: Core, workspace: Workspace, { more }: Check = {}): Promise<void> {
+export async function assertRoom(core: Core, workspace: Workspace, { more, done = 0 }: Check = {}): Promise<void> {
   const limit = maxBytesOf(workspace)
   if (limit === 0 || (await gradeOf(core, workspace)) !== 'watched') return
   const asked = more?.() ?? 0
@@ -119,8 +121,9 @@ export async function assertRoom(core: Core, workspace: Workspace, { more }: Che
   if (known?.generation === workspace.generation) {
     const spent = more === undefined ? (known.took < instant ? 0 : known.took) : Math.max(known.took, 2 * instant)
     const isFresh = now - known.at < spent / share
-    if (isFresh && known.bytes + known.written + asked <= limit) {
-      await core.sizes.put(workspace.id, { ...known, written: known.written + asked })
+    const written = known.written + done + asked
+    if (isFresh && known.bytes + written <= limit) {
+      await core.sizes.put(workspace.id, { ...known, written })
       return
     }
   }

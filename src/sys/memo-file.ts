@@ -12,7 +12,7 @@ export const memoFile = {
   },
   write(file: string, text: string): void {
     const unfinished = `${file}.${process.pid}`
-    quietly(() => {
+    const written = quietly(() => {
       ensureDirectory(dirname(file), 0o700)
       const fd = hostFs.createSync(unfinished, 0o600)
       try {
@@ -22,7 +22,8 @@ export const memoFile = {
       }
       hostFs.renameSync(unfinished, file)
       return true
-    }) ?? this.remove(unfinished)
+    })
+    if (written === undefined) this.remove(unfinished)
   },
   remove(file: string): void {
     quietly(() => hostFs.unlinkSync(file))
