@@ -46,7 +46,7 @@ async function pack(core: Core, request: Request, workspace: Workspace, operatio
   await core.storage.import(stage, { place: trashOf(tree) }, copying(request, '.'))
   using copy = await openTree(core, stage)
   copy.remove(profileOf(workspace.profile).metadata, { recursive: true, missing: 'ignore' })
-  return core.shelf.pack(core.storage.attachment(stage).path, path, {
+  return await core.shelf.pack(core.storage.attachment(stage).path, path, {
     stage: operation.id,
     about: aboutOf(core, workspace, tree),
     signal: request.signal,

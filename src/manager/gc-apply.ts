@@ -156,8 +156,8 @@ async function fateOf(core: Core, request: Request, one: Planning, policy: Reten
       return letArchiveGo(core, request, thing)
     case 'workspace':
       return letWorkspaceGo(core, request, { ...one, thing }, policy)
-    case 'snapshot':
-      // They go by workspace, all at once.
+    default:
+      // Snapshots go by workspace, all at once.
       return undefined
   }
 }

@@ -23,7 +23,7 @@ export async function gc(core: Core, input: Inputs['gc'], request: Request): Pro
     })
   }
   const plan = await makePlan(core, request, policy)
-  return applied(core, plan, await carryOut(core, request, plan, policy))
+  return await applied(core, plan, await carryOut(core, request, plan, policy))
 }
 
 const day = 86_400_000

@@ -1,3 +1,4 @@
+import { toAwError } from '../domain/errors.ts'
 import { type Space, spaceWarning, usedPercent, watermarksOf } from '../domain/watermarks.ts'
 import type { Core, Finding } from './core.ts'
 
@@ -19,7 +20,15 @@ export function spaceReport(core: Core, space: Space) {
 
 /** Before things go that could have stayed, somebody should know. */
 export async function pressureFindings(core: Core): Promise<Finding[]> {
-  const warning = spaceWarning(await spaceOf(core), watermarksOf(core.config.settings))
-  if (warning === undefined) return []
-  return [{ name: 'gc', status: 'warning', message: warning, hint: 'See what would go with: aw gc --plan' }]
+  const found = (status: 'warning' | 'problem', message: string, hint: string): Finding[] => [
+    { name: 'gc', status, message, hint },
+  ]
+  try {
+    const warning = spaceWarning(await spaceOf(core), watermarksOf(core.config.settings))
+    return warning === undefined ? [] : found('warning', warning, 'See what would go with: aw gc --plan')
+  } catch (error) {
+    const { code, message, hint } = toAwError(error)
+    // A storage that cannot be asked says so itself.
+    return code === 'invalid_config' ? found('problem', message, hint ?? 'Check with: aw config show') : []
+  }
 }

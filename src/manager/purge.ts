@@ -83,7 +83,7 @@ export async function unforked(core: Core, snapshots: Iterable<Snapshot>): Promi
   return found
 }
 
-export async function bytesOf(core: Core, trees: readonly string[]): Promise<number> {
+async function bytesOf(core: Core, trees: readonly string[]): Promise<number> {
   let bytes = 0
   for (const place of trees.flatMap((tree) => [trashOf(tree), erasingOf(tree)])) {
     // One that is not there holds nothing.

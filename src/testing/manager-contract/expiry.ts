@@ -43,7 +43,7 @@ export function expiryContract(open: OpenManager): void {
     await manager.call('lease acquire', { id: 'leased', holder: 'ann' })
     const plan = await aw.gc({ plan: true })
     expect(plan).toMatchObject({ applied: false, bytes: 0, items: [{ kind: 'workspace', workspace: 'over/main' }] })
-    expect(plan.kept.map(({ workspace }) => workspace).toSorted()).toEqual(['kept/main', 'leased/main'])
+    expect(new Set(plan.kept.map(({ workspace }) => workspace))).toEqual(new Set(['kept/main', 'leased/main']))
     expect((await aw.get('over')).state).toBe('ready')
     const done = await aw.gc({})
     expect(done.items.map(({ tree, reason }) => [tree, reason.slice(0, 40)])).toEqual(
