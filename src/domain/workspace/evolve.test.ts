@@ -38,6 +38,27 @@ const ready = ['workspace_create_started', 'workspace_created'] as const
 const trashed = [...ready, 'workspace_destroy_started', 'workspace_cleanup'] as const
 
 describe('a workspace is the fold of its stream', () => {
+  it('has an end only if it was given one, and none any more when it comes back from it', () => {
+    expect(Object.keys(given(...ready))).not.toEqual(expect.arrayContaining(['expires_at', 'archives']))
+    const [past, future] = ['2026-01-01T00:00:00.000Z', '2036-01-01T00:00:00.000Z']
+    expect(given(['workspace_create_started', { expires_at: past }]).expires_at).toBe(past)
+    expect(given(...ready, ['workspace_ttl_set', { expires_at: past }]).expires_at).toBe(past)
+    const none = given(...ready, 'workspace_ttl_set', ['workspace_ttl_set', { expires_at: null }])
+    expect(Object.keys(none)).toEqual(Object.keys(given(...ready)))
+    const back = (at: string): Workspace =>
+      given(['workspace_create_started', { expires_at: at }], ...trashed.slice(1), 'workspace_undeleted')
+    expect(back(future).expires_at).toBe(future)
+    expect(Object.keys(back(past))).not.toContain('expires_at')
+  })
+
+  it('knows the archives that were made of it, until they are removed', () => {
+    const made = given(...trashed, 'workspace_archive_started', 'workspace_archived')
+    expect(made).toMatchObject({ state: 'trashed', operation: null, archives: [{ bytes: 12345 }] })
+    expect(given(...trashed, 'workspace_archive_started').operation).toMatchObject({ kind: 'archive', from: 'trashed' })
+    const gone = given(...trashed, 'workspace_archived', 'workspace_archive_removed')
+    expect(gone.archives).toEqual([])
+  })
+
   it('is in creation from the intent, and ready with the outcome', () => {
     const begun = given('workspace_create_started')
     expect(begun).toMatchObject({ state: 'creating', task: 'fix-login', agent: 'main', version: 1 })
