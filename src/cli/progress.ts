@@ -34,8 +34,12 @@ export function startProgress(io: Io): ProgressLine {
   return { show, clear, [Symbol.dispose]: clear }
 }
 
-function progressText({ phase, files, bytes: size }: Progress): string {
-  const parts = [files === undefined ? '' : count(files, 'file'), size === undefined ? '' : bytes(size)]
+function progressText({ phase, files, bytes: size, percent }: Progress): string {
+  const parts = [
+    percent === undefined ? '' : `${Math.round(percent)}%`,
+    files === undefined ? '' : count(files, 'file'),
+    size === undefined ? '' : bytes(size),
+  ]
   const known = parts.filter((part) => part !== '')
   return known.length === 0 ? `${phase}…` : `${phase}: ${known.join(', ')}`
 }

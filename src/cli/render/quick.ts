@@ -1,4 +1,4 @@
-import type { Imported } from '../../domain/workspace/state.ts'
+import type { GitSource, Imported } from '../../domain/workspace/state.ts'
 import { visible } from '../text.ts'
 import type { Shown, View } from './view.ts'
 
@@ -6,12 +6,27 @@ import type { Shown, View } from './view.ts'
 export const pathOnly = (output: { path: string }): Shown => ({ out: output.path })
 
 /** What was left out of a copy is said, or somebody would believe to have it all. */
-export function made(output: { path: string; imported: unknown }): Shown {
+export function made(output: { path: string; imported: unknown; source?: unknown }): Shown {
   const { skipped = 0, skipped_paths: paths = [] } = (output.imported ?? {}) as Partial<Imported>
-  if (skipped === 0) return pathOnly(output)
-  const some = paths.slice(0, 3).map(({ path, reason }) => `${visible(path)} (${reason})`)
-  const rest = skipped > some.length ? ` and ${skipped - some.length} more` : ''
-  return { out: output.path, warning: `${skipped} of the source not copied: ${some.join(', ')}${rest}` }
+  const { submodules = [], lfs = 0 } = (output.source ?? {}) as Partial<GitSource>
+  const left = [
+    ...(skipped === 0
+      ? []
+      : [
+          `${skipped} of the source not copied: ${some(
+            paths.map(({ path, reason }) => `${path} (${reason})`),
+            skipped,
+          )}`,
+        ]),
+    ...(submodules.length === 0 ? [] : [`submodules are empty: ${some(submodules, submodules.length)}`]),
+    ...(lfs === 0 ? [] : [`${lfs} of its files are kept by git-lfs, and are pointers here`]),
+  ]
+  return left.length === 0 ? pathOnly(output) : { out: output.path, warning: left.join('; ') }
+}
+
+function some(all: readonly string[], total: number): string {
+  const first = all.slice(0, 3).map(visible)
+  return `${first.join(', ')}${total > first.length ? ` and ${total - first.length} more` : ''}`
 }
 
 export const existence = (output: { exists: boolean }, { quiet }: View): Shown => ({
