@@ -2,12 +2,13 @@ import type { Base } from '../domain/bases.ts'
 import type { SnapshotId } from '../domain/ids.ts'
 import type { Thing } from '../domain/retention.ts'
 import { baseNameOf, isLive, nameOf, type TrashedTree, type Workspace } from '../domain/workspace/state.ts'
-import type { Place } from '../ports/storage-driver.ts'
+import type { Place, Usage } from '../ports/storage-driver.ts'
 import { basePlace, basesOf } from './bases.ts'
 import type { Core, Request } from './core.ts'
 import { gcSnapshots } from './gc-snapshots.ts'
 import { erasingOf, trashOf, volumeOf } from './places.ts'
 import { leftoversOf } from './reconcile.ts'
+import { beganAs } from './size-limit.ts'
 import { trashedShared } from './shared-trash.ts'
 
 /** A thing that takes space, with what is needed to let it go. */
@@ -136,17 +137,44 @@ export async function liveThing(core: Core, workspace: Workspace): Promise<GcThi
 /** The label that keeps a workspace, whatever its value. */
 export const isKept = ({ labels }: Workspace): boolean => Object.hasOwn(labels, 'keep')
 
-/** What erasing it gives back. What cannot be measured gives nothing. */
+/** About what erasing it gives back. What cannot be measured gives nothing. */
 export async function bytesOfThing(core: Core, thing: GcThing): Promise<number> {
   if (thing.kind === 'cache' || thing.kind === 'snapshot' || thing.kind === 'archive') return thing.bytes
   let sum = 0
   for (const place of placesOf(thing)) {
     if (!(await core.storage.exists(place))) continue
-    const { bytes, own } = await core.storage.usage(place, { own: true }).catch(() => ({ bytes: 0, own: 0 }))
-    sum += own ?? bytes
+    const { workspace } = thing
+    sum += await (workspace !== null && isWhole(thing) ? wholeBytes(core, place, workspace) : ownBytes(core, place))
   }
   return sum
 }
+
+/** With it goes all that is left of its workspace: not a tree that a reset replaced. */
+const isWhole = ({ kind, workspace, name }: GcThing): boolean =>
+  kind === 'workspace' || (workspace?.state === 'trashed' && workspace.trash.at(-1)?.tree === name)
+
+async function ownBytes(core: Core, place: Place): Promise<number> {
+  const { bytes, own } = await core.storage.usage(place, { own: true }).catch(() => ({ bytes: 0, own: 0 }))
+  return own ?? bytes
+}
+
+/**
+ * What it shares with its own snapshots is nobody's alone, but comes back too, for they go with it. What it shares with
+ * what it began as does not.
+ */
+async function wholeBytes(core: Core, place: Place, workspace: Workspace): Promise<number> {
+  const base = beganAs(workspace)
+  const { bytes, own, beyond } = await core.storage
+    .usage(place, { own: true, beyond: base })
+    .catch(async (): Promise<Usage> => ({ ...(await core.storage.usage(place)), own: null }))
+    .catch(() => ({ bytes: 0, own: null, beyond: null }))
+  // Where trees share nothing, or nobody can tell what, all of it counts.
+  if (base === undefined || own == null) return bytes
+  return Math.max(own, beyond ?? bytes - (await baseBytes(core, workspace, base)))
+}
+
+const baseBytes = async (core: Core, { imported }: Workspace, base: Place): Promise<number> =>
+  imported?.bytes ?? (await core.storage.usage(base).catch(() => ({ bytes: 0 }))).bytes
 
 function placesOf(thing: GcThing): Place[] {
   if (thing.kind === 'leftover') return [thing.place]
