@@ -1,3 +1,5 @@
+import { errnoName } from './errno.ts'
+
 /**
  * Every error a caller can meet, in one closed table: what it means to a shell (exit code), to HTTP (status) and to a
  * retry loop. A code is a compatibility promise; the message is for people and may change.
@@ -183,6 +185,7 @@ const errnoCodes: Readonly<Record<string, ErrorCode>> = {
 /** An operating-system failure that no lower layer has named. */
 function fromErrno(error: unknown): AwError | undefined {
   if (!(error instanceof Error) || !('code' in error) || !('syscall' in error)) return undefined
-  const code = errnoCodes[String(error.code)] ?? 'filesystem_error'
-  return new AwError(code, error.message, { data: { errno: error.code, syscall: error.syscall }, cause: error })
+  const errno = errnoName(error)
+  const code = errnoCodes[errno] ?? 'filesystem_error'
+  return new AwError(code, error.message, { data: { errno, syscall: error.syscall }, cause: error })
 }

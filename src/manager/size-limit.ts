@@ -95,7 +95,7 @@ async function baseBytes(
 /** Files that are counted at the most before something is written: about a second. */
 const mostFiles = 200_000
 
-/** Of the time that passes, so little goes into measuring; what takes less than `instant` milliseconds is free. */
+/** Of the time that passes, and of what is written, so little goes by unmeasured; what takes no `instant` ms is free. */
 const share = 1 / 100
 const instant = 5
 
@@ -107,8 +107,8 @@ interface Check {
 }
 
 /**
- * `quota_exceeded` if the workspace is watched and over its limit, or would be. With `more`, what was measured a moment
- * ago and what was written since will do, as long as that is within the limit; else only where measuring takes long.
+ * `quota_exceeded` if the workspace is watched and over its limit, or would be. What was measured a moment ago and what
+ * was written since will do, as long as that is within the limit, where measuring takes long or little is written.
  */
 export async function assertRoom(core: Core, workspace: Workspace, { more, done = 0 }: Check = {}): Promise<void> {
   const limit = maxBytesOf(workspace)
@@ -119,10 +119,10 @@ export async function assertRoom(core: Core, workspace: Workspace, { more, done 
   const now = core.clock.now().getTime()
   const known = await core.sizes.get(workspace.id)
   if (known?.generation === workspace.generation) {
-    const spent = more === undefined ? (known.took < instant ? 0 : known.took) : Math.max(known.took, 2 * instant)
-    const isFresh = now - known.at < spent / share
     const written = known.written + done + asked
-    if (isFresh && known.bytes + written <= limit) {
+    const small = more !== undefined && written < limit * share
+    const spent = known.took >= instant ? known.took : small ? instant : 0
+    if (now - known.at < spent / share && known.bytes + written <= limit) {
       await core.sizes.put(workspace.id, { ...known, written })
       return
     }
@@ -141,22 +141,31 @@ function exceeded(
 ): AwError {
   const holds = `${complete ? '' : 'at least '}${sizeText(bytes)}`
   const more = asked === 0 ? '' : `, and ${asked < 2 ** 20 ? `${asked} bytes` : sizeText(asked)} are to be added`
-  return overLimit(workspace, `it holds ${holds} beyond what it began as${more}`, { bytes, asked, grade: 'watched' })
+  return overLimit(workspace, 'watched', `it holds ${holds} beyond what it began as${more}`, { bytes, asked })
 }
 
 /** What the kernel refused, with whose limit it is. */
 export function namingLimit(workspace: Workspace, error: unknown): unknown {
   const { code, data, message } = toAwError(error)
   if (code !== 'quota_exceeded' || 'limit_mb' in data) return error
-  return overLimit(workspace, message, { ...data, grade: 'kernel' }, error)
+  return overLimit(workspace, 'kernel', message, data, error)
 }
 
-function overLimit(workspace: Workspace, why: string, data: Record<string, unknown>, cause?: unknown): AwError {
+function overLimit(
+  workspace: Workspace,
+  grade: Grade,
+  why: string,
+  data: Readonly<Record<string, unknown>>,
+  cause?: unknown,
+): AwError {
   const name = nameOf(workspace)
   const limit_mb = workspace.config.max_size_mb
   return new AwError('quota_exceeded', `${name} is at its size limit of ${limit_mb} MB: ${why}`, {
-    hint: `Remove what is not needed in it (aw usage ${name}), or work on in one that may be larger (max_size_mb)`,
-    data: { id: workspace.id, limit_mb, ...data },
+    hint:
+      grade === 'kernel'
+        ? `Remove what is not needed in it, and snapshots of it, which count too: aw snapshots ${name}`
+        : 'Remove what is not needed in it, or work on in one that may be larger (max_size_mb)',
+    data: { id: workspace.id, limit_mb, grade, ...data },
     cause,
   })
 }

@@ -1,5 +1,6 @@
 import { closeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { errnoName } from '../domain/errno.ts'
 import { AwError } from '../domain/errors.ts'
 import { hostFs } from './host-fs.ts'
 import { primaryCode } from './sqlite-errors.ts'
@@ -37,8 +38,7 @@ export function crampedError(error: unknown, file: string, what: string): AwErro
 
 const errnos: Readonly<Record<string, Cramped>> = { ENOSPC: 'full', EDQUOT: 'full', EROFS: 'read-only' }
 
-const ofErrno = (error: unknown): Cramped | undefined =>
-  error instanceof Error && 'code' in error ? errnos[String(error.code)] : undefined
+const ofErrno = (error: unknown): Cramped | undefined => errnos[errnoName(error)]
 
 /** More than the 32 KiB that SQLite wants beside the log, so that what it could not have is missed here too. */
 const triedBytes = 64 * 1024

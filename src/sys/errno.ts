@@ -1,3 +1,5 @@
+import { errnoName } from '../domain/errno.ts'
+
 /** What the call answers; undefined if it failed in one of these ways. */
 export function unless<T>(codes: readonly string[], call: () => T): T | undefined {
   try {
@@ -9,5 +11,4 @@ export function unless<T>(codes: readonly string[], call: () => T): T | undefine
 }
 
 /** Whether a call of the operating system failed in one of these ways: 'ENOENT', 'EEXIST' … */
-export const hasCode = (error: unknown, ...codes: string[]): boolean =>
-  error instanceof Error && 'code' in error && codes.includes(String(error.code))
+export const hasCode = (error: unknown, ...codes: string[]): boolean => codes.includes(errnoName(error))

@@ -15,6 +15,8 @@ interface ImageRun {
   /** Only the tests whose name matches. */
   readonly only?: string | undefined
   readonly env?: Readonly<Record<string, string>> | undefined
+  /** Of the file system, as `200M`; 2G without it. */
+  readonly size?: string | undefined
 }
 
 export interface Results {
@@ -34,9 +36,9 @@ const make = {
  */
 const script = `
 set -e
-base=$1 make=$2 uid=$3
-shift 3
-truncate -s 2G "$base/image"
+base=$1 make=$2 uid=$3 size=$4
+shift 4
+truncate -s "$size" "$base/image"
 $make "$base/image" >/dev/null
 loop=$(losetup --find --show --direct-io=on "$base/image")
 mount -o noatime "$loop" "$base/mount" || { losetup --detach "$loop"; exit 1; }
@@ -55,7 +57,7 @@ const inRepository = (path: string): string => fileURLToPath(new URL(`../../${pa
  * Runs test files on a file system of their own: temporary directories are on a fresh image, mounted in a private
  * namespace. Needs root.
  */
-export function runOnImage({ fileSystem, as, files, only, env }: ImageRun): Results {
+export function runOnImage({ fileSystem, as, files, only, env, size = '2G' }: ImageRun): Results {
   const base = fs.mkdtempSync(join(tmpdir(), 'aw-image-'))
   const report = join(base, 'report', 'report.json')
   const [become, uid] = as === 'root' ? [[], 0] : [asOrdinary, ordinary]
@@ -67,7 +69,7 @@ export function runOnImage({ fileSystem, as, files, only, env }: ImageRun): Resu
   try {
     fs.chmodSync(base, 0o755)
     fs.mkdirSync(join(base, 'mount'))
-    const command = ['sh', '-c', script, 'sh', base, make[fileSystem], `${uid}`, ...run]
+    const command = ['sh', '-c', script, 'sh', base, make[fileSystem], `${uid}`, size, ...run]
     const { stdout, stderr } = spawnSync('unshare', ['--mount', ...command], {
       encoding: 'utf8',
       cwd: inRepository('.'),

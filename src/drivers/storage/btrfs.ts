@@ -60,6 +60,11 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
       throw hasCode(error, 'EEXIST') ? taken(place) : error
     }
   }
+  /** What is erased is given back after a commit: where there is little room left that is not waited for. */
+  const isScarce = (): boolean => {
+    const { bytes, total } = trees.free()
+    return bytes < total / 10
+  }
   return {
     name: 'btrfs',
 
@@ -143,7 +148,8 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
       await removeSubvolume(path(place), { signal })
       if (more) return
       // The log may be flushed without the transaction that removes it: then it would be back after a power cut.
-      if (place.area !== 'tmp') syncDirectory(dirname(path(place)))
+      if (isScarce()) commit(path(place))
+      else if (place.area !== 'tmp') syncDirectory(dirname(path(place)))
       await work.sweep(signal)
     },
 

@@ -1,4 +1,5 @@
 import * as fs from 'node:fs'
+import { errnoName } from '../../domain/errno.ts'
 import { AwError } from '../../domain/errors.ts'
 
 /** A name in a directory: text, or bytes where they are not valid UTF-8. */
@@ -71,5 +72,4 @@ function isProc(path: string): boolean {
   }
 }
 
-export const errnoOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error && !(error instanceof AwError) ? String(error.code) : ''
+export const errnoOf = (error: unknown): string => (error instanceof AwError ? '' : errnoName(error))

@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest'
+import { runOnImage } from './storage/on-image.ts'
+
+/** Only root can mount an image; an ordinary user is tried by root, who can become one. */
+const isRoot = process.getuid?.() === 0
+const places = [
+  { fileSystem: 'ext4', as: 'root' },
+  { fileSystem: 'ext4', as: 'an ordinary user' },
+  { fileSystem: 'btrfs', as: 'root' },
+  { fileSystem: 'btrfs', as: 'an ordinary user' },
+] as const
+
+it.each(isRoot ? places : [])(
+  'size limits on $fileSystem as $as',
+  (place) => {
+    const { passed, failures } = runOnImage({ ...place, files: ['test/space/limits.inside.ts'] })
+    expect(failures).toEqual([])
+    expect(passed).toBe(3)
+  },
+  300_000,
+)
+
+it.each(isRoot ? places : [])(
+  'a full disk of $fileSystem as $as',
+  (place) => {
+    const { passed, failures } = runOnImage({ ...place, files: ['test/space/full.inside.ts'], size: '300M' })
+    expect(failures).toEqual([])
+    expect(passed).toBe(1)
+  },
+  300_000,
+)
+
+it('is tried wherever it can be', () => {
+  expect(places).toHaveLength(4)
+})

@@ -1,0 +1,54 @@
+import * as fs from 'node:fs'
+import { expect, it } from 'vitest'
+import { openHome, outcome, until } from './open.ts'
+
+/** On a file system of a few hundred MB. */
+
+function fill(file: string): string {
+  let code = ''
+  for (const size of [1_048_576, 4096]) {
+    try {
+      for (;;) fs.appendFileSync(file, Buffer.alloc(size, 'x'))
+    } catch (error) {
+      code = (error as NodeJS.ErrnoException).code ?? ''
+    }
+  }
+  return code
+}
+
+it('a disk that a workspace has filled: clear errors, nothing lost, and room again after a purge', async () => {
+  await using home = await openHome()
+  const { aw, path } = home
+  const source = `${home.home}-source`
+  fs.mkdirSync(source)
+  fs.writeFileSync(`${source}/file`, Buffer.alloc(5_000_000, 's'))
+  const before = (await aw.usage({})).storage.free_bytes
+  for (const id of ['large', 'small', 'other']) await aw.create({ id, config: { max_size_mb: 0 } })
+  fs.writeFileSync(path('small', 'kept'), 'kept')
+  await aw.snapshot('small')
+  expect(fill(path('large', 'filler'))).toBe('ENOSPC')
+
+  const write = { id: 'small', path: 'work/more', content: Buffer.alloc(2_000_000, 'm') }
+  expect(await outcome(aw.manager.call('fs write', write))).toBe('disk_full')
+  expect(await outcome(aw.create({ id: 'new', from: { folder: source } }))).toBe('disk_full')
+  const report = await aw.usage({})
+  expect(report.workspaces[0]).toMatchObject({ name: 'large/main', complete: true })
+  expect(report.warnings).toContainEqual(expect.stringMatching(/^the storage is (9\d|100)% full$/))
+  const { findings } = await aw.doctor({})
+  expect(findings).toContainEqual(expect.objectContaining({ name: 'space', status: 'warning' }))
+  expect(String(await aw.manager.call('fs read', { id: 'small', path: 'work/kept' }))).toBe('kept')
+  expect(await aw.list({})).toHaveLength(3)
+  expect(await aw.snapshots('small')).toHaveLength(1)
+  await aw.destroy('other')
+  await aw.undelete('other')
+  await aw.destroy('other', { purge: true })
+  expect((await aw.audit.verify({})).intact).toBe(true)
+
+  await aw.destroy('large', { purge: true })
+  // btrfs gives back what was erased when it comes to it.
+  await until(async () => (await aw.usage({})).storage.free_bytes > before * 0.8)
+  await aw.manager.call('fs write', write)
+  await aw.create({ id: 'new', from: { folder: source } })
+  expect(fs.readFileSync(path('small', 'kept'), 'utf8')).toBe('kept')
+  expect((await aw.list({})).map(({ name }) => name).toSorted()).toEqual(['new/main', 'small/main'])
+})
