@@ -18,13 +18,24 @@ export function run(program: string, args: readonly string[], options: RunOption
  * entry nor what it leads to may lie in a directory of `avoid`: whoever works there could have put it there.
  */
 export function findProgram(name: string, avoid: readonly string[] = []): string | undefined {
-  const avoided = avoid.flatMap((path) => realpathIfPresent(path) ?? [])
-  const isSafe = (path: string): boolean => !avoided.some((outer) => path === outer || path.startsWith(`${outer}/`))
-  return (process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin')
-    .split(':')
-    .filter((entry) => isAbsolute(entry))
+  const isSafe = outside(avoid)
+  return pathEntries(isSafe)
     .map((entry) => join(entry, name))
-    .find((path) => [join(path, '..'), path].every((one) => isSafe(realpathIfPresent(one) ?? one)) && isProgram(path))
+    .find((path) => isSafe(path) && isProgram(path))
+}
+
+/** PATH for a program that looks for others itself, without the entries in which none would be looked for by us. */
+export const safePath = (avoid: readonly string[]): string => pathEntries(outside(avoid)).join(':')
+
+const pathEntries = (isSafe: (path: string) => boolean): string[] =>
+  (process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin')
+    .split(':')
+    .filter((entry) => isAbsolute(entry) && isSafe(entry))
+
+function outside(directories: readonly string[]): (path: string) => boolean {
+  const avoided = directories.flatMap((path) => [path, realpathIfPresent(path) ?? path])
+  const isOutside = (path: string): boolean => !avoided.some((outer) => path === outer || path.startsWith(`${outer}/`))
+  return (path) => isOutside(realpathIfPresent(path) ?? path)
 }
 
 /** A program of the system's own, for what only root does: where it is installed, whatever PATH says. */

@@ -1,5 +1,5 @@
-import { isAbsolute } from 'node:path'
 import type { RemoteUrl } from '../../domain/git-url.ts'
+import { safePath } from '../run.ts'
 
 /** What git is run with. There are two kinds: one knows nothing of anybody, the other is the user's own. */
 
@@ -63,6 +63,7 @@ export function usersOwn(url: RemoteUrl, sshCommand: string | undefined, avoid: 
   const ssh = sshCommand === undefined && process.env['GIT_SSH'] === undefined ? quietSsh : undefined
   return {
     ...Object.fromEntries(kept),
+    // Helpers are found by their names: not where agents work.
     PATH: safePath(avoid),
     LC_ALL: 'C',
     // Set and empty: neither the configured program nor that of ssh is asked.
@@ -89,13 +90,6 @@ const isKept = (name: string): boolean =>
   /^GIT_(?:SSH|SSH_COMMAND|SSH_VARIANT|SSL_\w+|PROXY_\w+|HTTP_\w+|CONFIG_(?:GLOBAL|SYSTEM|NOSYSTEM|(?:KEY|VALUE)_\d+))$/.test(
     name,
   )
-
-/** Helpers are found by name: not where agents work, and not depending on where we are. */
-const safePath = (avoid: readonly string[]): string =>
-  (process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin')
-    .split(':')
-    .filter((entry) => isAbsolute(entry) && !avoid.some((outer) => `${entry}/`.startsWith(`${outer}/`)))
-    .join(':')
 
 const transfers: readonly Setting[] = [
   ['transfer.fsckObjects', 'true'],

@@ -1,0 +1,78 @@
+import * as fs from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { run } from './run.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = fs.mkdtempSync(join(tmpdir(), 'aw-run-'))
+})
+afterEach(() => fs.rmSync(folder, { recursive: true, force: true }))
+
+const options = { cwd: '/', env: { PATH: '/usr/bin:/bin' }, timeoutMs: 60_000 }
+const shell = (script: string, more: object = {}): Promise<{ stdout: string }> =>
+  run('/bin/sh', ['-c', script], { ...options, ...more })
+
+const isThere = (pid: number): boolean =>
+  fs.existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(fs.readFileSync(`/proc/${pid}/stat`, 'latin1'))
+
+async function pidIn(file: string): Promise<number> {
+  while (!fs.existsSync(file) || fs.readFileSync(file, 'utf8') === '') await sleep(5)
+  return Number(fs.readFileSync(file, 'utf8'))
+}
+
+test('what is given is read, what is open is there, what is printed comes back', async () => {
+  fs.writeFileSync(join(folder, 'file'), 'from a file')
+  const fd = fs.openSync(join(folder, 'file'), 'r')
+  try {
+    expect(await shell('cat; cat <&3', { input: 'from us, ', files: [fd] })).toEqual({ stdout: 'from us, from a file' })
+  } finally {
+    fs.closeSync(fd)
+  }
+  expect(await shell('printf 123456', { maxOutput: 3 })).toEqual({ stdout: '123' })
+  expect(await shell('exit 0', { input: 'x'.repeat(1_000_000) })).toEqual({ stdout: '' })
+})
+
+test('of stderr the end is kept, and all of it is told', async () => {
+  let told = 0
+  const failed = shell('yes x | head -c 200000 >&2; echo the end >&2; exit 3', {
+    onStderr: (text: string) => (told += text.length),
+  })
+  await expect(failed).rejects.toMatchObject({
+    code: 'aw_command_failed',
+    data: { exit_code: 3, message: expect.stringMatching(/the end$/) as string },
+  })
+  expect(told).toBe(200_008)
+})
+
+test('a group ends as a whole', async () => {
+  const stop = new AbortController()
+  const file = join(folder, 'pid')
+  const stopped = shell(`sleep 1000 & echo $! > '${file}'; wait`, { group: true, signal: stop.signal })
+  const pid = await pidIn(file)
+  expect(isThere(pid)).toBe(true)
+  stop.abort()
+  await expect(stopped).rejects.toMatchObject({ code: 'aborted' })
+  await expect.poll(() => isThere(pid)).toBe(false)
+})
+
+test('who stops before it begins starts nothing', async () => {
+  await expect(shell(`touch '${join(folder, 'made')}'`, { signal: AbortSignal.abort() })).rejects.toMatchObject({
+    code: 'aborted',
+  })
+  expect(fs.readdirSync(folder)).toEqual([])
+})
+
+test('who says nothing for too long is ended, who goes on is not', async () => {
+  await expect(shell('sleep 1000', { group: true, silentMs: 100 })).rejects.toMatchObject({ code: 'timeout' })
+  const lively = 'for n in 1 2 3 4 5 6; do sleep 0.5; echo $n >&2; done; echo done'
+  expect(await shell(lively, { group: true, silentMs: 2_500 })).toEqual({ stdout: 'done\n' })
+})
+
+test('what is left running with the output open is not waited for', async () => {
+  const file = join(folder, 'pid')
+  expect(await shell(`sleep 1000 & echo $! > '${file}'; echo over`)).toEqual({ stdout: 'over\n' })
+  process.kill(await pidIn(file), 'SIGKILL')
+})
