@@ -152,3 +152,20 @@ it('gc may be killed at every step: the tree or the archive is whole, and nothin
     return
   }
 })
+
+it('so it may while it removes an old archive', async () => {
+  for (let steps = 0; ; steps++) {
+    const core = await expired({ 'archive.retention_days': '30' })
+    await core.manager.call('gc', {})
+    core.pass(31 * day)
+    const mortal = core.start(steps)
+    await mortal.manager.call('gc', {}).catch(() => undefined)
+    const isThrough = mortal.left() > 0
+    mortal.end()
+    await core.manager.call('recover', {})
+    await core.manager.call('gc', {})
+    expect(archives(core), `${steps} steps`).toEqual([])
+    expect(await core.manager.call('show', { id: core.id })).toMatchObject({ operation: null, archives: [] })
+    if (isThrough) return
+  }
+})

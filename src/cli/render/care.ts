@@ -7,13 +7,13 @@ import type { Shown, View } from './view.ts'
 export function gc(output: Outputs['gc'], view: View): Shown {
   const { applied, items, kept, space } = output
   const parts = [table(output, view), keptLines(output, view), ...(view.quiet ? [] : [sumOf(output)])]
-  const notes = [
-    ...(space.warning === null ? [] : [space.warning]),
-    ...(applied || items.length === 0 ? [] : [`Do it with: aw gc${flagsOf(view)}`]),
-  ]
   const isNothing = items.length === 0 && kept.length === 0
   const out = isNothing ? (view.quiet ? '' : 'Nothing to erase') : parts.filter((part) => part !== '').join('\n')
-  return { out, ...(notes.length > 0 && { note: notes.join('\n') }) }
+  return {
+    out,
+    ...(space.warning !== null && { warning: space.warning }),
+    ...(!applied && items.length > 0 && { note: `Do it with: aw gc${flagsOf(view)}` }),
+  }
 }
 
 const kindNames: Readonly<Record<string, string>> = { leftover: 'unfinished', tree: 'trash' }

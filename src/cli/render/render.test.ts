@@ -196,7 +196,9 @@ describe('reports', () => {
     const args = ['gc', '--older-than', '0s', '--plan']
     const warned = { ...plan, space: { ...space, warning: 'The storage is 93% full' } }
     const { stderr } = await runCli(args, { ...onTerminal, answers: { gc: warned } })
-    expect(stderr).toBe('The storage is 93% full\nDo it with: aw gc --older-than 0s\n')
+    expect(stderr).toMatch(/The storage is 93% full\n.*Do it with: aw gc --older-than 0s\n$/s)
+    const piped = await runCli(['gc'], { answers: { gc: warned } })
+    expect(piped.stderr).toContain('The storage is 93% full')
     expect(await shown(['gc'], { ...plan, applied: true, items: [], bytes: 0 })).toBe('Nothing to erase\n')
     const moved = { ...tree, kind: 'workspace', action: 'trash', reason: 'not used for 31 days', bytes: 1024 }
     const kept = [{ kind: 'workspace', tree: 'ws_2', workspace: 'b/main', reason: 'it has the label keep' }]
