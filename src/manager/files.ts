@@ -4,12 +4,13 @@ import { nest } from '../domain/file-tree.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
-import type { FileHandle, PathOptions } from '../ports/files.ts'
+import type { FileHandle } from '../ports/files.ts'
 import type { Core } from './core.ts'
 import { findWorkspace } from './find.ts'
 import { publicRoot } from './look.ts'
 import { volumeOf } from './places.ts'
 import { assertRoom, namingLimit } from './size-limit.ts'
+import { sizeAt, sizeBelow } from './trees.ts'
 
 /** Use cases below a workspace's root: each opens the tree, does one thing to it and lets go of it. */
 
@@ -71,16 +72,6 @@ export const fsAppend = (core: Core, input: Inputs['fs append']): Promise<Output
 const lengthOf = (content: Uint8Array | string): number =>
   typeof content === 'string' ? Buffer.byteLength(content) : content.length
 
-/** What is in the way of a file that is written: it goes. Whatever is wrong with the path, the write itself tells. */
-function sizeAt(tree: FileHandle, path: string, absolute: PathOptions['absolute']): number {
-  try {
-    const { kind, size } = tree.stat(path, { absolute })
-    return kind === 'file' ? size : 0
-  } catch {
-    return 0
-  }
-}
-
 export const fsList = (core: Core, input: Inputs['fs list']): Promise<Outputs['fs list']> =>
   within(core, input.id, 'read', (tree) => {
     const { absolute, limit, after } = input
@@ -119,16 +110,6 @@ export const fsCopy = (core: Core, input: Inputs['fs copy']): Promise<Outputs['f
     await assertRoom(core, workspace, { more: () => sizeBelow(tree, input.from, absolute) })
     return tree.copy(input.from, input.to, { absolute, replace, parents, recursive })
   })
-
-/** Of all files that a copy makes. */
-function sizeBelow(tree: FileHandle, path: string, absolute: PathOptions['absolute']): number {
-  const { exists, path: from } = tree.resolve(path, { absolute })
-  if (!exists || tree.stat(from).kind !== 'directory') return sizeAt(tree, path, absolute)
-  return tree
-    .tree(from)
-    .entries.filter(({ kind }) => kind === 'file')
-    .reduce((sum, entry) => sum + sizeAt(tree, from === '' ? entry.path : `${from}/${entry.path}`, 'reject'), 0)
-}
 
 export const fsRemove = (core: Core, input: Inputs['fs remove']): Promise<Outputs['fs remove']> =>
   within(core, input.id, 'write', (tree) => {

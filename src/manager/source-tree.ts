@@ -6,7 +6,7 @@ import type { ImportOptions, ImportReport, Place } from '../ports/storage-driver
 import type { Resolved } from '../ports/repositories.ts'
 import { basesOf, createFromBase, eraseBase, freezeBase, hasBases, lockGroup, usersOf } from './bases.ts'
 import type { Core, Request } from './core.ts'
-import { openTree } from './trees.ts'
+import { openTree, sizeBelow } from './trees.ts'
 
 /** A source whose content is copied into the tree. */
 type Outer = FolderSource | GitSource | ArchiveSource
@@ -183,7 +183,11 @@ async function fill(
   const root = core.storage.attachment(place).path
   const isWhole = profile.content === '.' || (source.kind === 'archive' && source.whole === true)
   const into = isWhole ? root : `${root}/${profile.content}`
-  if (source.kind === 'git') return cloned(core, request, source, into, access)
+  if (source.kind === 'git') {
+    const made = await cloned(core, request, source, into, access)
+    using tree = await openTree(core, place)
+    return withBytes(made, sizeBelow(tree, profile.content === '.' ? '.git' : `${profile.content}/.git`, 'reject'))
+  }
   if (source.kind === 'archive') return unpacked(core, request, source, into)
   const report = await core.storage.import(
     place,
@@ -211,6 +215,12 @@ export const importedOf = ({ files, bytes, reflinked, skipped }: ImportReport): 
   reflinked,
   skipped: skipped.length,
   skipped_paths: skipped.slice(0, 20),
+})
+
+/** The repository came with the files: what it takes up is no more the workspace's own than they are. */
+const withBytes = (made: Filled, more: number): Filled => ({
+  ...made,
+  imported: made.imported && { ...made.imported, bytes: made.imported.bytes + more },
 })
 
 async function cloned(

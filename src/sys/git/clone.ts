@@ -6,7 +6,6 @@ import { contentOf } from './index-file.ts'
 import { makeRepository } from './layout.ts'
 import { nameBytes, nameText, type Ref, type Refs } from './refs.ts'
 import { ownLike } from './own-like.ts'
-import { measureTree } from '../safe-fs/index.ts'
 
 /** What a workspace's repository is made of, wherever its objects come from. */
 export interface Material {
@@ -52,8 +51,7 @@ export async function fillTree(tree: string, resolved: Resolved, work: Work): Pr
   await checkOut(tree, commit, work)
   const content = contentOf(tree, commit.length / 2)
   ownLike(tree, tree)
-  const { bytes } = await measureTree(join(tree, '.git'))
-  return { branch: branch === null ? null : nameText(branch), ...content, bytes: content.bytes + bytes }
+  return { branch: branch === null ? null : nameText(branch), ...content }
 }
 
 /**
