@@ -13,6 +13,7 @@ import { lifeContract } from './manager-contract/life.ts'
 import { logContract } from './manager-contract/log.ts'
 import { restoreContract } from './manager-contract/restore.ts'
 import { snapshotContract } from './manager-contract/snapshots.ts'
+import { sourceContract } from './manager-contract/sources.ts'
 import { spaceContract } from './manager-contract/space.ts'
 import { trashContract } from './manager-contract/trash.ts'
 import { undoContract } from './manager-contract/undo.ts'
@@ -75,6 +76,9 @@ export function managerContract(
     })
     describe('expiry', () => {
       expiryContract(open)
+    })
+    describe('sources', () => {
+      sourceContract(open)
     })
     describe('files', () => {
       fileContract(open)

@@ -1,0 +1,131 @@
+import { expect, it } from 'vitest'
+import { toAwError } from '../../domain/errors.ts'
+import { code, type OpenManager } from '../manager-contract.ts'
+import type { Tree } from '../tree.ts'
+
+const starter: Tree = {
+  README: { kind: 'file', content: '# {{title}}, {{ license }}, {{other}}\n' },
+  src: { kind: 'directory' },
+  'src/main.ts': { kind: 'file', content: 'export {}\n' },
+}
+
+/** What workspaces are made from, and what is kept beside them. */
+export function sourceContract(open: OpenManager): void {
+  it('a workspace begins as one thing, and what belongs to another is refused', async () => {
+    const { manager, folder } = await open()
+    const path = folder(starter)
+    const refused = [
+      { id: 'x', from: { folder: path, workspace: 'y' } },
+      { id: 'x', from: { folder: path }, repo: path },
+      { id: 'x', ref: 'main' },
+      { id: 'x', full: true },
+      { id: 'x', at: 'head' },
+      { id: 'x', exclude: ['a'] },
+      { id: 'x', template: 'a', from: { folder: path } },
+      { id: 'x', from: { folder: 'relative' } },
+      { id: 'x', repo: '--upload-pack=evil' },
+      { id: 'x', repo: 'https://example.com/a.git', ref: '-x' },
+    ]
+    for (const input of refused) await expect(manager.call('create', input)).rejects.toEqual(code('invalid_input'))
+    expect(await manager.call('list', { all: true })).toEqual([])
+  })
+
+  it('a folder begins as it is now, again and again', async () => {
+    const { manager, folder } = await open()
+    const from = { folder: folder(starter) }
+    const [one, two] = [
+      await manager.call('create', { id: 'one', from }),
+      await manager.call('create', { id: 'two', from }),
+    ]
+    expect(two.source).toEqual(one.source)
+    expect(one).toMatchObject({ base: one.source['base'], imported: { files: 2 } })
+    for (const id of ['one', 'two'])
+      expect(text(await manager.call('fs read', { id, path: 'work/src/main.ts' }))).toBe('export {}\n')
+    await manager.call('fs write', { id: 'one', path: 'work/src/main.ts', content: 'changed' })
+    expect(text(await manager.call('fs read', { id: 'two', path: 'work/src/main.ts' }))).toBe('export {}\n')
+    const reset = await manager.call('reset', { id: 'one' })
+    expect(text(await manager.call('fs read', { id: 'one', path: 'work/src/main.ts' }))).toBe('export {}\n')
+    expect(reset.source).toEqual(one.source)
+  })
+
+  it('a base is listed with who began as it, and stays for them', async () => {
+    const { manager, folder } = await open()
+    const made = await manager.call('template create', { name: 'page', from: { folder: folder(starter) } })
+    await manager.call('create', { id: 'one', template: 'page' })
+    const bases = await manager.call('bases list', { sizes: true })
+    expect(bases).toMatchObject([{ name: made.base, profile: 'aw', used_by: ['one/main'] }])
+    await expect(manager.call('bases remove', { name: made.base, force: true })).rejects.toEqual(code('base_in_use'))
+    await expect(manager.call('bases remove', { name: 'none' })).rejects.toEqual(code('base_not_found'))
+    await manager.call('template remove', { name: 'page' })
+    await expect(manager.call('bases remove', { name: made.base })).rejects.toEqual(code('base_in_use'))
+    expect(await manager.call('bases remove', { name: made.base, force: true })).toEqual({ removed: made.base })
+    expect(await manager.call('bases list', {})).toEqual([])
+    expect((await manager.call('recover', {})).orphans).toEqual([])
+  })
+
+  it('a template is filled in, has versions, and goes when nobody needs it', async () => {
+    const { manager, folder } = await open()
+    const from = { folder: folder(starter) }
+    const variables = { title: '', license: 'MIT' }
+    const first = await manager.call('template create', { name: 'page', from, variables, description: 'a page' })
+    expect(first).toMatchObject({ version: 1, files: ['work/README'], variables: { title: null, license: 'MIT' } })
+    await expect(manager.call('template create', { name: 'page', from })).rejects.toEqual(code('template_exists'))
+    await expect(manager.call('template create', { name: 'Page/x', from })).rejects.toEqual(code('invalid_name'))
+    await expect(manager.call('template create', { name: 'empty' })).rejects.toEqual(code('invalid_input'))
+    await expect(manager.call('template update', { name: 'none', from })).rejects.toEqual(code('template_not_found'))
+    await expect(manager.call('create', { id: 'x', template: 'page' })).rejects.toEqual(code('invalid_input'))
+
+    const values = { title: 'Prices' }
+    const made = await manager.call('create', { id: 'made', template: 'page', variables: values })
+    expect(made.source).toMatchObject({ kind: 'template', name: 'page', version: 1, base: first.base })
+    expect(text(await manager.call('fs read', { id: 'made', path: 'work/README' }))).toBe('# Prices, MIT, {{other}}\n')
+    const second = await manager.call('template update', { name: 'page', from: { workspace: 'made' } })
+    expect(second).toMatchObject({ version: 2, versions: [1, 2], description: 'a page', files: [] })
+    expect(await manager.call('template list', {})).toMatchObject([{ name: 'page', version: 2 }])
+    expect(await manager.call('template show', { name: 'page@1' })).toMatchObject({ version: 1 })
+    await expect(manager.call('template show', { name: 'page@3' })).rejects.toEqual(code('template_not_found'))
+    expect(await manager.call('template remove', { name: 'page@2' })).toEqual({ removed: [2] })
+    expect(await manager.call('template remove', { name: 'page' })).toEqual({ removed: [1] })
+    await expect(manager.call('template remove', { name: 'page' })).rejects.toEqual(code('template_not_found'))
+  })
+
+  it('a shared area outlives what uses it and goes to the trash', async () => {
+    const { manager } = await open()
+    const made = await manager.call('shared create', { name: 'models', task: 'a' })
+    expect(await manager.call('shared list', {})).toMatchObject([{ name: 'models', task: 'a', path: made.path }])
+    await expect(manager.call('shared create', { name: 'models' })).rejects.toEqual(code('shared_exists'))
+    await expect(manager.call('shared create', { name: '../x' })).rejects.toEqual(code('invalid_name'))
+    expect(await manager.call('recover', {})).toMatchObject({ orphans: [], lost: [] })
+    expect(await manager.call('shared remove', { name: 'models' })).toMatchObject({ removed: true })
+    await expect(manager.call('shared remove', { name: 'models' })).rejects.toEqual(code('shared_not_found'))
+    await manager.call('shared create', { name: 'models' })
+    expect(await manager.call('shared remove', { name: 'models', purge: true })).toEqual({ removed: true, trash: null })
+    expect(await manager.call('shared list', {})).toEqual([])
+  })
+
+  it('files of the machine go in and come out, where there is a machine', async () => {
+    const { manager, folder } = await open()
+    const path = folder(starter)
+    await manager.call('create', { id: 'one' })
+    const file = `${path}.aw`
+    const done = await Promise.all(
+      [
+        manager.call('cp', { from: path, to: 'one:work/copy' }),
+        manager.call('export', { of: 'one', file }).then(() => manager.call('import', { file, id: 'two' })),
+        manager.call('import', { file: `${path}/none` }).catch((error: unknown) => toAwError(error)),
+      ].map((call) =>
+        call.then(
+          () => 'done',
+          (error: unknown) => toAwError(error).code,
+        ),
+      ),
+    )
+    expect([
+      ['done', 'done', 'done'],
+      ['unsupported', 'unsupported', 'done'],
+    ]).toContainEqual(done)
+    await expect(manager.call('cp', { from: path, to: path })).rejects.toEqual(code('invalid_input'))
+  })
+}
+
+const text = (bytes: Uint8Array | string): string => Buffer.from(bytes as Uint8Array).toString()
