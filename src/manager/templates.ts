@@ -29,13 +29,13 @@ export async function createTemplate(core: Core, input: Inputs['template create'
       hint: `Make its next version: aw template update ${name}`,
       data: { template: name },
     })
-  return save(core, request, input, name, undefined)
+  return await save(core, request, input, name, undefined)
 }
 
 export async function updateTemplate(core: Core, input: Inputs['template update'], request: Request): Promise<View> {
   using _ = await lockGroup(core, request, groupOf(input.name))
   const last = findTemplate(await templatesOf(core), input.name)
-  return save(core, request, input, last.name, last)
+  return await save(core, request, input, last.name, last)
 }
 
 /** What is not said is as in the last version. */

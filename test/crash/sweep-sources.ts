@@ -31,7 +31,7 @@ const wholeOrFree =
   async (crash, id, _before, done) => {
     const found = async () => (await crash.manager.call('list', { task: id }))[0]
     if (done) expect((await found())?.state).toBe('ready')
-    const view = (await found()) ?? (await crash.manager.call('create', input(crash, id) as { id: string }))
+    const view = (await found()) ?? (await crash.manager.call('create', input(crash, id)))
     expect(view.state).toBe('ready')
     expect(workOf(view.path)).toMatchObject({ 'work/README': { content: 'from the source\n' } })
     await crash.manager.call('destroy', { id, purge: true })

@@ -3,9 +3,10 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { toAwError } from '../../src/domain/errors.ts'
 import { openAw, type Aw } from '../../src/index.ts'
 
-export const driver = process.env['AW_TEST_DRIVER'] ?? 'dir'
+const driver = process.env['AW_TEST_DRIVER'] ?? 'dir'
 /** Where a workspace begins as a base in constant time. */
 export const hasBases = driver !== 'dir'
 
@@ -58,5 +59,5 @@ export const namesIn = ({ path }: { path: string }, name = ''): string[] =>
 export const codeOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
     () => 'done',
-    (error: { code?: string }) => error.code ?? String(error),
+    (error: unknown) => toAwError(error).code,
   )

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openManager } from '../../src/aw.ts'
 import { makeAw, type Aw } from '../../src/client/facade.ts'
 import { errnoName } from '../../src/domain/errno.ts'
+import { toAwError } from '../../src/domain/errors.ts'
 import { enableQuota } from '../../src/sys/btrfs-device.ts'
 import { fileSystemOf } from '../../src/sys/file-system.ts'
 
@@ -52,7 +53,7 @@ export function write(path: string, bytes: number): string {
 export const outcome = (work: Promise<unknown>): Promise<string> =>
   work.then(
     () => 'ok',
-    (error: { code?: string }) => error.code ?? String(error),
+    (error: unknown) => toAwError(error).code,
   )
 
 /** Waits for what happens by itself, half a minute at the most. */
