@@ -237,8 +237,8 @@ async function cloned(
     shallow,
     into,
     signal: request.signal,
-    onProgress: ({ phase, percent, bytes: received }) =>
-      request.onProgress?.({ phase, percent: percent ?? undefined, bytes: received ?? undefined }),
+    onProgress: ({ phase, percent, bytes: received, note }) =>
+      request.onProgress?.({ phase: note ?? phase, percent: percent ?? undefined, bytes: received ?? undefined }),
   })
   const imported = { files, bytes, reflinked: 0, skipped: 0, skipped_paths: [] }
   return { source: { ...source, branch, submodules, lfs }, imported, changed: null }
