@@ -200,9 +200,11 @@ export interface ImportOptions {
   /** Of a folder: what git ignores there is copied too (the default), only if its .worktreeinclude lists it, or not. */
   readonly ignored?: 'all' | 'listed' | 'none' | undefined
   /**
-   * Of a folder: keeps what it is now under the name of the base that the tree is to become. With `since`, the name of
-   * the base that the tree began as, only what differs from then is copied and what is gone is removed; the outcome is
-   * that of a whole import. What is kept goes when the base is erased.
+   * Of a folder: remembers what it is now, under the name of the base that the tree is to become (small letters, digits,
+   * dashes; `file_exists` if there is such a base). With `since`, the base that the tree began as and whose `into` was
+   * imported like this and not touched: only what differs from then is copied, and what is gone is removed; the outcome
+   * is that of a whole import, and it is one where nothing (trustworthy) is remembered. If nothing has changed, nothing
+   * new is remembered: the tree is still that base. What is remembered goes when the base is erased.
    */
   readonly index?: { readonly name: string; readonly since?: string | undefined } | undefined
   readonly signal?: AbortSignal | undefined
@@ -210,6 +212,7 @@ export interface ImportOptions {
 }
 
 export interface ImportReport {
+  /** With `bytes`: what the source has, whether it had to be copied or not. */
   readonly files: number
   readonly bytes: number
   readonly reflinked: number
@@ -219,7 +222,7 @@ export interface ImportReport {
   readonly skipped: readonly { path: string; reason: SkipReason }[]
   /** How many things `exclude` and `ignored` left out; what is below a directory that was is not counted. */
   readonly excluded?: number | undefined
-  /** With `index.since`: how many things differed from then. */
+  /** With `index.since`: how many things differ from then, or may; undefined if all was copied. 0: none does. */
   readonly changed?: number | undefined
 }
 

@@ -5,6 +5,7 @@ import type { Found } from './copy-entry.ts'
 import { type Frame, pathsOf, reading, record, type State, trusted } from './copy-state.ts'
 import { displace, makeDirectory, touch } from './copy-target.ts'
 import { hostFs } from './host-fs.ts'
+import { type Native, native } from './native.ts'
 import { readRules } from './read-rules.ts'
 import { at, readFlags } from './safe-fs/descriptors.ts'
 import { atBytes, nodeName } from './trees/names.ts'
@@ -88,7 +89,32 @@ function isDirectory(state: State, name: string): boolean {
   return there !== undefined && kindOf(there.print) === 'directory'
 }
 
-const namesIn = (fd: number): string[] => fs.readdirSync(at(fd), 'latin1')
+function namesIn(fd: number): string[] {
+  const calls = native()
+  if (calls === undefined) return fs.readdirSync(at(fd), 'latin1')
+  const listed = fs.openSync(at(fd), readFlags | fs.constants.O_DIRECTORY)
+  try {
+    return readNames(calls, listed)
+  } finally {
+    fs.closeSync(listed)
+  }
+}
+
+const records = Buffer.alloc(128 * 1024)
+const headerBytes = 19
+
+/** As the kernel lists them: what Node takes longest for is to make paths and types of them. */
+function readNames(calls: Native, fd: number): string[] {
+  const names: string[] = []
+  for (let filled = calls.getdents64(fd, records); filled > 0; filled = calls.getdents64(fd, records)) {
+    const text = records.toString('latin1', 0, filled)
+    for (let start = 0; start < filled; start += records.readUInt16LE(start + 16)) {
+      const name = text.slice(start + headerBytes, text.indexOf('\0', start + headerBytes))
+      if (name !== '.' && name !== '..') names.push(name)
+    }
+  }
+  return names
+}
 
 /** @param descend is given the names, the next one last */
 function open(

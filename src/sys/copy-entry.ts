@@ -8,7 +8,6 @@ import { hostFs } from './host-fs.ts'
 import { contentSteps, shareBlocks } from './safe-fs/copy-content.ts'
 import { at, readFlags } from './safe-fs/descriptors.ts'
 import type { Print } from './trees/stat.ts'
-import { writeOut } from './trees/write-out.ts'
 
 /** Something of the source that is no directory, under an open descriptor that only names it. */
 export interface Found {
@@ -45,7 +44,7 @@ async function copyFile(state: State, { name, fd: named, print, stat }: Found): 
   const fd = openFile(state, name, named, stat)
   if (fd === undefined) return false
   try {
-    if (state.options.writeOut) for (const _ of writeOut(fd, Number(stat.size))) await pause(state)
+    await state.options.clean?.(fd, print, () => pause(state))
     const paths = pathsOf(state, name)
     const to = hostFs.createSync(paths[1], 0o600)
     try {

@@ -1,10 +1,9 @@
-import * as fs from 'node:fs'
 import { folderRules } from '../domain/folder-rules.ts'
 import type { ImportOptions, ImportReport } from '../ports/storage-driver.ts'
 import { copyTree } from './copy-tree.ts'
 import { newFolderIndex, readFolderIndex } from './folder-index.ts'
 import { native } from './native.ts'
-import { canWriteOut, keepsTimes } from './trees/write-out.ts'
+import { canWriteOut, cleaning, flushAll, keepsTimes } from './trees/write-out.ts'
 
 interface Folder {
   /** Of the storage: where indexes are kept. */
@@ -33,24 +32,15 @@ export async function copyFolder(
   if (index === undefined) return copyTree(folder, to, common)
   const { name, since } = index
   const isTrusted = native() !== undefined && keepsTimes(folder)
-  const found = since === undefined || !isTrusted ? undefined : readFolderIndex(root, since)
+  const found = since === undefined || !isTrusted ? undefined : await readFolderIndex(root, since)
   const before = since === undefined ? undefined : (found ?? ('unknown' as const))
   if (!isTrusted) return copyTree(folder, to, { ...common, before })
   const writer = newFolderIndex(root, name)
   const flushedAt = Date.now()
-  const writeOut = canWriteOut(folder)
-  if (!writeOut) await flush(folder)
-  const report = await copyTree(folder, to, { ...common, before, index: writer, flushedAt, writeOut })
+  const clean = canWriteOut(folder) ? cleaning(folder) : undefined
+  if (clean === undefined) await flushAll(folder)
+  const report = await copyTree(folder, to, { ...common, before, index: writer, flushedAt, clean })
   // The tree is still the one that the old index tells of.
-  if (report.changed !== 0) writer.write()
+  if (report.changed !== 0) await writer.write()
   return report
-}
-
-async function flush(folder: string): Promise<void> {
-  const fd = fs.openSync(folder, 'r')
-  try {
-    await native()?.syncfsLater(fd)
-  } finally {
-    fs.closeSync(fd)
-  }
 }

@@ -10,7 +10,7 @@ import { at, display, type Name } from './safe-fs/descriptors.ts'
 import type { Levels } from './safe-fs/levels.ts'
 import { nodeName } from './trees/names.ts'
 import type { Print } from './trees/stat.ts'
-import { isSettled } from './trees/write-out.ts'
+import { type Cleaning, isSettled } from './trees/write-out.ts'
 
 /** Where a copy of a tree is, and what it has found so far. Names are bytes, one character each (latin1). */
 
@@ -27,10 +27,10 @@ export interface CopyOptions {
   readonly before?: FolderIndex | 'unknown' | undefined
   /** Is told what the copy is, and how much of it can be known again. */
   readonly index?: IndexWriter | undefined
-  /** When what was dirty in the source began to be written out; in milliseconds. */
+  /** Before anything was looked at, and what was dirty in the source written out; in milliseconds. */
   readonly flushedAt?: number | undefined
-  /** Each file has to be written out before it is read: not all of them were. */
-  readonly writeOut?: boolean | undefined
+  /** For each file before it is read, if not all of them were written out. */
+  readonly clean?: Cleaning | undefined
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((done: { files: number; bytes: number }) => void) | undefined
 }

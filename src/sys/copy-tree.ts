@@ -67,9 +67,9 @@ async function copyAll(source: number, target: number, options: CopyOptions, onl
     else await copyNext(state, loneFrame(top), only)
     for (let frame = state.frames.at(-1); frame; frame = state.frames.at(-1)) {
       await pause(state)
-      const name = frame.left.pop()
+      const name = nextChanged(state, frame)
       if (name === undefined) await leave(state, frame)
-      else await copyNext(state, frame, name)
+      else if (name !== '') await copyNext(state, frame, name)
     }
     return reportOf(state)
   } finally {
@@ -96,8 +96,19 @@ function lookAt(fd: number): Looked {
   return looked
 }
 
+/** How much is looked at before others have their turn. */
+const mostLooks = 256
+
+/** Passes over what stays as it is. Empty if there is more to pass over; undefined if nothing is left. */
+function nextChanged(state: State, frame: Frame): string | undefined {
+  for (let looks = 0; looks < mostLooks; looks++) {
+    const name = frame.left.pop()
+    if (name === undefined || !isKept(state, frame, name)) return name
+  }
+  return ''
+}
+
 async function copyNext(state: State, frame: Frame, name: string): Promise<void> {
-  if (isKept(state, frame, name)) return
   const fd = reading(state, name, () => fs.openSync(atBytes(state.from.top(), name), namingFlags))
   if (fd === undefined) return
   let entered = false

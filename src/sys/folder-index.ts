@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { zstdCompressSync, zstdDecompressSync, constants } from 'node:zlib'
 import { ensureDirectory } from './directories.ts'
 import { durableFile } from './durable-file.ts'
 import { hasCode } from './errno.ts'
@@ -25,19 +24,19 @@ export interface IndexWriter {
   /** What is in a directory. @param directory its path from the top with a slash behind it; empty for the top */
   add(directory: string, names: readonly string[], prints: readonly Print[]): void
   addTop(print: Print): void
-  /** When all is added; atomic, and durable when it returns. */
-  write(): void
+  /** When all is added; atomic, and durable when it resolves. */
+  write(): Promise<void>
 }
 
-const indexDirectory = 'folder-indexes'
+export const indexDirectory = 'folder-indexes'
 
 const magic = 'aw-folder-index 1\n'
 const printLength = 80
 const unknown = '\0'.repeat(printLength)
 
 /** Undefined if there is none that is whole. */
-export function readFolderIndex(root: string, name: string): FolderIndex | undefined {
-  const text = readBody(fileOf(root, name))
+export async function readFolderIndex(root: string, name: string): Promise<FolderIndex | undefined> {
+  const text = await readBody(fileOf(root, name))
   if (text === undefined) return undefined
   const places = new Map<string, { readonly names: number; readonly prints: number; readonly count: number }>()
   for (let at = printLength; at < text.length;) {
@@ -66,7 +65,7 @@ export function readFolderIndex(root: string, name: string): FolderIndex | undef
   }
 }
 
-function readBody(file: string): string | undefined {
+async function readBody(file: string): Promise<string | undefined> {
   let bytes: Buffer
   try {
     bytes = fs.readFileSync(file)
@@ -77,7 +76,10 @@ function readBody(file: string): string | undefined {
   const start = magic.length + 64
   const packed = bytes.subarray(start)
   const isWhole = bytes.toString('latin1', 0, start) === magic + hash('sha256', packed)
-  return isWhole ? zstdDecompressSync(packed).toString('latin1') : undefined
+  if (!isWhole) return undefined
+  // Most commands do without it, and it takes long to load.
+  const { zstdDecompressSync } = await import('node:zlib')
+  return zstdDecompressSync(packed).toString('latin1')
 }
 
 /** The file appears whole, under its name, in the place of one that is there. */
@@ -95,7 +97,8 @@ export function newFolderIndex(root: string, name: string): IndexWriter {
     addTop(print) {
       if (print !== '') top = print
     },
-    write() {
+    async write() {
+      const { constants, zstdCompressSync } = await import('node:zlib')
       const body = Buffer.from(top + parts.join(''), 'latin1')
       const packed = zstdCompressSync(body, { params: { [constants.ZSTD_c_compressionLevel]: 1 } })
       ensureDirectory(join(root, indexDirectory), 0o700)

@@ -29,7 +29,7 @@ function index(): IndexWriter & FolderIndex & { readonly seen: Seen } {
     add: (directory, names, prints) =>
       void seen.set(directory, new Map(names.map((name, i) => [name, prints[i] ?? '']))),
     addTop: (print) => (top = print),
-    write: () => undefined,
+    write: async () => undefined,
     get top() {
       return top
     },

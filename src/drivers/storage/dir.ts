@@ -7,7 +7,7 @@ import { freeze, lookThrough } from '../../sys/content-store/freeze.ts'
 import { usageOfFrozen, verifyFrozen } from '../../sys/content-store/inspect.ts'
 import { type Manifest, readIfWhole, readManifest } from '../../sys/content-store/manifest.ts'
 import { readFrozen } from '../../sys/content-store/read-file.ts'
-import { dropFolderIndex } from '../../sys/folder-index.ts'
+import { dropFolderIndex, indexDirectory } from '../../sys/folder-index.ts'
 import { readInTree } from '../../sys/read-in-tree.ts'
 import { resumeRestore, restoreVolume } from '../../sys/content-store/restore.ts'
 import { openStore } from '../../sys/content-store/store.ts'
@@ -62,8 +62,9 @@ const capabilities: StorageCapabilities = {
 export function dirStorage(options: TreeRootOptions): StorageDriver {
   const { root, claim, shortLived = false } = options
   const path = (place: Place): string => join(root, place.area, place.name)
-  const guarded = [...(options.guarded ?? []), root, ...areas.map((area) => join(root, area))]
-  const key = initRoot(root, areas, claim)
+  const directories = [...areas, indexDirectory]
+  const guarded = [...(options.guarded ?? []), root, ...directories.map((name) => join(root, name))]
+  const key = initRoot(root, directories, claim)
   const store = openStore(root)
   const frozenAreas = [join(root, 'snapshots'), join(root, 'bases')]
 

@@ -20,7 +20,7 @@ export async function importTree(
   source: Source,
   options: ImportOptions,
 ): Promise<ImportReport> {
-  assertOptions(source, options)
+  assertOptions(source, options, trees.exists)
   const target = trees.found(place)
   if ('folder' in source) return importFolder(trees, target, source.folder, options)
   const { into, signal, onProgress } = options

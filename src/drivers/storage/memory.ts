@@ -71,7 +71,7 @@ export function memoryStorage({ disk, root = '/storage' }: { disk: Disk; root?: 
       const { into, signal, index } = options
       assertRoot()
       if (signal?.aborted) throw new AwError('aborted', 'The copy was cancelled', { cause: signal.reason })
-      assertOptions(source, options)
+      assertOptions(source, options, (base) => found(base) !== undefined)
       const from = 'folder' in source ? sourceFolder(disk, source.folder, root) : sourceTree(disk, path(source.place))
       tree(place)
       const below = 'place' in source ? (source.path ?? '.') : '.'

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import type { Area, Free, Place } from '../../ports/storage-driver.ts'
+import { indexDirectory } from '../../sys/folder-index.ts'
 import { assertRoot, freeIn, initRoot, listAreas, treeExists } from '../../sys/storage-root.ts'
 
 /** What drivers share whose trees are directories of one storage root. */
@@ -34,7 +35,7 @@ export const areas: readonly Area[] = ['volumes', 'snapshots', 'bases', 'trash',
 
 /** @param own directories beside the areas, for the driver alone */
 export function treeRoot({ root, claim, guarded = [] }: TreeRootOptions, own: readonly string[] = []): TreeRoot {
-  const directories = [...areas, ...own]
+  const directories = [...areas, indexDirectory, ...own]
   const key = initRoot(root, directories, claim)
   const path = (place: Place): string => join(root, place.area, place.name)
   const assert = (): void => assertRoot(root, key)

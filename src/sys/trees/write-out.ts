@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { native } from '../native.ts'
 import type { Steps } from '../safe-fs/steps.ts'
-import { ctimeMs, type Print } from './stat.ts'
+import { ctimeMs, type Print, sizeIn } from './stat.ts'
 
 /**
  * When it can be told from a print alone that a file has not changed.
@@ -33,6 +33,44 @@ export const isRemembered = (path: string): boolean => fs.statfsSync(path).type 
 export function keepsTimes(path: string): boolean {
   const { type } = fs.statfsSync(path)
   return plain.has(type) || others.has(type)
+}
+
+/** What was written to last in this time may still be dirty: the kernel writes out by itself what is older. */
+const recentMs = 60_000
+/** So many are written out one by one; a flush of everything waits for the writes of others too. */
+const mostAlone = 64
+
+/** Has to be called before a file is read, when it is known what it is. */
+export type Cleaning = (fd: number, print: Print, pause: () => Promise<void>) => Promise<void>
+
+/**
+ * Sees to it that later writes to a file show, for file after file below a directory that can write out. Most files of a folder are clean,
+ * and to ask for it costs nothing; where many were written just now, one flush costs less than one for each.
+ */
+export function cleaning(top: string): Cleaning {
+  let alone = 0
+  let flushedAt: number | undefined
+  return async (fd, print, pause) => {
+    if (flushedAt !== undefined && isSettled(print, flushedAt)) return
+    const now = Date.now()
+    if (ctimeMs(print) > now - recentMs) alone += 1
+    if (flushedAt === undefined && alone > mostAlone) {
+      await flushAll(top)
+      flushedAt = now
+      if (isSettled(print, now)) return
+    }
+    for (const _ of writeOut(fd, sizeIn(print))) await pause()
+  }
+}
+
+/** The file system that it is on, with what others have written there. */
+export async function flushAll(path: string): Promise<void> {
+  const fd = fs.openSync(path, 'r')
+  try {
+    await native()?.syncfsLater(fd)
+  } finally {
+    fs.closeSync(fd)
+  }
 }
 
 const rangeBytes = 8 * 1024 * 1024

@@ -179,6 +179,15 @@ export function importUpdateContract(open: OpenStorage): void {
     await bases.renew()
   })
 
+  it('does not forget what is in a base that is there', async () => {
+    const subject = await open()
+    const bases = await withFolder(subject, sample)
+    await bases.renew()
+    await subject.storage.create(staged)
+    const importing = subject.storage.import(staged, { folder: bases.folder }, { into: '.', index: base(1) })
+    await expect(importing).rejects.toEqual(code('file_exists'))
+  })
+
   it('has neither rules nor an index for a tree of its own', async () => {
     const { storage, folder } = await open()
     await storage.create(volume)

@@ -6,7 +6,7 @@ import { partOf } from '../../../sys/content-store/materialise.ts'
 import type { Store } from '../../../sys/content-store/store.ts'
 import { copyTree } from '../../../sys/copy-tree.ts'
 import { identitiesIn } from '../../../sys/source-folder.ts'
-import { treeExists } from '../../../sys/storage-root.ts'
+import { fileExists, treeExists } from '../../../sys/storage-root.ts'
 import { openInto } from '../../../sys/trees/open-into.ts'
 import { importFolder } from '../import-folder.ts'
 import { assertOptions } from '../import-options.ts'
@@ -26,7 +26,7 @@ export async function importInto(
   source: ImportSource,
   options: ImportOptions,
 ): Promise<ImportReport> {
-  assertOptions(source, options)
+  assertOptions(source, options, (base) => fileExists(path(base)))
   if (isFrozen(place) || !treeExists(path(place))) throw missing(place)
   if ('folder' in source) return importFolder({ root: store.root, guarded }, path(place), source.folder, options)
   const { into, signal, onProgress } = options
