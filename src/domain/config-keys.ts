@@ -22,7 +22,7 @@ export const configKeys = {
   'workspaces.max_size_mb': {
     kind: 'count',
     default: 1000,
-    about: 'Size limit written into a workspace that does not ask for one',
+    about: 'What a workspace that does not ask for another limit may hold beyond what it began as; 0 means no limit',
   },
   'workspaces.max_workspaces': {
     kind: 'count',

@@ -42,7 +42,10 @@ export async function growthOf(
   if (limit > 0 && room !== null) return Math.max(0, limit - room)
   if (typeof tree?.beyond === 'number') return tree.beyond
   const began = tree && (await baseBytes(workspace, ruler))
-  return tree === undefined || began == null ? null : Math.max(0, tree.bytes - began)
+  if (tree === undefined || began == null) return null
+  // What was not counted may be all that is new.
+  const grown = tree.bytes - began
+  return tree.complete || grown > 0 ? Math.max(0, grown) : null
 }
 
 export async function gradeOf(core: Core, workspace: Workspace): Promise<Grade> {

@@ -34,6 +34,7 @@ const writeErrors = [
   'not_a_file',
   'not_a_directory',
   'disk_full',
+  'quota_exceeded',
 ] as const
 
 export const fileOperations = [

@@ -28,6 +28,7 @@ const restored = object({
 })
 
 const side = 'WORKSPACE (as it is now), WORKSPACE@SNAPSHOT (an id, a label, head or base) or a snapshot id'
+const keeping = ['quota_exceeded', 'workspace_active'] as const
 
 export const snapshotOperations = [
   operation({
@@ -49,7 +50,7 @@ export const snapshotOperations = [
     output: madeSnapshot,
     positional: ['id'],
     states: 'snapshot',
-    errors: [...absent, 'invalid_input', 'invalid_state', 'snapshot_limit', 'workspace_active', ...host],
+    errors: [...absent, 'invalid_input', 'invalid_state', 'snapshot_limit', ...keeping, ...host],
     examples: ['aw snapshot fix-login --label "tests pass"', 'aw snapshot fix-login --key turn-7 --message "$PROMPT"'],
   }),
   operation({
@@ -267,7 +268,7 @@ export const snapshotOperations = [
       'invalid_input',
       'invalid_state',
       'snapshot_not_found',
-      'workspace_active',
+      ...keeping,
       'limit_reached',
       ...host,
     ],

@@ -124,6 +124,7 @@ export const sourceOperations = [
       'path_protected',
       'invalid_input',
       'source_failed',
+      'quota_exceeded',
       ...host,
     ],
     examples: ['aw cp ./data.csv fix-login:work/', 'aw cp fix-login:output/report ./report'],

@@ -175,7 +175,7 @@ export const workspaceOperations = [
     positional: ['id'],
     flags: { set: 'labels' },
     states: 'label',
-    errors: [...absent, 'invalid_state', 'workspace_busy'],
+    errors: [...absent, 'invalid_state', 'limit_reached', 'workspace_busy'],
     examples: ['aw label fix-login --set sprint=12 --remove draft', 'aw label fix-login --set keep=yes'],
   }),
   operation({

@@ -86,12 +86,18 @@ function growthNote({ growth_bytes: growth, size_limit: { mb, grade } }: Report[
 
 const percentOf = (part: number, whole: number): number => Math.floor((100 * part) / Math.max(1, whole))
 
-/** In a pipe: what it is, its name, its bytes (empty if nobody knows), and the rest. */
+/** In a pipe: what it is, its name, its bytes (empty if nobody knows), whether that is all, and the rest. */
 const table = (sections: readonly Section[], view: View): string =>
   columns(
     [],
     sections.flatMap(({ kind, lines }) =>
-      lines.map((line): Row => [kind, line.name, String(line.bytes ?? ''), line.note]),
+      lines.map(({ name, bytes: size, complete, note }): Row => [
+        kind,
+        name,
+        String(size ?? ''),
+        complete ? 'all' : 'at least',
+        note,
+      ]),
     ),
     view,
   )
