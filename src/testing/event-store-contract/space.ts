@@ -81,7 +81,7 @@ export function spaceContract(open: OpenStore): void {
     const store = await open()
     const id = await create(store, {}, 500)
     const limits = { space: { storeMb: 1, perRepositoryMb: 1, perLabel: [{ label: 'team', value: 'web', mb: 1 }] } }
-    const begin = <T extends 'workspace_reset_started' | 'snapshot_started' | 'workspace_destroy_started'>(type: T) => {
+    const begin = (type: 'workspace_reset_started' | 'snapshot_started' | 'workspace_destroy_started') => {
       const operation = { id: newId('op'), epoch: 1 }
       return { intent: sampleEvent(type, { operation }), operation }
     }
@@ -128,7 +128,7 @@ export function spaceContract(open: OpenStore): void {
     }
     const labels = { team: 'web', other: 'x' }
     await create(store, space, 60, { labels })
-    await create(store, space, 900, { labels: { team: 'webs', 'team=web': 'x' } as Record<string, string> })
+    await create(store, space, 900, { labels: { team: 'webs', 'team=web': 'x' } })
     await expect(create(store, space, 60, { labels })).rejects.toEqual(
       refused({ what: 'label', of: 'team=web', limit: 100, reserved: 60, asked: 60 }),
     )

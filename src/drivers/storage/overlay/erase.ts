@@ -43,7 +43,7 @@ export async function ownBytes(
   const others = records.all().filter(([{ area, name }]) => area !== place.area || name !== place.name)
   const shared = new Set(others.flatMap(([, layers]) => layers))
   const own = stack.filter((id) => !shared.has(id))
-  return bytesOf(root, own, limits)
+  return await bytesOf(root, own, limits)
 }
 
 /** What the layers hold that were put over those of another tree; null if it does not stand on them any more. */
@@ -52,7 +52,7 @@ export async function bytesBeyond(overlay: Overlay, place: Place, base: Place): 
   const [stack = [], below] = [records.read(place), records.read(base)]
   const own = stack.slice(0, stack.length - (below?.length ?? 0))
   if (below === undefined || below.some((id, i) => stack[own.length + i] !== id)) return null
-  return bytesOf(overlay.root, own)
+  return await bytesOf(overlay.root, own)
 }
 
 async function bytesOf(root: string, layers: readonly string[], limits = {}): Promise<number> {
