@@ -32,8 +32,13 @@ export function compileGlob(pattern: string, isPath: boolean): Glob {
   }
   const tokens = parse(pattern, isPath)
   if (tokens === undefined) return never
+  // Most texts do not even begin or end like it.
+  const start = pattern.slice(0, pattern.search(/[*?[\\]/))
+  const last = tokens.at(-1)
+  const couldFit = (text: string): boolean =>
+    text.startsWith(start) && (last?.is !== 'one' || last.of.has(text.charCodeAt(text.length - 1)))
   return {
-    matches: (text) => follow(tokens, text)[tokens.length] === 1,
+    matches: (text) => couldFit(text) && follow(tokens, text)[tokens.length] === 1,
     mayGoOn: (text) => follow(tokens, text).subarray(0, tokens.length).includes(1),
   }
 }

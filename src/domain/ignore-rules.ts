@@ -69,7 +69,8 @@ function parseLine(line: string): Rule | undefined {
   const onlyDirectories = whole.endsWith('/')
   const pattern = onlyDirectories ? whole.slice(0, -1) : whole
   if (pattern === '') return undefined
-  if (!pattern.includes('/')) return { leavesOut, onlyDirectories, start: undefined, glob: compileGlob(pattern, false) }
+  const name = pattern.startsWith('**/') ? pattern.slice(3) : pattern
+  if (!name.includes('/')) return { leavesOut, onlyDirectories, start: undefined, glob: compileGlob(name, false) }
   const anchored = pattern.startsWith('/') ? pattern.slice(1) : pattern
   // Git compares these first and takes what is left for the pattern: so `a**/b` has its stars at the beginning.
   const start = anchored.slice(0, anchored.search(/[*?[\\]|$/))

@@ -139,6 +139,8 @@ export function importUpdateContract(open: OpenStorage): void {
     await settle()
     expect(await bases.renew({ ignored: 'none' })).toMatchObject({ files: 4, excluded: 3 })
     expect(await bases.renew({ ignored: 'listed' })).toMatchObject({ files: 6, excluded: 3 })
+    subject.editFolder(bases.folder, { do: 'chmod', path: 'out/deep', mode: 0o750 })
+    await bases.renew({ ignored: 'listed' })
     subject.editFolder(bases.folder, { do: 'write', path: '.worktreeinclude', content: '/out/deep/oth*\n' })
     expect(await bases.renew({ ignored: 'listed' })).toMatchObject({ files: 5 })
     subject.editFolder(bases.folder, { do: 'remove', path: 'out/deep/other' })
