@@ -1,7 +1,10 @@
+import { spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { copyFolder } from './copy-folder.ts'
 import { copyTree } from './copy-tree.ts'
 import type { FolderIndex, IndexWriter } from './folder-index.ts'
 import type { Print } from './trees/stat.ts'
@@ -71,9 +74,9 @@ describe('a file of several names', () => {
     for (const other of ['2/b', '2/c', '3/d']) fs.linkSync(source('1/a'), source(other))
   })
 
-  test.each([['1/a'], ['2/b'], ['3/d'], ['2/b', '3/d'], ['1/a', '2/c', '3/d']])(
-    'stays one when only %s %s %s may have changed',
-    async (...names) => {
+  test.each([[['1/a']], [['2/b']], [['3/d']], [['2/b', '3/d']], [['1/a', '2/c', '3/d']]])(
+    'stays one when only %j may have changed',
+    async (names) => {
       const known = index()
       await copyTree(source(), copy(), { index: known, flushedAt: muchLater })
       for (const name of names) known.seen.get(name.slice(0, 2))?.set(name.slice(2), '')
@@ -108,3 +111,39 @@ test('what is not known is replaced by what the source is', async () => {
   expect(report.changed).toBeUndefined()
   expect(tree(copy())).toEqual(tree(source()))
 })
+
+test('wherever it is killed, the old index still tells what the old tree is', async () => {
+  fs.mkdirSync(source('d'))
+  for (const name of ['a', 'b', 'd/c', 'd/e']) fs.writeFileSync(source(name), name)
+  const place = { root: join(base, 'root'), folder: source(), guarded: new Set<string>() }
+  const program = `
+    import { copyFolder } from ${JSON.stringify(join(import.meta.dirname, 'copy-folder.ts'))}
+    const place = { ...${JSON.stringify(place)}, guarded: new Set() }
+    await copyFolder(place, ${JSON.stringify(copy())}, { index: { name: 'new', since: 'old' } })`
+  fs.utimesSync(source('a'), 1, 1)
+  await setTimeout(50)
+  await copyFolder(place, join(base, 'old'), { index: { name: 'old' } })
+  fs.writeFileSync(source('b'), 'B')
+  fs.rmSync(source('d/c'))
+  fs.linkSync(source('a'), source('d/new'))
+  const again = async (): Promise<void> => {
+    fs.rmSync(copy(), { recursive: true, force: true })
+    await copyTree(join(base, 'old'), copy(), { own: true })
+  }
+  for (let step = 1; ; step++) {
+    await again()
+    const { signal, status, stderr } = spawnSync(process.execPath, ['--input-type=module-typescript', '-e', program], {
+      env: { ...process.env, AW_CRASH_AT: `${step}` },
+      encoding: 'utf8',
+    })
+    expect([signal, status, stderr]).toEqual(signal === null ? [null, 0, ''] : ['SIGKILL', null, ''])
+    if (signal === null) break
+    await again()
+    const report = await copyFolder(place, copy(), { index: { name: 'other', since: 'old' } })
+    expect(report.changed).toBeGreaterThan(2)
+    expect(tree(copy())).toEqual(tree(source()))
+    expect(step).toBeLessThan(100)
+  }
+  expect(tree(copy())).toEqual(tree(source()))
+  expect(fs.readdirSync(join(base, 'root/folder-indexes')).toSorted()).toEqual(['new', 'old', 'other'])
+}, 60_000)
