@@ -5,7 +5,17 @@ import { sizeOf, sourceOf, stateCell } from './workspace.ts'
 import type { Shown, View } from './view.ts'
 
 export function show(workspace: Outputs['show'], view: View): Shown {
-  const { operation, problem, trash, labels, config, base, forked_from: origin, forks = [] } = workspace
+  const {
+    operation,
+    problem,
+    trash,
+    labels,
+    config,
+    base,
+    forked_from: origin,
+    forks = [],
+    size_limit: limit,
+  } = workspace
   const entries: [string, string][] = [
     ['name', workspace.workspace_id],
     ['id', workspace.id],
@@ -24,6 +34,7 @@ export function show(workspace: Outputs['show'], view: View): Shown {
   ]
   if (workspace.expires_at !== null) entries.push(['expires', end(workspace.expires_at, view)])
   for (const { path, at } of workspace.archives) entries.push(['archive', `${path}, ${moment(at, view)}`])
+  if (limit !== undefined) entries.push(['size limit', limitText(limit)])
   if (base !== null) entries.push(['base', base])
   if (origin) entries.push(['forked from', `${origin.name}, ${moment(origin.at, view)}`])
   for (const fork of forks) entries.push(['fork', `${fork.name} at ${fork.snapshot}`])
@@ -42,6 +53,9 @@ export function paths(output: Outputs['paths'], view: View): Shown {
   const entries = [...named('', rest), ...named('', directories), ...named('public ', inside)]
   return { out: pairsOf(entries, view) }
 }
+
+const limitText = ({ mb, grade }: NonNullable<Outputs['show']['size_limit']>): string =>
+  mb === 0 ? 'none' : `${mb} MB beyond what it began as (${grade})`
 
 const moment = (at: string, view: View): string => (view.terminal ? `${at} (${age(at, view.now)})` : at)
 const end = (at: string, view: View): string => (view.terminal ? `${at} (${timeLeft(at, view.now)})` : at)
