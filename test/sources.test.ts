@@ -10,7 +10,7 @@ it.each(grounds)('$driver on $fileSystem makes workspaces from everything, as $a
   const files = ['git', 'others'].map((name) => `test/sources/${name}.inside.ts`)
   const { passed, failures } = runOnImage({ fileSystem, as, files, env: { AW_TEST_DRIVER: driver } })
   expect(failures).toEqual([])
-  expect(passed).toBe(14)
+  expect(passed).toBe(15)
 })
 
 it('is tried wherever it can be', () => {

@@ -25,7 +25,7 @@ export async function inputsOf(operation: Operation, given: Arguments, io: Io): 
   for (const flag of flags) {
     if (flag.field === first && items.length > 0) continue
     const values = texts.get(flag.field)
-    if (values !== undefined) shared[flag.field] = fieldOf(flag, values, io.cwd)
+    if (values !== undefined) shared[flag.field] = fieldOf(flag, values, labelOf(flag, given), io.cwd)
     else if (flag.required && readsStdin(flag)) shared[flag.field] = await fromStdin(flag, io)
     else if (flag.required) throw missing(operation, flag)
   }
@@ -55,13 +55,15 @@ function placePositionals(
   if (words.length > 0) throw unexpected(operation, words[0] ?? '', given.positionals[0] ?? '', table)
   for (const flag of flags) {
     const values = texts.get(flag.field) ?? []
-    if (flag.kind === 'one' && flag.field !== many && values.length > 1) throw twice(flag)
+    if (flag.kind === 'one' && flag.field !== many && values.length > 1) throw twice(labelOf(flag, given))
   }
   return texts
 }
 
-function fieldOf(flag: Flag, texts: readonly string[], cwd: string): unknown {
-  const label = `--${flag.name}`
+/** Errors name the flag as it was typed. */
+const labelOf = ({ field, name }: Flag, { typed }: Arguments): string => typed.get(field) ?? `--${name}`
+
+function fieldOf(flag: Flag, texts: readonly string[], label: string, cwd: string): unknown {
   const value = valueOf(flag.schema, texts, label, cwd)
   if (flag.schema.type === 'array') for (const item of value as unknown[]) parse(flag.schema.items ?? {}, item, label)
   else parse(flag.schema, value, label)
@@ -83,7 +85,7 @@ function valueOf(schema: JsonSchema, texts: readonly string[], label: string, cw
     case 'place':
       return /^[^/.][^:]*:/.test(text) ? text : resolve(cwd, text)
     case 'repository':
-      return /^([a-z][a-z0-9+.-]*:|[^/@:]+@[^/:]+:)/i.test(text) ? text : resolve(cwd, text)
+      return repositoryOf(text, label, cwd)
     case 'duration':
       parseDuration(text, label)
       return text
@@ -102,8 +104,27 @@ function startOf(text: string, label: string, cwd: string): unknown {
       data: { flag: label },
     })
   if (text === 'empty') return text
+  if (isUrl(text))
+    throw new AwError('invalid_input', `${text} is no folder of this machine`, {
+      hint: `A repository is given with --repo ${text}`,
+      data: { flag: label },
+    })
   const path = resolve(cwd, text)
   return statSync(path, { throwIfNoEntry: false })?.isFile() ? { archive: path } : { folder: path }
+}
+
+const isUrl = (text: string): boolean => /^([a-z][a-z0-9+.-]*:\/|[^/@:]+@[^/:]+:)/i.test(text)
+
+/** A path, unless it has the form of a url. `acme/web` is nobody's path if it is not there. */
+function repositoryOf(text: string, label: string, cwd: string): string {
+  if (isUrl(text) || /^[a-z][a-z0-9+.-]*:/i.test(text)) return text
+  const path = resolve(cwd, text)
+  const whole = /^[\w-]+(\.[\w-]+)+\//.test(text) ? text : `github.com/${text}`
+  if (!/^[\w-][\w.-]*(\/[\w.-]+)+$/.test(text) || statSync(path, { throwIfNoEntry: false })) return path
+  throw new AwError('invalid_input', `There is no directory ${path}`, {
+    hint: `A repository elsewhere is given by its whole url, for instance ${label} https://${whole}`,
+    data: { flag: label },
+  })
 }
 
 /** A choice cannot hold a comma, so `--state ready,failed` is plain; other items are taken as they are. */
@@ -150,5 +171,5 @@ function unexpected(operation: Operation, word: string, first: string, table: Ta
   })
 }
 
-const twice = (flag: Flag): AwError =>
-  new AwError('invalid_input', `--${flag.name} is given twice`, { data: { flag: `--${flag.name}` } })
+const twice = (flag: string): AwError =>
+  new AwError('invalid_input', `${flag} is given twice`, { data: { flag } })

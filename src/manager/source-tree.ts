@@ -199,6 +199,11 @@ async function fill(
       index: index === undefined ? undefined : { name: index, since },
     },
   )
+  if (report.skipped.some(({ path }) => path === '.'))
+    throw new AwError('source_failed', `The folder ${source.path} may not be read`, {
+      hint: 'Check who may read it',
+      data: { folder: source.path },
+    })
   return { source, imported: importedOf(report), changed: report.changed ?? null }
 }
 
@@ -209,12 +214,13 @@ export const copying = (request: Request, into: string): ImportOptions => ({
 })
 
 /** The first few of what was left out are kept. */
-export const importedOf = ({ files, bytes, reflinked, skipped }: ImportReport): Imported => ({
+export const importedOf = ({ files, bytes, reflinked, skipped, excluded }: ImportReport): Imported => ({
   files,
   bytes,
   reflinked,
   skipped: skipped.length,
   skipped_paths: skipped.slice(0, 20),
+  ...(excluded !== undefined && { excluded }),
 })
 
 /** The repository came with the files: what it takes up is no more the workspace's own than they are. */

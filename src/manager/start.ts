@@ -2,9 +2,10 @@ import type { Inputs } from '../api/table.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import { filledIn, findTemplate } from '../domain/templates.ts'
-import { nameOf } from '../domain/workspace/state.ts'
+import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
 import { createFrom, nameFor } from './create.ts'
+import { destroy } from './destroy.ts'
 import { lookUp } from './find.ts'
 import { fork } from './fork.ts'
 import { templatesOf } from './template-tree.ts'
@@ -22,8 +23,34 @@ export async function create(core: Core, input: Inputs['create'], request: Reque
       hint: 'Leave profile out',
       data: { field: 'profile' },
     })
-  return view(await createFrom(core, { ...input, profile }, source, request, { access }))
+  return view(
+    await replacing(core, input, request, () => createFrom(core, { ...input, profile }, source, request, { access })),
+  )
 }
+
+/**
+ * A workspace whose source could not be had holds its name and nothing else: whoever asks for the name again means this
+ * try, and not that one, which goes to the trash.
+ */
+async function replacing<T>(
+  core: Core,
+  { id }: Inputs['create'],
+  request: Request,
+  make: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await make()
+  } catch (error) {
+    const { code, data } = toAwError(error)
+    const holder = code === 'workspace_exists' && id !== undefined ? await lookUp(core, String(data['id'])) : undefined
+    if (holder === undefined || !isWaiting(holder)) throw error
+    await destroy(core, { id: holder.id }, request)
+    return make()
+  }
+}
+
+const isWaiting = ({ state, problem, operation }: Workspace): boolean =>
+  state === 'failed' && problem?.code === 'source_failed' && operation === null
 
 async function templateStart(core: Core, input: Inputs['create']): Promise<Start> {
   const others = ['from', 'repo', 'from_workspace', 'at', 'ref', 'full', 'exclude', 'ignored'] as const
@@ -43,12 +70,12 @@ async function templateStart(core: Core, input: Inputs['create']): Promise<Start
 export async function ensure(core: Core, input: Inputs['ensure'], request: Request): Promise<WorkspaceView> {
   for (let attempt = 0; ; attempt++) {
     const found = await lookUp(core, input.id)
-    if (found?.operation === null) {
+    if (found?.operation === null && !isWaiting(found)) {
       assertAllowed(found, 'path')
       return view(found)
     }
     try {
-      if (found === undefined) return await create(core, input, request)
+      if (found === undefined || isWaiting(found)) return await create(core, input, request)
       // Somebody works on it, or died over it: afterwards it is there, or the name is free.
       await withWorkspace(core, request, found.id, async () => undefined)
     } catch (error) {
@@ -83,7 +110,12 @@ async function forked(
       labels: input.labels,
       ttl: input.ttl,
     },
-    request,
+    // It is told when it is there, as every workspace is.
+    {
+      ...request,
+      correlationId: request.correlationId,
+      onProgress: ({ made: _, ...news }) => request.onProgress?.(news),
+    },
   )
   const [made] = forks
   if (made?.workspace) return made.workspace

@@ -67,7 +67,7 @@ export function realpathOf(path: string): string {
     return realpathSync.native(path)
   } catch (error) {
     throw new AwError('source_failed', `The folder ${path} cannot be read`, {
-      hint: 'Check that it exists and that you may read it',
+      hint: 'Check that it exists and that you may read it; a repository is given with --repo, another workspace with --from-workspace',
       data: { folder: path },
       cause: error,
     })

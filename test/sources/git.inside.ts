@@ -69,7 +69,19 @@ it('a repository that cannot be had leaves an empty workspace, which a reset fil
   const filled = await aw.reset('late')
   expect(filled).toMatchObject({ state: 'ready', problem: null, source: { branch: 'main' } })
   expect(namesIn(filled)).toEqual(['.git', 'README', 'src'])
-  expect(await codeOf(aw.create({ id: 'no-ref', repo, ref: 'nowhere' }))).toBe('source_failed')
+})
+
+it('who asks again for a name that waits for its source means the new try', async () => {
+  const ground = await openGround()
+  const { aw } = ground
+  const repo = makeRepository(ground)
+  expect(await codeOf(aw.create({ id: 'typo', repo, ref: 'mian' }))).toBe('source_failed')
+  expect(await codeOf(aw.create({ id: 'typo', repo, ref: 'nowhere' }))).toBe('source_failed')
+  const made = await aw.create({ id: 'typo', repo, ref: 'main' })
+  expect(made).toMatchObject({ state: 'ready', source: { branch: 'main' } })
+  expect(await codeOf(aw.create({ id: 'typo', repo }))).toBe('workspace_exists')
+  expect(await codeOf(aw.create({ id: 'ensured', repo, ref: 'mian' }))).toBe('source_failed')
+  expect(await aw.ensure('ensured', { repo })).toMatchObject({ state: 'ready' })
 })
 
 it('a reset begins where the workspace began, whatever the repository is now', async () => {

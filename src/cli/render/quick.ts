@@ -6,10 +6,11 @@ import type { Shown, View } from './view.ts'
 export const pathOnly = (output: { path: string }): Shown => ({ out: output.path })
 
 /** What was left out of a copy is said, or somebody would believe to have it all. */
-export function made(output: { path: string; imported: unknown; source?: unknown }): Shown {
-  const { skipped = 0, skipped_paths: paths = [] } = (output.imported ?? {}) as Partial<Imported>
+export function made(output: { path: string; imported: unknown; source?: unknown }, { input }: View): Shown {
+  const { skipped = 0, skipped_paths: paths = [], excluded } = (output.imported ?? {}) as Partial<Imported>
   const { submodules = [], lfs = 0 } = (output.source ?? {}) as Partial<GitSource>
   const left = [
+    ...(input['exclude'] !== undefined && excluded === 0 ? [noMatch(input['exclude'])] : []),
     ...(skipped === 0
       ? []
       : [
@@ -23,6 +24,10 @@ export function made(output: { path: string; imported: unknown; source?: unknown
   ]
   return left.length === 0 ? pathOnly(output) : { out: output.path, warning: left.join('; ') }
 }
+
+/** A pattern is as in a .gitignore: one that begins with `./` or lists several never matches. */
+const noMatch = (patterns: unknown): string =>
+  `nothing matched --exclude ${String(patterns)}; it is written as in a .gitignore, for instance node_modules`
 
 function some(all: readonly string[], total: number): string {
   const first = all.slice(0, 3).map(visible)

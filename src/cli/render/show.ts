@@ -27,7 +27,7 @@ export function show(workspace: Outputs['show'], view: View): Shown {
     ['storage', workspace.driver],
     ['generation', String(workspace.generation)],
     ['snapshots', String(workspace.snapshots)],
-    ['branch', workspace.branch],
+    ['snapshot branch', workspace.branch],
     ['head', workspace.head ?? '-'],
     ['created', moment(workspace.created_at, view)],
     ['updated', moment(workspace.updated_at, view)],

@@ -21,6 +21,14 @@ export function sizeOf({ size_bytes, size_complete }: Workspace): string {
 export function sourceOf(source: Readonly<Record<string, unknown>>): string {
   const { kind, ...rest } = source
   if (kind === 'workspace') return `fork of ${String(rest['name'])}`
+  if (kind === 'git') return gitOf(rest)
   const detail = Object.values(rest).find((value): value is string => typeof value === 'string')
   return detail === undefined ? String(kind) : `${String(kind)} ${detail}`
+}
+
+/** Where it is from, what was asked for, and what that was then. */
+function gitOf({ url, ref, branch, commit }: Readonly<Record<string, unknown>>): string {
+  const texts = [ref, branch].filter((one): one is string => typeof one === 'string' && one !== commit)
+  const at = typeof commit === 'string' ? [commit.slice(0, 10)] : []
+  return ['git', String(url), ...texts.slice(0, 1), ...at].join(' ')
 }

@@ -78,6 +78,17 @@ describe('a workspace is the fold of its stream', () => {
     expect(failed).toMatchObject({ state: 'purged', trash: [], operation: null })
   })
 
+  it('waits for a source that could not be had, and is ready when a reset has it', () => {
+    const waiting = given('workspace_create_started', 'workspace_source_failed')
+    expect(waiting).toMatchObject({ state: 'failed', operation: null, problem: { code: 'source_failed' } })
+    const source = { kind: 'git' as const, url: 'https://example.com/a.git', ref: null, shallow: true, base: 'git-1' }
+    const filled = given('workspace_create_started', 'workspace_source_failed', 'workspace_reset_started', [
+      'workspace_reset',
+      { source },
+    ])
+    expect(filled).toMatchObject({ state: 'ready', problem: null, source })
+  })
+
   it('goes to the trash and comes back', () => {
     const gone = given(...trashed)
     expect(gone.state).toBe('trashed')
@@ -180,6 +191,7 @@ describe('the transition table', () => {
     if (state.state === 'purged') return false
     switch (type) {
       case 'workspace_created':
+      case 'workspace_source_failed':
         return kind === 'create'
       case 'workspace_destroy_started':
         return kind === undefined && isLive(state.state)

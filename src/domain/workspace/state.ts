@@ -154,6 +154,8 @@ export interface Imported {
   readonly reflinked: number
   readonly skipped: number
   readonly skipped_paths: readonly { readonly path: string; readonly reason: string }[]
+  /** How many things patterns and .gitignore files kept out. */
+  readonly excluded?: number
 }
 
 /** A tree in the trash. */

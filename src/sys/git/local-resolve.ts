@@ -85,8 +85,9 @@ export function unknownRef(url: string, ref: GitRef, known: readonly string[]): 
   }
   const short = known.map((name) => name.replace(/^refs\/(?:heads|tags)\//, ''))
   const near = nearest(ref.name, short)
-  const hint =
-    near !== undefined
+  const hint = /^[0-9a-f]{4,39}$/.test(ref.name)
+    ? 'A commit is given by its whole id, of 40 digits: git rev-parse tells it'
+    : near !== undefined
       ? `Did you mean ${near}?`
       : known.length > 0
         ? `There are: ${shown(known)}`

@@ -38,7 +38,7 @@ export async function resolveRemote(remote: Remote, ref: GitRef, signal?: AbortS
   throw unknownRef(remote.url, ref, [...known.keys()])
 
   function ask(args: readonly string[]): Promise<string> {
-    return told(remote.about, () => remote.ask(['ls-remote', '--quiet', ...args], { signal }))
+    return told(remote.about, () => remote.ask(['ls-remote', '--quiet', ...args], { signal, silentMs: 60_000 }))
   }
 }
 

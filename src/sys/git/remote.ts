@@ -20,6 +20,8 @@ export interface AskOptions {
   readonly repository?: string | undefined
   readonly input?: string | undefined
   readonly signal?: AbortSignal | undefined
+  /** How long it may say nothing. */
+  readonly silentMs?: number | undefined
   readonly onProgress?: ((done: CloneProgress) => void) | undefined
 }
 
@@ -35,12 +37,12 @@ export async function openRemote({ git, url, avoid, signal }: RemoteOptions): Pr
   return {
     url: url.clean,
     about: { url: url.clean, secrets: secretsOf(url) },
-    async ask(args, { repository, input, signal, onProgress } = {}) {
+    async ask(args, { repository, input, signal, onProgress, silentMs = longestSilence } = {}) {
       const { stdout } = await run(git.path, args, {
         cwd: '/',
         env: { ...env, GIT_DIR: repository ?? '/nonexistent' },
         timeoutMs: longest,
-        silentMs: longestSilence,
+        silentMs,
         maxOutput: 256 * 1024 * 1024,
         input,
         group: true,
