@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 
 /** Unmounts everything below a directory, as a reboot does; `how`: options of umount. */
 export function unmountBelow(base: string, how: readonly string[] = []): void {
@@ -13,8 +13,13 @@ export function unmountBelow(base: string, how: readonly string[] = []): void {
   }
 }
 
-/** Unmounts it all and lets it be removed: what overlay mounts trees on is immutable, and has no mode. */
+/**
+ * Unmounts it all and lets it be removed: what overlay mounts trees on is immutable, and has no mode; a frozen tree of
+ * btrfs is read-only.
+ */
 export function letGo(base: string, how: readonly string[] = []): void {
   unmountBelow(base, how)
+  for (const frozen of globSync(`${base}/**/storage/{bases,snapshots}/*/`))
+    spawnSync('btrfs', ['property', 'set', '-ts', frozen, 'ro', 'false'])
   spawnSync('find', [base, '-xdev', '-type', 'd', '-perm', '0', '-exec', 'chattr', '-f', '-i', '{}', '+'])
 }
