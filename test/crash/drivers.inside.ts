@@ -6,7 +6,17 @@ import { byRecoverOrTouch, sweep } from './sweep.ts'
 
 const step = Number(process.env['AW_STEP'] ?? 1)
 
-it.each(['create', 'snapshot', 'restore', 'restore of paths', 'undo of a snapshot', 'fork', 'snapshot remove'])(
+it.each([
+  'create',
+  'snapshot',
+  'restore',
+  'restore of paths',
+  'undo of a snapshot',
+  'fork',
+  'snapshot remove',
+  'create from git',
+  'template update',
+])(
   '%s can be killed at every point',
   async (operation) => {
     // Another first point each time, so that all of them have their turn.

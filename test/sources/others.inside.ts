@@ -115,7 +115,9 @@ it('a workspace goes into a file and comes back as it was', async () => {
   const tree = (path: string) => readTree(path, { times: true, except: ['.aw'] })
   expect(tree(back.path)).toEqual(tree(origin.path))
 
-  fs.writeFileSync(file, fs.readFileSync(file).fill(0, 300, 301))
+  const bytes = fs.readFileSync(file)
+  bytes[300] = (bytes[300] ?? 0) ^ 0xff
+  fs.writeFileSync(file, bytes)
   expect(await codeOf(aw.import({ file, id: 'damaged' }))).toBe('source_failed')
   expect(await codeOf(aw.get('damaged'))).toBe('workspace_not_found')
 })
