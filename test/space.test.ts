@@ -15,7 +15,7 @@ it.each(isRoot ? places : [])(
   (place) => {
     const { passed, failures } = runOnImage({ ...place, files: ['test/space/limits.inside.ts'] })
     expect(failures).toEqual([])
-    expect(passed).toBe(3)
+    expect(passed).toBe(4)
   },
   300_000,
 )

@@ -3,8 +3,8 @@ import { isLive, nameOf, repositoryOf, type Workspace } from './workspace/state.
 
 /**
  * Limits on what live workspaces may grow to together. A live workspace reserves its `max_size_mb`, whether it uses that
- * or not; the check is made inside the append that makes it live, so that two that race for the last room cannot both
- * have it. Nothing else is ever refused for such a limit.
+ * or not; the check is made inside the append that makes it live or lets it grow further, so that two that race for the
+ * last room cannot both have it. Nothing else is ever refused for such a limit.
  */
 export interface SpaceLimits {
   /** All live workspaces together. */
@@ -30,14 +30,18 @@ export interface SharedLimit {
   readonly setting: string
 }
 
-/** The limits that an append makes a workspace fall under which it did not before. */
+/** A workspace that is made, or gets another limit of its own, asks for room. */
+export const asksForRoom = (before: Workspace | undefined, after: Workspace): boolean =>
+  before === undefined || reservedMb(after) > reservedMb(before) || (reservedMb(after) === 0 && reservedMb(before) > 0)
+
+/** The limits that an append makes a workspace fall under which it did not before, or ask for more of. */
 export function newlyUnder(
   limits: SpaceLimits,
   before: Workspace | undefined,
   after: Workspace | undefined,
 ): SharedLimit[] {
   if (after === undefined) return []
-  const had = before === undefined ? [] : limitsOn(limits, before)
+  const had = before === undefined || asksForRoom(before, after) ? [] : limitsOn(limits, before)
   return limitsOn(limits, after).filter(({ what, of }) => !had.some((one) => one.what === what && one.of === of))
 }
 
@@ -72,7 +76,7 @@ export const reservedMb = ({ config }: Pick<Workspace, 'config'>): number => con
 
 /**
  * @param reserved what the others under the limit may grow to
- * @param fresh it is being made: then it must have a limit of its own, or the one on all would mean nothing
+ * @param fresh it is being made, or asks for more: then it must have a limit of its own, or the one on all would mean nothing
  */
 export function assertReservable(limit: SharedLimit, workspace: Workspace, reserved: number, fresh: boolean): void {
   const asked = reservedMb(workspace)
@@ -86,7 +90,7 @@ export function assertReservable(limit: SharedLimit, workspace: Workspace, reser
   }
   if (asked === 0)
     throw new AwError('limit_reached', `${name} has no size limit, and ${where[limit.what]} share ${limit.mb} MB`, {
-      hint: `Give it one (max_size_mb in its config), or lift ${limit.setting}`,
+      hint: `Give it one (max_size_mb in its config, or aw limit), or lift ${limit.setting}`,
       data,
     })
   const free = Math.max(0, limit.mb - reserved)

@@ -39,6 +39,7 @@ export const upcasts = {
   workspace_branched: [],
   workspace_labelled: [],
   workspace_ttl_set: [],
+  workspace_limit_set: [],
   workspace_archive_started: [],
   workspace_archived: [],
   workspace_archive_removed: [],

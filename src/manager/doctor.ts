@@ -3,6 +3,7 @@ import { configKeys, variableOf, type ConfigKey } from '../domain/config.ts'
 import { toAwError } from '../domain/errors.ts'
 import { sizeText } from '../domain/size.ts'
 import type { Core, Finding } from './core.ts'
+import { overLimit } from './over-limit.ts'
 import { pressureFindings } from './pressure.ts'
 import { reservations, spaceWarnings } from './space-report.ts'
 
@@ -12,6 +13,7 @@ export async function doctor(core: Core, input: Inputs['doctor']): Promise<Outpu
     ...(await core.inspect()),
     await storage(core),
     ...(await space(core)),
+    ...(await overLimit(core)),
     ...(await pressureFindings(core)),
     ...(await unfinished(core)),
     ...(input.rebuild === true ? [await rebuilt(core)] : []),

@@ -13,6 +13,7 @@ import { diff } from './diff.ts'
 import { fork } from './fork.ts'
 import { gc } from './gc.ts'
 import { label } from './label.ts'
+import { limit } from './limit.ts'
 import { acquireLease, releaseLease, renewLease } from './lease.ts'
 import { events, sealAudit, verifyAudit } from './log.ts'
 import { describe, snapshots, verify } from './look-snapshots.ts'
@@ -50,6 +51,7 @@ const useCases: UseCases = {
   rename,
   label,
   ttl,
+  limit,
   reset,
   destroy,
   undelete,

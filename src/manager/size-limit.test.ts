@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { makeAw } from '../client/facade.ts'
+import type { Manager } from '../ports/manager.ts'
+import { collect } from '../testing/collect.ts'
 import { memoryCore } from '../testing/memory-core.ts'
 import { makeMemoryTree } from '../testing/memory-tree.ts'
 
@@ -26,6 +28,11 @@ async function setUp(set: Record<string, string> = {}) {
   return { ...core, aw, fs, put, measured, wait, later: (ms: number) => (at += ms) }
 }
 
+const doctorWarnings = async (manager: Manager): Promise<string[]> =>
+  (await manager.call('doctor', {})).findings
+    .filter(({ name, status }) => name === 'size limits' && status === 'warning')
+    .map(({ message }) => message)
+
 describe('a workspace that aw watches', () => {
   it('is not kept or forked as long as what others wrote is too much', async () => {
     const { aw, fs, put, manager } = await setUp()
@@ -42,6 +49,48 @@ describe('a workspace that aw watches', () => {
     await expect(aw.snapshot('a')).rejects.toEqual(full)
     await fs.write('large', 'small')
     await aw.snapshot('a')
+  })
+
+  it('may grow when it is let, and is held to less again', async () => {
+    const { aw, fs, put, manager } = await setUp({ 'space.budget_mb': '10' })
+    put('large', 2 * MB)
+    const hint = expect.objectContaining({
+      code: 'quota_exceeded',
+      hint: expect.stringContaining('aw limit a/main MB') as string,
+    }) as Error
+    await expect(aw.snapshot('a')).rejects.toEqual(hint)
+    expect(await manager.call('limit', { id: 'a' })).toMatchObject({ size_limit: { mb: 1, grade: 'watched' } })
+    expect(await doctorWarnings(manager)).toEqual([
+      'a/main holds 2 MiB beyond what it began as, and 1 MB are its limit',
+    ])
+    expect(await manager.call('limit', { id: 'a', size: '3' })).toMatchObject({ config: { max_size_mb: 3 } })
+    expect(await doctorWarnings(manager)).toEqual([])
+    await manager.call('limit', { id: 'a', size: '3' })
+    const events = await collect(manager.stream('events', { type: ['workspace_limit_set'] }))
+    expect(events).toMatchObject([{ data: { task_id: 'a', max_size_mb: 3 } }])
+    await aw.snapshot('a')
+    const tooMuch = expect.objectContaining({ code: 'limit_reached' }) as Error
+    await expect(manager.call('limit', { id: 'a', size: '11' })).rejects.toEqual(tooMuch)
+    await expect(manager.call('limit', { id: 'a', size: 'none' })).rejects.toEqual(tooMuch)
+    for (const size of ['', '-1', '1.5', '2GB', 'all']) {
+      const invalid = expect.objectContaining({ code: 'invalid_input' }) as Error
+      await expect(manager.call('limit', { id: 'a', size })).rejects.toEqual(invalid)
+    }
+    await manager.call('limit', { id: 'a', size: '1' })
+    await expect(fs.write('more', 'x')).rejects.toEqual(full)
+  })
+
+  it('has no limit if that is said', async () => {
+    const { aw, put, manager } = await setUp()
+    put('large', 2 * MB)
+    expect(await manager.call('limit', { id: 'a', size: 'none' })).toMatchObject({
+      config: { max_size_mb: 0 },
+      size_limit: { mb: 0, grade: 'none' },
+    })
+    await aw.snapshot('a')
+    await aw.destroy('a')
+    const { id } = (await manager.call('list', { trashed: true }))[0] ?? { id: '' }
+    await expect(manager.call('limit', { id, size: '5' })).rejects.toMatchObject({ code: 'invalid_state' })
   })
 
   it('is not measured for each small write, and is when it could matter', async () => {

@@ -55,8 +55,12 @@ export async function gradeOf(core: Core, workspace: Workspace): Promise<Grade> 
 }
 
 /** A tree that is gone, or not mounted, is held to nothing. */
-const roomOf = (core: Core, workspace: Workspace): Promise<number | null> =>
+export const roomOf = (core: Core, workspace: Workspace): Promise<number | null> =>
   core.storage.room(volumeOf(workspace)).catch(() => null)
+
+/** What it has beyond what it began as, by a walk through it; null if that cannot be told. */
+export const grownBytes = async (core: Core, workspace: Workspace): Promise<number | null> =>
+  core.storage.capabilities.measures ? (await counted(core, workspace)).bytes : null
 
 async function counted(core: Core, workspace: Workspace): Promise<{ bytes: number | null; complete: boolean }> {
   const volume = volumeOf(workspace)
@@ -166,8 +170,8 @@ function overLimit(
   return new AwError('quota_exceeded', `${name} is at its size limit of ${limit_mb} MB: ${why}`, {
     hint:
       grade === 'kernel'
-        ? `Remove what is not needed in it, and snapshots of it, which count too: aw snapshots ${name}`
-        : 'Remove what is not needed in it, or work on in one that may be larger (max_size_mb)',
+        ? `Let it grow: aw limit ${name} MB; or remove what is not needed in it, and snapshots of it: aw snapshots ${name}`
+        : `Let it grow: aw limit ${name} MB; or remove what is not needed in it`,
     data: { id: workspace.id, limit_mb, grade, ...data },
     cause,
   })

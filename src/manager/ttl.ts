@@ -10,10 +10,12 @@ import { view, type WorkspaceView } from './view.ts'
 export const expiryOf = (core: Core, duration: string, field = 'ttl'): string =>
   new Date(core.clock.now().getTime() + parseDuration(duration, field)).toISOString()
 
+/** Says how long a workspace is still needed. Without a duration it only looks. */
 export async function ttl(core: Core, input: Inputs['ttl'], request: Request): Promise<WorkspaceView> {
+  const found = await findWorkspace(core, input.id)
+  if (input.duration === undefined) return view(found)
   const expires_at = input.duration === 'none' ? null : expiryOf(core, input.duration, 'duration')
-  const { id } = await findWorkspace(core, input.id)
-  return withWorkspace(core, request, id, async (workspace) => {
+  return withWorkspace(core, request, found.id, async (workspace) => {
     assertAllowed(workspace, 'ttl')
     const event = newEvent(core, request, 'workspace_ttl_set', { ...whose(workspace), expires_at })
     return view(await append(core, request, workspace, [event]))

@@ -118,12 +118,12 @@ export interface StorageDriver extends AsyncDisposable {
   list(): Promise<Place[]>
 
   /**
-   * Holds a tree to so many bytes more than it has now; only where `capabilities.quota` is `kernel`, else `unsupported`.
-   * What was written to it and is not durable yet may count as more.
+   * Holds a tree to so many bytes more than it has now (less than 0: than that), or to none if null; only where `capabilities.quota` is `kernel`,
+   * else `unsupported`. What was written to it and is not durable yet may count as more.
    */
-  limit(place: Place, maxBytes: number): Promise<void>
+  limit(place: Place, maxBytes: number | null): Promise<void>
 
-  /** Bytes by which the kernel still lets a tree grow; null if it does not hold it to any. In constant time. */
+  /** Bytes by which the kernel still lets a tree grow, less than 0 if it has too many; null if it holds it to none. */
   room(place: Place): Promise<number | null>
 
   /** What the mount still has room for. */

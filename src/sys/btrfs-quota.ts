@@ -19,11 +19,20 @@ export function hasQuota(fd: number): boolean {
   }
 }
 
-export function limitGrowth(fd: number, bytes: number): void {
+/**
+ * Null lifts the limit; less than 0 is less than it has.
+ * @param by another subvolume of the file system: one at its limit may not even be given a larger one through itself
+ */
+export function limitGrowth(fd: number, bytes: number | null, by = fd): void {
   const { id } = subvolumeInfo(fd)
+  if (bytes === null) return btrfs.limit(by, id, none)
   const counted = valueOf(fd, id, ITEM.QGROUP_INFO) ?? 0n
-  btrfs.limit(fd, id, counted + BigInt(bytes))
+  const limit = counted + BigInt(bytes)
+  btrfs.limit(by, id, limit > 1n ? limit : 1n)
 }
+
+/** What the kernel takes for no limit at all; it then keeps 0. */
+const none = 2n ** 64n - 1n
 
 /** The limit of one subvolume is made that of another; none is none. */
 export function passLimit(from: number, to: number): void {
@@ -31,12 +40,12 @@ export function passLimit(from: number, to: number): void {
   if (limit !== undefined && limit > 0n) btrfs.limit(to, subvolumeInfo(to).id, limit)
 }
 
-/** Null if it has no limit. What was written since the last commit is not counted yet. */
+/** Null if it has no limit, less than 0 if it is over it. What was written since the last commit is not counted yet. */
 export function roomLeft(fd: number): number | null {
   const { id } = subvolumeInfo(fd)
   const limit = valueOf(fd, id, ITEM.QGROUP_LIMIT) ?? 0n
   const counted = valueOf(fd, id, ITEM.QGROUP_INFO) ?? 0n
-  return limit === 0n ? null : Math.max(0, Number(limit - counted))
+  return limit === 0n ? null : Number(limit - counted)
 }
 
 /** What is referred to, now or at most: the second number in both items. */

@@ -157,6 +157,7 @@ export const sampleData: { readonly [T in EventType]: EventData[T] } = {
   workspace_branched: { ...whose, branch: 'risky-idea', snapshot: plan.snapshot, removed: false },
   workspace_labelled: { ...whose, labels: { team: 'web', stage: 'review' } },
   workspace_ttl_set: { ...whose, expires_at: '2026-11-16T09:00:00.000Z' },
+  workspace_limit_set: { ...whose, max_size_mb: 2000 },
   workspace_archive_started: { ...whose, operation: 'archive', owner, tree, path: archive },
   workspace_archived: { ...whose, tree, path: archive, digest: '9f0c'.repeat(16), bytes: 12345 },
   workspace_archive_removed: { ...whose, path: archive },

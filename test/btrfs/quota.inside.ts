@@ -80,6 +80,24 @@ it('tells the room that is left, and holds a tree that was filled to what it may
   expect(write(path(volume), 'fits again', 3 * MB)).toBe(0)
 })
 
+it('gives a tree at its limit a larger one, a smaller one than it has, and none', async () => {
+  const { storage, root, path } = openBtrfs()
+  enableQuota(root)
+  await storage.create(volume, { maxBytes: 4 * MB })
+  expect(write(path(volume), 'fits', 3 * MB)).toBe(0)
+  execFileSync('sync', ['-f', root])
+  await storage.limit(volume, -MB)
+  expect(await storage.room(volume)).toBe(-MB)
+  expect(write(path(volume), 'too much', MB)).toBe(EDQUOT)
+  fs.rmSync(join(path(volume), 'too much'), { force: true })
+  await storage.limit(volume, 8 * MB)
+  expect(await storage.room(volume)).toBe(8 * MB)
+  expect(write(path(volume), 'fits too', 7 * MB)).toBe(0)
+  await storage.limit(volume, null)
+  expect(await storage.room(volume)).toBeNull()
+  expect(write(path(volume), 'large', 30 * MB)).toBe(0)
+})
+
 it('a restore of a quiet tree costs two commits, also where it has a limit to pass on', async () => {
   const counts: number[] = []
   // The kernel commits now and then by itself.

@@ -89,6 +89,42 @@ it('holds for a second one of the same source, a fork, a reset and a restore ali
   }
 })
 
+it('may grow when it is let, and its limit can go and come', async () => {
+  await using home = await openHome()
+  const { aw, grade, path } = home
+  const limit = async (size: string) => {
+    sync(home.home)
+    return (await aw.manager.call('limit', { id: 'a', size })).size_limit
+  }
+  const add = (name: string, mb: number): string => {
+    const said = write(path('a', name), mb * MB)
+    if (said !== 'ok') fs.rmSync(path('a', name), { force: true })
+    sync(home.home)
+    return said
+  }
+  await aw.create({ id: 'a', from: { folder: sourceOf(home) }, config })
+  expect(add('one', 3)).toBe('ok')
+  expect(await limit('10')).toEqual({ mb: 10, grade })
+  // The same again gives nothing more.
+  expect(await limit('10')).toEqual({ mb: 10, grade })
+  expect(add('two', 5)).toBe('ok')
+  expect(add('three', 4)).toBe(tooMuch[grade])
+  fs.rmSync(path('a', 'three'), { force: true })
+  sync(home.home)
+  expect(await limit('none')).toEqual({ mb: 0, grade: 'none' })
+  expect(add('four', 20)).toBe('ok')
+  // It has more than that already: nothing of it goes, and nothing more comes.
+  expect(await limit('5')).toEqual({ mb: 5, grade })
+  expect(await outcome(aw.manager.call('fs write', { id: 'a', path: 'work/five', content: Buffer.alloc(MB) }))).toBe(
+    'quota_exceeded',
+  )
+  const { findings } = await aw.doctor({})
+  expect(findings.filter(({ name, status }) => name === 'size limits' && status === 'warning')).toHaveLength(1)
+  expect(await limit('36')).toEqual({ mb: 36, grade })
+  expect(add('six', 4)).toBe('ok')
+  expect(add('seven', 8)).toBe(tooMuch[grade])
+})
+
 it('without a limit there is none', async () => {
   await using home = await openHome()
   const { aw, path } = home

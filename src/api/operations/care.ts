@@ -69,15 +69,18 @@ export const careOperations = [
     name: 'ttl',
     kind: 'write',
     group: 'Care',
-    summary: 'Say how long a workspace is still needed',
+    summary: 'Show or say how long a workspace is still needed',
     details:
       'When that time is over, the next aw gc moves it to the trash, unless a process or a lease holds it or it has the label keep. From there it can be brought back as long as trash is kept.',
-    input: object({ id, duration: string('From now on: 12h, 7d; or none: it has no end') }),
+    input: object({
+      id,
+      duration: optional(string('From now on: 12h, 7d; or none: it has no end. Left out, nothing changes')),
+    }),
     output: workspaceView,
     positional: ['id', 'duration'],
     states: 'ttl',
     errors: [...absent, 'invalid_input', 'invalid_state', 'workspace_busy'],
-    examples: ['aw ttl fix-login 12h', 'aw ttl fix-login none'],
+    examples: ['aw ttl fix-login', 'aw ttl fix-login 12h', 'aw ttl fix-login none'],
   }),
   operation({
     name: 'gc',

@@ -1,7 +1,7 @@
 import { operation } from '../operation.ts'
 import { boolean, choice, integer, list, nullable, object, optional, string } from '../schema.ts'
-import { sizeLimitView } from '../views.ts'
-import { absent } from './shared.ts'
+import { sizeLimitView, workspaceView } from '../views.ts'
+import { absent, id } from './shared.ts'
 
 const amount = {
   bytes: nullable(integer('Bytes; null if they were not counted')),
@@ -26,6 +26,23 @@ const workspaceUsage = object(
 )
 
 export const spaceOperations = [
+  operation({
+    name: 'limit',
+    kind: 'write',
+    group: 'Workspaces',
+    summary: 'Show or change how much a workspace may hold beyond what it began as',
+    details:
+      'Where the kernel holds it to its limit, it does so to the new one at once. A larger limit must fit the budgets, as that of a new workspace must. What is there already is never touched, also if the new limit is smaller.',
+    input: object({
+      id,
+      size: optional(string('In MB: 2000; or none: it has no limit. Left out, nothing changes')),
+    }),
+    output: workspaceView,
+    positional: ['id', 'size'],
+    states: 'limit',
+    errors: [...absent, 'invalid_input', 'invalid_state', 'limit_reached', 'workspace_busy'],
+    examples: ['aw limit fix-login', 'aw limit fix-login 2000', 'aw limit fix-login none'],
+  }),
   operation({
     name: 'usage',
     kind: 'read',

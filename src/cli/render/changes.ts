@@ -1,6 +1,6 @@
 import type { Outputs } from '../../api/table.ts'
 import { pairsOf } from './columns.ts'
-import { bytes } from './units.ts'
+import { bytes, timeLeft } from './units.ts'
 import type { Shown, View } from './view.ts'
 
 /** Confirmations: a line that says what is true now. */
@@ -17,6 +17,22 @@ export function labelled({ labels }: Outputs['label'], view: View): Shown {
       .map(([key, value]) => `${key}=${value}`)
       .join('\n'),
   }
+}
+
+/** `f4/main expires 2026-11-18 16:05 UTC (in 3d)` */
+export function ending({ workspace_id: name, expires_at: end }: Outputs['ttl'], { quiet, now, input }: View): Shown {
+  if (quiet && input['duration'] !== undefined) return { out: '' }
+  if (end === null) return { out: `${name} has no end` }
+  const at = `${end.slice(0, 10)} ${end.slice(11, 16)} UTC`
+  const left = timeLeft(end, now)
+  if (left !== 'over') return { out: `${name} expires ${at} (in ${left})` }
+  return { out: `${name} expired ${at}; the next aw gc moves it to the trash` }
+}
+
+export function limited({ workspace_id: name, size_limit: limit }: Outputs['limit'], { quiet, input }: View): Shown {
+  if (limit === undefined || (quiet && input['size'] !== undefined)) return { out: '' }
+  if (limit.mb === 0) return { out: `${name} has no size limit` }
+  return { out: `${name} may hold ${limit.mb} MB beyond what it began as (${limit.grade})` }
 }
 
 export const reset = ({ path, trash }: Outputs['reset']): Shown => {

@@ -242,6 +242,20 @@ describe('reports', () => {
     expect(await shown(['events', '--json'], [item, item])).toBe(`${JSON.stringify(item)}\n`.repeat(2))
   })
 
+  test('an end and a size limit, in one line', async () => {
+    const ending = (expires_at: string | null) => shown(['ttl', 'x'], sampleWorkspace({ expires_at }))
+    expect(await ending('2030-01-04T00:05:30.000Z')).toBe('fix-login/claude expires 2030-01-04 00:05 UTC (in 3d)\n')
+    expect(await ending('2029-12-31T00:00:00.000Z')).toBe(
+      'fix-login/claude expired 2029-12-31 00:00 UTC; the next aw gc moves it to the trash\n',
+    )
+    expect(await ending(null)).toBe('fix-login/claude has no end\n')
+    expect(await shown(['ttl', 'x', 'none', '-q'], sampleWorkspace())).toBe('')
+    const limited = (mb: number) =>
+      shown(['limit', 'x', String(mb)], sampleWorkspace({ size_limit: { mb, grade: 'watched' } }))
+    expect(await limited(200)).toBe('fix-login/claude may hold 200 MB beyond what it began as (watched)\n')
+    expect(await limited(0)).toBe('fix-login/claude has no size limit\n')
+  })
+
   test('destroy tells a person at a terminal how to undo it', async () => {
     const output = { removed: true, workspace: sampleWorkspace({ state: 'trashed' }) }
     expect(await shown(['destroy', 'x'], output, onTerminal)).toBe(

@@ -19,6 +19,8 @@ const lazy: Readonly<Record<string, () => Promise<Renderer>>> = {
   paths: async () => (await import('./show.ts')).paths,
   rename: async () => (await import('./changes.ts')).renamed,
   label: async () => (await import('./changes.ts')).labelled,
+  ttl: async () => (await import('./changes.ts')).ending,
+  limit: async () => (await import('./changes.ts')).limited,
   reset: async () => (await import('./changes.ts')).reset,
   undelete: async () => (await import('./changes.ts')).undeleted,
   purge: async () => (await import('./changes.ts')).purged,

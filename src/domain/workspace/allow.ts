@@ -11,6 +11,7 @@ export const allowedStates = {
   rename: ['ready', 'stopped', 'failed'],
   label: ['ready', 'running', 'stopped', 'failed'],
   ttl: ['ready', 'running', 'stopped', 'failed'],
+  limit: ['ready', 'running', 'stopped', 'failed'],
   snapshot: ['ready', 'running', 'stopped', 'failed'],
   restore: ['ready', 'stopped', 'failed'],
   fork: ['ready', 'running', 'stopped', 'failed'],

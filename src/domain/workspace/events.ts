@@ -139,6 +139,8 @@ export interface WorkspaceEventData {
   workspace_labelled: Whose & { labels: Record<string, string> }
   /** When it may go to the trash by itself; null: never. */
   workspace_ttl_set: Whose & { expires_at: string | null }
+  /** What it may hold beyond what it began as; 0: no limit. */
+  workspace_limit_set: Whose & { max_size_mb: number }
 
   workspace_archive_started: Intent & { tree: string; path: string }
   /** A tree in the trash is in this file too, so that it can be erased. */

@@ -38,6 +38,11 @@ const ready = ['workspace_create_started', 'workspace_created'] as const
 const trashed = [...ready, 'workspace_destroy_started', 'workspace_cleanup'] as const
 
 describe('a workspace is the fold of its stream', () => {
+  it('has another size limit when it is given one, and the rest of its configuration as before', () => {
+    const { config } = given(...ready)
+    expect(given(...ready, ['workspace_limit_set', { max_size_mb: 7 }]).config).toEqual({ ...config, max_size_mb: 7 })
+  })
+
   it('has an end only if it was given one, and none any more when it comes back from it', () => {
     expect(Object.keys(given(...ready))).not.toEqual(expect.arrayContaining(['expires_at', 'archives']))
     const [past, future] = ['2026-01-01T00:00:00.000Z', '2036-01-01T00:00:00.000Z']

@@ -141,10 +141,12 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
       return { ...before, labels: event.data.labels }
     case 'workspace_ttl_set':
       return expiring(before, event.data.expires_at)
+    case 'workspace_limit_set':
+      return { ...before, config: { ...before.config, max_size_mb: event.data.max_size_mb } }
     case 'workspace_archived': {
       const { tree, path, digest, bytes } = event.data
       const made = { tree, path, digest, bytes, at: event.at }
-      return { ...before, operation: null, archives: [...(before.archives ?? []), made] }
+      return { ...ended(before, 'archive'), archives: [...(before.archives ?? []), made] }
     }
     case 'workspace_archive_removed':
       return { ...before, archives: (before.archives ?? []).filter(({ path }) => path !== event.data.path) }

@@ -8,7 +8,7 @@ import {
 } from '../../domain/append-rules.ts'
 import { checkpointHash, emptyHead, noHash, type Head, type LogRecord } from '../../domain/chain.ts'
 import { AwError } from '../../domain/errors.ts'
-import { assertReservable, isUnder, newlyUnder, reservedMb, type SpaceLimits } from '../../domain/space-limits.ts'
+import { asksForRoom, assertReservable, isUnder, newlyUnder, reservedMb, type SpaceLimits } from '../../domain/space-limits.ts'
 import type { AnyEvent } from '../../domain/event.ts'
 import { decode } from '../../domain/upcast.ts'
 import { evolve } from '../../domain/workspace/evolve.ts'
@@ -162,7 +162,7 @@ function assertSpace(
   for (const limit of newlyUnder(limits, before, after)) {
     const others = live.filter((one) => one.id !== after?.id && isUnder(limit, one))
     const reserved = others.reduce((sum, one) => sum + reservedMb(one), 0)
-    if (after) assertReservable(limit, after, reserved, before === undefined)
+    if (after) assertReservable(limit, after, reserved, asksForRoom(before, after))
   }
 }
 

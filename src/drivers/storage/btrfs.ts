@@ -177,7 +177,7 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
     async limit(place, maxBytes) {
       assert()
       assertLimits(options.root)
-      withSubvolume(found(place), (fd) => limitGrowth(fd, maxBytes))
+      withSubvolume(options.root, (by) => withSubvolume(found(place), (fd) => limitGrowth(fd, maxBytes, by)))
     },
 
     async room(place) {

@@ -145,6 +145,27 @@ export function spaceContract(open: OpenStore): void {
     await label({ team: 'api' })
   })
 
+  it('a limit of its own that grows, or goes, asks for room as a new workspace does', async () => {
+    const store = await open()
+    const space = { storeMb: 100 }
+    await create(store, space, 60)
+    const id = await create(store, space, 20)
+    const change = (version: number, max_size_mb: number) =>
+      store.append(id, version, [sampleEvent('workspace_limit_set', { data: { max_size_mb } })], { limits: { space } })
+    const reserved = { what: 'store', of: null, limit: 100, reserved: 60 }
+    await expect(change(2, 41)).rejects.toEqual(refused({ ...reserved, asked: 41 }))
+    await expect(change(2, 0)).rejects.toEqual(refused({ ...reserved, asked: 0 }))
+    await change(2, 40)
+    await change(3, 10)
+    expect((await store.get(id))?.config.max_size_mb).toBe(10)
+    await create(store, space, 30)
+    // What was too much before may become less.
+    const large = await create(store, {}, 900)
+    await store.append(large, 2, [sampleEvent('workspace_limit_set', { data: { max_size_mb: 800 } })], {
+      limits: { space },
+    })
+  })
+
   it('gives the last room to one of many that want it at once', async () => {
     const store = await open()
     const tries = await Promise.allSettled(Array.from({ length: 20 }, () => create(store, { storeMb: 75 }, 10)))

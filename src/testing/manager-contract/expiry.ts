@@ -14,6 +14,7 @@ export function expiryContract(open: OpenManager): void {
     expect(await manager.call('ttl', { id: 'a', duration: 'none' })).toMatchObject({ expires_at: null })
     const { expires_at } = await manager.call('ttl', { id: 'a', duration: '2w' })
     expect(Date.parse(expires_at ?? '')).toBeGreaterThan(Date.parse(made.expires_at ?? ''))
+    expect(await manager.call('ttl', { id: 'a' })).toMatchObject({ expires_at })
     await expect(manager.call('ttl', { id: 'a', duration: 'soon' })).rejects.toEqual(code('invalid_input'))
     await expect(manager.call('ttl', { id: 'none-such', duration: '1h' })).rejects.toEqual(code('workspace_not_found'))
     await aw.destroy('a')

@@ -8,7 +8,7 @@ import {
 } from '../../../domain/append-rules.ts'
 import { emptyHead, type Head, type LogRecord } from '../../../domain/chain.ts'
 import type { AnyEvent, NewEvent, StreamId } from '../../../domain/event.ts'
-import { assertReservable, newlyUnder } from '../../../domain/space-limits.ts'
+import { asksForRoom, assertReservable, newlyUnder } from '../../../domain/space-limits.ts'
 import { decode } from '../../../domain/upcast.ts'
 import { evolve } from '../../../domain/workspace/evolve.ts'
 import { isLive, type Workspace } from '../../../domain/workspace/state.ts'
@@ -83,7 +83,7 @@ function assertClaims(
   if (name && after) assertNameFree(after, holderOf(database, after.task, after.agent))
   if (place && maxWorkspaces !== undefined) assertPlaceFree(maxWorkspaces, countLive(database))
   for (const limit of newlyUnder(space, before, after))
-    if (after) assertReservable(limit, after, reservedUnder(database, limit, after.id), before === undefined)
+    if (after) assertReservable(limit, after, reservedUnder(database, limit, after.id), asksForRoom(before, after))
 }
 
 const saveHead = `
