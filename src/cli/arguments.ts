@@ -8,6 +8,8 @@ import { findGlobal, globalFlags } from './globals.ts'
 export interface Arguments {
   /** By field; a switch has `true` or `false` as text. */
   readonly fields: ReadonlyMap<string, readonly string[]>
+  /** By field, the spelling of its flag that was used last, with the dashes. */
+  readonly typed: ReadonlyMap<string, string>
   readonly globals: ReadonlyMap<string, readonly string[]>
   readonly positionals: readonly string[]
 }
@@ -35,6 +37,7 @@ export function leadingGlobals(args: readonly string[]): { globals: Map<string, 
 export function sortArguments(args: readonly string[], operation: Flagged | undefined): Arguments {
   const flags = operation === undefined ? [] : flagsOf(operation)
   const fields = new Map<string, string[]>()
+  const typed = new Map<string, string>()
   const globals = new Map<string, string[]>()
   const positionals: string[] = []
   for (let i = 0; i < args.length; i++) {
@@ -50,6 +53,7 @@ export function sortArguments(args: readonly string[], operation: Flagged | unde
     const token = split(word)
     const own = findOwn(flags, token.name)
     if (own !== undefined) {
+      typed.set(own.flag.field, token.name)
       if (own.flag.kind !== 'switch') add(fields, own.flag.field, token.value ?? valueAfter(args, i++, token.name))
       else fields.set(own.flag.field, [String((switchValue(token) === 'true') !== own.negated)])
       continue
@@ -59,7 +63,7 @@ export function sortArguments(args: readonly string[], operation: Flagged | unde
     if (global.value === undefined) add(globals, global.name, switchValue(token))
     else add(globals, global.name, token.value ?? valueAfter(args, i++, token.name))
   }
-  return { fields, globals, positionals }
+  return { fields, typed, globals, positionals }
 }
 
 interface Token {
@@ -107,6 +111,11 @@ const namesOf = (flags: readonly Flag[]): string[] => [
 ]
 
 function unknownFlag(token: string, known: readonly string[], command: string | undefined): AwError {
+  if (command === 'cp' && /^(-[raR]|--recursive)$/.test(token))
+    return new AwError('invalid_input', `cp needs no ${token}: a directory is always copied with all that is in it`, {
+      hint: `Leave ${token} out`,
+      data: { flag: token },
+    })
   const close = token.startsWith('--') ? nearest(token.slice(2), known) : undefined
   const help = command === undefined || command === 'aw' ? 'aw help' : `aw help ${command}`
   return new AwError('invalid_input', `There is no flag ${token}`, {

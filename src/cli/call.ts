@@ -3,8 +3,8 @@ import { AwError, toAwError, type ErrorCode } from '../domain/errors.ts'
 import type { CallContext, Manager, Progress } from '../ports/manager.ts'
 import type { Arguments } from './arguments.ts'
 import { paint, wantsColor } from './color.ts'
-import { otherWords } from './command.ts'
 import { errorObject, humanError } from './errors.ts'
+import { explained } from './explain.ts'
 import type { Globals } from './globals.ts'
 import { inputsOf } from './input.ts'
 import type { Io } from './io.ts'
@@ -105,20 +105,14 @@ async function showStream(session: Session, input: Input): Promise<number> {
   return io.signal.aborted ? 130 : 0
 }
 
-async function call({ manager, operation, context, progress }: Session, input: Input): Promise<unknown> {
+async function call({ manager, operation, context, progress, io }: Session, input: Input): Promise<unknown> {
   try {
     return await manager.call(operation.name as never, input as never, context)
   } catch (error) {
-    throw otherCommand(operation, input, toAwError(error)) ?? error
+    throw explained(operation, input, toAwError(error), io) ?? error
   } finally {
     progress?.clear()
   }
-}
-
-/** `aw snapshot list`: no workspace of that name, but perhaps a command was meant. */
-function otherCommand({ name }: Operation, { id }: Input, { code, message, data }: AwError): AwError | undefined {
-  const meant = code === 'workspace_not_found' ? otherWords[`${name} ${String(id)}`] : undefined
-  return meant === undefined ? undefined : new AwError(code, message, { hint: `Did you mean aw ${meant}?`, data })
 }
 
 const viewOf = ({ globals, io, told }: Session, input: Input): View => ({

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { AwError } from '../domain/errors.ts'
 import { runCli } from './testing.ts'
 
 /** What the core is asked when this is typed. */
@@ -130,7 +131,7 @@ describe('what is refused, and what is said', () => {
     [['create', 'x', '--config', '{'], '--config is not readable as JSON'],
     [['create', 'x', '--config', '[]'], '--config must be an object'],
     [['create', 'x', '--config', '@/nowhere/c.json'], 'The file of --config is not readable'],
-    [['create', 'x', '--label', 'a'], '--labels takes KEY=VALUE, not "a"'],
+    [['create', 'x', '--label', 'a'], '--label takes KEY=VALUE, not "a"'],
     [['fs', 'write', 'x', 'p', '--mode', '9'], '--mode must be a whole number'],
     [['gc', '--plan=maybe'], '--plan takes no value'],
     [['list', '--format', 'xml'], 'it must be text or json'],
@@ -139,4 +140,49 @@ describe('what is refused, and what is said', () => {
   ])('%j', async (args, text) => {
     expect(await told(args)).toContain(text)
   })
+})
+
+describe('cp', () => {
+  const done = { answers: { cp: { files: 1, bytes: 1, skipped: [] } }, cwd: '/here' }
+
+  test('a path of this machine is made absolute, a place in a workspace stays', async () => {
+    expect(await asked(['cp', 'a', 'x:work/', '--replace'], done)).toEqual({
+      from: '/here/a',
+      to: 'x:work/',
+      replace: true,
+    })
+    expect(await asked(['cp', './with:colon', 'x@snap:work'], done)).toEqual({
+      from: '/here/with:colon',
+      to: 'x@snap:work',
+    })
+  })
+
+  test('what is not needed or not possible is told', async () => {
+    expect(await told(['cp', '-r', 'a', 'x:work/'])).toContain('cp needs no -r: a directory is always copied')
+    expect(await told(['cp', 'a', 'b', 'x:work/'])).toContain('cp copies one thing to one place\n  hint: Copy the dir')
+  })
+
+  test('a file with a colon in its name is found by the hint', async () => {
+    const cwd = await mkdtemp(join(tmpdir(), 'aw-input-'))
+    onTestFinished(() => rm(cwd, { recursive: true }))
+    await writeFile(join(cwd, 'with:colon'), '')
+    const cp = (): never => {
+      throw new AwError('workspace_not_found', 'There is no workspace with', { hint: 'See them' })
+    }
+    const copy = async (from: string): Promise<string> =>
+      (await runCli(['cp', from, 'x:work/'], { answers: { cp }, cwd })).stderr
+    expect(await copy('with:colon')).toContain('The file of this name here is ./with:colon')
+    expect(await copy('with:out')).toContain('See them')
+  })
+})
+
+test('errors name the flag as it was typed', async () => {
+  expect(await told(['create', 'x', '--template', 't', '--var', 'a'])).toContain('--var takes KEY=VALUE, not "a"')
+  expect(await told(['create', 'x', '--template', 't', '--variables', 'a'])).toContain('--variables takes KEY=VALUE')
+  expect(await told(['create', 'x', '--var'])).toContain('--var needs a value')
+})
+
+test('an archive goes into a file and comes from one', async () => {
+  expect(await told(['export', 'x', '-'])).toContain('A file is needed here')
+  expect(await told(['import', '-'])).toContain('one that is called - is ./-')
 })

@@ -81,7 +81,7 @@ function valueOf(schema: JsonSchema, texts: readonly string[], label: string, cw
     case 'start':
       return startOf(text, label, cwd)
     case 'file':
-      return resolve(cwd, text)
+      return fileOf(text, cwd)
     case 'place':
       return /^[^/.][^:]*:/.test(text) ? text : resolve(cwd, text)
     case 'repository':
@@ -96,6 +96,14 @@ function valueOf(schema: JsonSchema, texts: readonly string[], label: string, cw
   }
 }
 
+function fileOf(text: string, cwd: string): string {
+  if (text !== '-') return resolve(cwd, text)
+  throw new AwError('invalid_input', 'A file is needed here: neither standard input nor output will do', {
+    hint: 'Name a file; one that is called - is ./-',
+    data: { argument: text },
+  })
+}
+
 /** A file is an archive; whatever else is named is a folder, and is told so if it is none. */
 function startOf(text: string, label: string, cwd: string): unknown {
   if (text === '')
@@ -105,8 +113,9 @@ function startOf(text: string, label: string, cwd: string): unknown {
     })
   if (text === 'empty') return text
   if (isUrl(text))
-    throw new AwError('invalid_input', `${text} is no folder of this machine`, {
-      hint: `A repository is given with --repo ${text}`,
+    // Not repeated: it may hold a password.
+    throw new AwError('invalid_input', `${label} names a folder or a file of this machine, not a url`, {
+      hint: 'A repository is given with --repo URL',
       data: { flag: label },
     })
   const path = resolve(cwd, text)
@@ -162,6 +171,11 @@ async function fromStdin(flag: Flag, io: Io): Promise<unknown> {
 
 /** `aw snapshot lable x head`: perhaps the first word was meant as part of the command. */
 function unexpected(operation: Operation, word: string, first: string, table: Table): AwError {
+  if (operation.name === 'cp')
+    return new AwError('invalid_input', 'cp copies one thing to one place', {
+      hint: 'Copy the directory that holds them all, or run it once for each',
+      data: { argument: word },
+    })
   const longer = commandsOf(operation.name, table).map(({ name }) => name.slice(operation.name.length + 1))
   const near = nearest(first, longer)
   const close = otherWords[`${operation.name} ${first}`] ?? (near && `${operation.name} ${near}`)
@@ -171,5 +185,4 @@ function unexpected(operation: Operation, word: string, first: string, table: Ta
   })
 }
 
-const twice = (flag: string): AwError =>
-  new AwError('invalid_input', `${flag} is given twice`, { data: { flag } })
+const twice = (flag: string): AwError => new AwError('invalid_input', `${flag} is given twice`, { data: { flag } })

@@ -15,18 +15,45 @@ export function startProgress(io: Io): ProgressLine {
   const begin = io.now()
   let last = 0
   let visible = false
+  let waiting: { news: Progress; timer: NodeJS.Timeout } | undefined
   const write = (text: string): void => void io.stderr.write(text).catch(() => undefined)
 
   function show(news: Progress): void {
     const now = io.now()
     // Work that is over in a blink needs no line, and a terminal no more than some lines a second.
-    if (now - begin < patience || now - last < pace) return
-    last = now
+    const early = Math.max(begin + patience - now, last + pace - now)
+    if (early > 0) return keep(news, early)
+    forget()
+    print(news)
+  }
+
+  /** The last news is told when its time has come: perhaps nothing follows it for minutes. */
+  function keep(news: Progress, ms: number): void {
+    if (waiting !== undefined) {
+      waiting.news = news
+      return
+    }
+    const timer = setTimeout(() => {
+      const due = waiting?.news ?? news
+      waiting = undefined
+      print(due)
+    }, ms)
+    waiting = { news, timer: timer.unref() }
+  }
+
+  function forget(): void {
+    clearTimeout(waiting?.timer)
+    waiting = undefined
+  }
+
+  function print(news: Progress): void {
+    last = io.now()
     visible = true
     write(`\r\u001b[K${progressText(news).slice(0, Math.max(10, io.stderr.columns - 1))}`)
   }
 
   function clear(): void {
+    forget()
     if (visible) write('\r\u001b[K')
     visible = false
   }

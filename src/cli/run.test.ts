@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { AwError } from '../domain/errors.ts'
 import { ClosedOutput } from './io.ts'
@@ -163,6 +164,37 @@ describe('around a call', () => {
     const result = await runCli(['events', '--follow'], { answers: { events: forever }, signal: controller.signal })
     expect(result).toMatchObject({ exit: 130, stderr: '' })
     expect(result.stdout).toContain('workspace_created')
+  })
+
+  test('Ctrl-C says what was not made, whatever part of the work noticed', async () => {
+    const controller = new AbortController()
+    const stop = (message: string, data = {}) => {
+      controller.abort()
+      throw new AwError('aborted', message, { data })
+    }
+    const signal = controller.signal
+    const create = await runCli(['create', 'h1'], { answers: { create: () => stop('git was cancelled') }, signal })
+    expect(create).toMatchObject({ exit: 130, stderr: 'aw: Cancelled; h1/main was not made\n' })
+    const cp = await runCli(['cp', '/a', 'h1:work'], { answers: { cp: () => stop('The copy was cancelled') }, signal })
+    expect(cp).toMatchObject({ exit: 130, stderr: 'aw: Cancelled; nothing was copied to h1:work\n' })
+    const some = { snapshot: () => stop('Stopped: 1 of 2', { made: ['x'] }) }
+    expect((await runCli(['snapshot', 'h1'], { answers: some, signal })).stderr).toBe('aw: Stopped: 1 of 2\n')
+  })
+
+  test('the last news of silent work is shown when the patience is over', async () => {
+    const silent = async (_: unknown, context: { onProgress?: (news: unknown) => void }): Promise<unknown> => {
+      context.onProgress?.({ phase: 'beginning' })
+      context.onProgress?.({ phase: 'asking the repository' })
+      await sleep(400)
+      return workspace
+    }
+    const seen = await runCli(['create', 'x'], { answers: { create: silent }, terminal: true })
+    expect(seen.stderr).toBe('\r\u001b[Kasking the repository…\r\u001b[K')
+    const blink = (_: unknown, context: { onProgress?: (news: unknown) => void }): unknown => {
+      context.onProgress?.({ phase: 'beginning' })
+      return workspace
+    }
+    expect((await runCli(['create', 'x'], { answers: { create: blink }, terminal: true })).stderr).toBe('')
   })
 
   test('progress is for terminals', async () => {
