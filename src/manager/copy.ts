@@ -1,44 +1,84 @@
 import type { Inputs, Outputs } from '../api/table.ts'
-import { AwError } from '../domain/errors.ts'
-import { temporaryName } from '../domain/paths.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
+import { parsePath, quotePath, temporaryName } from '../domain/paths.ts'
 import type { FileHandle } from '../ports/files.ts'
-import type { CopyReport } from '../ports/host.ts'
+import type { CopyReport, CopySource } from '../ports/host.ts'
 import type { Core, Request } from './core.ts'
-import { within } from './files.ts'
+import { assertOperation, within } from './files.ts'
 import { volumeOf } from './places.ts'
+import { withScratch } from './scratch.ts'
+import { meansSnapshot, sideOf } from './sides.ts'
 import { assertRoom } from './size-limit.ts'
 
 /** Between the machine and a workspace, or between two workspaces. */
 export async function cp(core: Core, input: Inputs['cp'], request: Request): Promise<Outputs['cp']> {
   const [from, to] = [endOf(input.from, 'from'), endOf(input.to, 'to')]
+  const { workspace, path, replace } = { ...to, replace: input.replace === true }
   const copying = {
     signal: request.signal,
     onProgress: (done: { files: number; bytes: number }) => request.onProgress?.({ phase: 'copying', ...done }),
   }
-  if (from.workspace === undefined) {
-    if (to.workspace === undefined)
-      throw new AwError('invalid_input', 'Neither of the two is in a workspace', {
-        hint: 'Name it as WORKSPACE:PATH',
-        data: { field: 'from' },
-      })
-    return putInto(core, to.workspace, to.path, nameIn(from.path), (place) =>
-      core.host.copyIn(from.path, place, copying),
-    )
-  }
-  const source = await within(core, from.workspace, 'read', (tree, workspace) => ({
+  if (from.workspace === undefined && workspace === undefined)
+    throw new AwError('invalid_input', 'Neither of the two is in a workspace', {
+      hint: 'Name it as WORKSPACE:PATH',
+      data: { field: 'from' },
+    })
+  return withSource(core, from, request, async (source, name) => {
+    if (workspace === undefined) return told(await core.host.copyOut(source, path, { ...copying, replace }))
+    return putInto(core, { workspace, path, name, replace }, (place) => core.host.copyIn(source, place, copying))
+  })
+}
+
+/** Where it can be read, as long as the work takes. */
+async function withSource<T>(
+  core: Core,
+  { workspace: ref, path }: End,
+  request: Request,
+  work: (source: CopySource, name: string) => Promise<T>,
+): Promise<T> {
+  if (ref === undefined) return work(path, nameIn(path))
+  if (ref.includes('@') || (await meansSnapshot(core, ref))) return withFrozen(core, ref, path, request, work)
+  const source = await within(core, ref, 'read', (tree, workspace) => ({
     root: core.storage.attachment(volumeOf(workspace)).path,
-    path: tree.resolve(from.path).path,
+    path: tree.resolve(path, rebased).path,
   }))
-  if (to.workspace === undefined) return told(await core.host.copyOut(source, to.path, copying))
-  return putInto(core, to.workspace, to.path, nameIn(source.path), (place) => core.host.copyIn(source, place, copying))
+  return work(source, nameIn(source.path))
+}
+
+/** A frozen tree has no path of its own on every driver: what is meant is copied to where it has one. */
+async function withFrozen<T>(
+  core: Core,
+  ref: string,
+  path: string,
+  request: Request,
+  work: (source: CopySource, name: string) => Promise<T>,
+): Promise<T> {
+  const { place: frozen, workspace } = await sideOf(core, ref)
+  assertOperation(workspace, 'read')
+  const meant = parsePath(path, rebased).names.join('/') || '.'
+  const name = nameIn(meant)
+  return withScratch(core, request, async (place) => {
+    await core.storage.create(place, { mode: 0o700 })
+    const source = { place: frozen, path: Buffer.from(meant).toString('latin1') }
+    const { single } = await core.storage.import(place, source, { into: name, signal: request.signal })
+    await core.storage.ready(place)
+    const { path: root } = core.storage.attachment(place)
+    return work({ root, path: single === true ? `${name}/${name}` : name }, name)
+  })
+}
+
+interface Target {
+  readonly workspace: string
+  readonly path: string
+  /** In a directory it gets this one. */
+  readonly name: string
+  readonly replace: boolean
 }
 
 /** Copied to a name of its own at the top of the tree first; from there it goes to its place as everything there does. */
 async function putInto(
   core: Core,
-  workspace: string,
-  path: string,
-  name: string,
+  { workspace, path, name, replace }: Target,
   copy: (place: string) => Promise<CopyReport>,
 ): Promise<Outputs['cp']> {
   const temporary = temporaryName(Buffer.from(core.clock.random(8)).toString('hex'))
@@ -49,7 +89,12 @@ async function putInto(
     await within(core, workspace, 'write', async (tree, found) => {
       await assertRoom(core, found, { done: report.bytes })
       const made = report.single ? `${temporary}/${name}` : temporary
-      tree.rename(made, isDirectory(tree, path) ? join(path, name) : path, { parents: true })
+      const target = isDirectory(tree, path) ? join(path, name) : path
+      try {
+        tree.rename(made, target, { parents: true, replace, ...rebased })
+      } catch (error) {
+        throw toAwError(error).code === 'file_exists' ? taken(tree, target, report.single, error) : error
+      }
     })
     return told(report)
   } finally {
@@ -59,18 +104,30 @@ async function putInto(
   }
 }
 
+/** A slash at the beginning means the top of the workspace. */
+const rebased = { absolute: 'rebase' } as const
+
+function taken(tree: FileHandle, path: string, single: boolean, cause: unknown): AwError {
+  const isFile = tree.stat(path, { follow: false, ...rebased }).kind !== 'directory'
+  return new AwError('file_exists', `There is ${isFile ? 'something' : 'a directory'} at ${quotePath(path)} already`, {
+    hint: isFile && single ? 'Name another path, or replace it: --replace' : 'Name another path',
+    data: { path },
+    cause,
+  })
+}
+
 const told = ({ files, bytes, skipped }: CopyReport): Outputs['cp'] => ({ files, bytes, skipped })
 
 function isDirectory(tree: FileHandle, path: string): boolean {
   if (path.endsWith('/') || path === '.') return true
-  const { exists } = tree.resolve(path)
-  return exists && tree.stat(path).kind === 'directory'
+  const { exists } = tree.resolve(path, rebased)
+  return exists && tree.stat(path, rebased).kind === 'directory'
 }
 
 const join = (directory: string, name: string): string =>
   directory === '.' ? name : `${directory.replace(/\/+$/, '')}/${name}`
 
-const nameIn = (path: string): string => path.split('/').findLast((part) => part !== '') ?? 'copy'
+const nameIn = (path: string): string => path.split('/').findLast((part) => part !== '' && part !== '.') ?? 'copy'
 
 interface End {
   readonly workspace?: string

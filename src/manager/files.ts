@@ -24,12 +24,7 @@ export async function within<T>(
 ): Promise<T> {
   const workspace = await findWorkspace(core, ref)
   assertAllowed(workspace, doing === 'read' ? 'files_read' : 'files_write')
-  if (!workspace.config.allowed_operations.includes(doing)) {
-    throw new AwError('permission_denied', `${nameOf(workspace)} was made without the operation ${doing}`, {
-      hint: `Its allowed_operations are: ${workspace.config.allowed_operations.join(', ') || 'none'}`,
-      data: { id: workspace.id, operation: doing },
-    })
-  }
+  assertOperation(workspace, doing)
   const { settings } = core.config
   await core.storage.ready(volumeOf(workspace))
   using tree = core.files.open(core.storage.attachment(volumeOf(workspace)).path, {
@@ -43,6 +38,15 @@ export async function within<T>(
   } catch (error) {
     throw namingLimit(workspace, error)
   }
+}
+
+export function assertOperation(workspace: Workspace, doing: Doing): void {
+  const { allowed_operations: allowed } = workspace.config
+  if (allowed.includes(doing)) return
+  throw new AwError('permission_denied', `${nameOf(workspace)} was made without the operation ${doing}`, {
+    hint: `Its allowed_operations are: ${allowed.join(', ') || 'none'}`,
+    data: { id: workspace.id, operation: doing },
+  })
 }
 
 export const fsRead = (core: Core, input: Inputs['fs read']): Promise<Uint8Array> =>

@@ -42,14 +42,19 @@ export interface Host {
   /**
    * Copies a file or a directory, of the machine or below a tree (where no link on the way is followed), into a new
    * directory at the top of a tree: what is in a directory, or anything else under its own name (`single`). Links are
-   * copied as links.
+   * copied as links. What cannot be copied at all is `permission_denied`, `not_a_file` or `file_not_found`, and named as
+   * the caller named it.
    */
   copyIn(source: CopySource, to: string, options: CopyOptions): Promise<CopyReport>
   /**
    * Copies it to a path of the machine: into it if it is a directory, else as it. It appears there when it is whole.
-   * `file_exists` if something is in the way.
+   * `file_exists` if something is in the way; with `replace`, a file is replaced by what is no directory.
    */
-  copyOut(source: CopySource, to: string, options: CopyOptions): Promise<CopyReport>
+  copyOut(
+    source: CopySource,
+    to: string,
+    options: CopyOptions & { readonly replace?: boolean | undefined },
+  ): Promise<CopyReport>
 
   /** `git init` in a fresh directory that nobody else has written to, with a user's name and email for its commits. */
   gitInit(directory: string, user: { name: string; email: string }, signal?: AbortSignal): Promise<void>

@@ -1,55 +1,130 @@
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { AwError } from '../domain/errors.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
 import { temporaryName } from '../domain/paths.ts'
 import type { CopyOptions, CopyReport, CopySource } from '../ports/host.ts'
+import type { ImportReport } from '../ports/storage-driver.ts'
 import { copyTree } from './copy-tree.ts'
 import { hasCode } from './errno.ts'
 import { hostFs } from './host-fs.ts'
 import { removeTree } from './safe-fs/index.ts'
-import { identitiesIn, realpathOf } from './source-folder.ts'
+import { identitiesIn } from './source-folder.ts'
 
-/** Files of aw's own are left out. */
 export async function copyIn(
   source: CopySource,
   to: string,
   guarded: readonly string[],
   options: CopyOptions,
 ): Promise<CopyReport> {
-  const { root, path } = typeof source === 'string' ? ofMachine(source) : source
-  // Names in trees are bytes, one character each.
-  const bytes = Buffer.from(path).toString('latin1')
-  const report = await copyTree(root, to, { ...options, path: bytes, guarded: identitiesIn(guarded) })
+  make(to, 'The top of the workspace')
+  return copy(source, to, guarded, options)
+}
+
+/** Into a directory that is there. Files of aw's own are left out. */
+async function copy(
+  source: CopySource,
+  to: string,
+  guarded: readonly string[],
+  options: CopyOptions,
+): Promise<CopyReport> {
+  const report = await named(source, () => {
+    const { root, path } = typeof source === 'string' ? ofMachine(source) : source
+    // Names in trees are bytes, one character each.
+    const bytes = Buffer.from(path).toString('latin1')
+    return copyTree(root, to, { ...options, path: bytes, guarded: identitiesIn(guarded) })
+  })
   const { files, bytes: size, skipped, single = false } = report
+  if (single) assertCopied(source, to, skipped)
+  if (skipped.some(({ path }) => path === '.')) throw unreadable(source)
   return { files, bytes: size, skipped, single }
 }
 
-const ofMachine = (path: string) => ({ root: realpathOf(dirname(path)), path: basename(path) })
+const ofMachine = (path: string) => ({ root: fs.realpathSync.native(dirname(path)), path: basename(path) })
+
+const saidOf = (source: CopySource): string => (typeof source === 'string' ? source : source.path)
+
+/** What is wrong with the source is said of the path that the caller gave. */
+async function named<T>(source: CopySource, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (hasCode(error, 'EACCES', 'EPERM')) throw unreadable(source, error)
+    const isMissing = hasCode(error, 'ENOENT', 'ENOTDIR') || toAwError(error).code === 'file_not_found'
+    throw isMissing ? absent(source, error) : error
+  }
+}
+
+/** One file that was left out is nothing at all. */
+function assertCopied(source: CopySource, to: string, [left]: ImportReport['skipped']): void {
+  if (left?.reason === 'unreadable') throw unreadable(source)
+  if (left !== undefined)
+    throw new AwError('not_a_file', `${saidOf(source)} is no file or directory that can be copied (${left.reason})`, {
+      hint: 'Only files, directories and links are copied',
+      data: { path: saidOf(source), reason: left.reason },
+    })
+  if (fs.readdirSync(to).length === 0) throw absent(source)
+}
+
+const unreadable = (source: CopySource, cause?: unknown): AwError =>
+  new AwError('permission_denied', `${saidOf(source)} cannot be read`, {
+    hint: 'Ask its owner for the permission to read it',
+    data: { path: saidOf(source) },
+    cause,
+  })
+
+const absent = (source: CopySource, cause?: unknown): AwError =>
+  new AwError('file_not_found', `There is no such file or directory: ${saidOf(source)}`, {
+    data: { path: saidOf(source) },
+    cause,
+  })
 
 /** Made beside its place, and put there when it is whole. */
 export async function copyOut(
   source: CopySource,
   to: string,
   guarded: readonly string[],
-  options: CopyOptions,
+  { replace = false, ...options }: CopyOptions & { readonly replace?: boolean | undefined },
 ): Promise<CopyReport> {
-  const name = basename(typeof source === 'string' ? source : source.path)
+  const name = basename(saidOf(source))
   const isDirectory = fs.statSync(to, { throwIfNoEntry: false })?.isDirectory() === true
   const target = isDirectory ? join(to, name) : to
   const temporary = join(dirname(target), temporaryName(randomBytes(8).toString('hex')))
+  make(temporary, dirname(target))
   try {
-    const report = await copyIn(source, temporary, guarded, options)
-    hostFs.renameNoReplaceSync(report.single ? join(temporary, name) : temporary, target)
+    const report = await copy(source, temporary, guarded, options)
+    // rename(2) lets a directory replace an empty one, which we never do.
+    const move = replace && report.single ? hostFs.renameSync : hostFs.renameNoReplaceSync
+    move(report.single ? join(temporary, name) : temporary, target)
     return report
   } catch (error) {
-    if (!hasCode(error, 'EEXIST', 'ENOTEMPTY')) throw error
-    throw new AwError('file_exists', `There is something at ${target} already`, {
-      hint: 'Name another path',
-      data: { path: target },
-      cause: error,
-    })
+    throw hasCode(error, 'EEXIST', 'ENOTEMPTY', 'EISDIR') ? taken(target, error) : error
   } finally {
     await removeTree(dirname(temporary), basename(temporary))
   }
+}
+
+/** @param where what the caller knows the directory as that it is made in */
+function make(temporary: string, where: string): void {
+  try {
+    hostFs.mkdirSync(temporary, 0o700)
+  } catch (cause) {
+    const details = { data: { path: where }, cause }
+    if (hasCode(cause, 'ENOENT', 'ENOTDIR'))
+      throw new AwError('file_not_found', `There is no directory ${where}`, { hint: 'Make it first', ...details })
+    if (!hasCode(cause, 'EACCES', 'EPERM', 'EROFS')) throw cause
+    throw new AwError('permission_denied', `${where} cannot be written to`, {
+      hint: 'Ask for the permission to write there, or name another place',
+      ...details,
+    })
+  }
+}
+
+function taken(target: string, cause: unknown): AwError {
+  const isDirectory = fs.lstatSync(target, { throwIfNoEntry: false })?.isDirectory() === true
+  return new AwError('file_exists', `There is ${isDirectory ? 'a directory' : 'something'} at ${target} already`, {
+    hint: isDirectory ? 'Name another path' : 'Name another path, or replace it if it is a file: --replace',
+    data: { path: target },
+    cause,
+  })
 }

@@ -151,6 +151,96 @@ it('files are copied in, out, and from one to another; nothing is replaced, no l
   expect(fs.readdirSync(base).toSorted()).toEqual(['home', 'out', 'outside'])
 })
 
+it('a copy replaces a file when that is asked for, and never a directory', async () => {
+  const { aw, base } = await openGround()
+  const one = await aw.create({ id: 'one' })
+  const file = join(base, 'file')
+  fs.writeFileSync(file, 'first')
+  await aw.cp({ from: file, to: 'one:/work/file' })
+  expect(contentOf(one, 'file')).toBe('first')
+  fs.writeFileSync(file, 'second')
+  await expect(aw.cp({ from: file, to: 'one:/work/' })).rejects.toMatchObject({
+    code: 'file_exists',
+    hint: expect.stringContaining('--replace'),
+  })
+  await aw.cp({ from: file, to: 'one:work', replace: true })
+  expect(contentOf(one, 'file')).toBe('second')
+  fs.writeFileSync(file, 'third')
+  await expect(aw.cp({ from: 'one:work/file', to: file })).rejects.toMatchObject({
+    message: `There is something at ${file} already`,
+    hint: expect.stringContaining('--replace'),
+  })
+  await aw.cp({ from: 'one:/work/file', to: base, replace: true })
+  expect(fs.readFileSync(file, 'utf8')).toBe('second')
+
+  fs.mkdirSync(join(base, 'out', 'file'), { recursive: true })
+  const directory = join(base, 'out', 'file')
+  await expect(aw.cp({ from: 'one:work/file', to: join(base, 'out'), replace: true })).rejects.toMatchObject({
+    code: 'file_exists',
+    message: `There is a directory at ${directory} already`,
+  })
+  fs.mkdirSync(join(one.path, 'work', 'deep', 'file'), { recursive: true })
+  await expect(aw.cp({ from: file, to: 'one:work/deep', replace: true })).rejects.toMatchObject({
+    code: 'file_exists',
+    message: expect.stringContaining('There is a directory at'),
+  })
+  expect(await codeOf(aw.cp({ from: join(base, 'out'), to: 'one:work/file', replace: true }))).toBe('file_exists')
+  expect(await codeOf(aw.cp({ from: 'one:work/deep', to: file, replace: true }))).toBe('file_exists')
+  expect(fs.readdirSync(base).toSorted()).toEqual(['file', 'home', 'out'])
+})
+
+it('a file is copied as it was in a snapshot', async () => {
+  const { aw, base } = await openGround()
+  const one = await aw.create({ id: 'one' })
+  fs.mkdirSync(join(one.path, 'work', 'deep'))
+  fs.writeFileSync(join(one.path, 'work', 'deep', 'file'), 'then')
+  const { id } = await aw.snapshot('one', { label: 'then' })
+  fs.writeFileSync(join(one.path, 'work', 'deep', 'file'), 'now')
+  await aw.cp({ from: 'one@then:work/deep/file', to: join(base, 'file') })
+  expect(fs.readFileSync(join(base, 'file'), 'utf8')).toBe('then')
+  await aw.cp({ from: 'one@then:/work/deep', to: join(base, 'deep') })
+  expect(readTree(join(base, 'deep'))).toMatchObject({ file: { content: 'then' } })
+  await aw.cp({ from: `${id}:work/deep/file`, to: 'one:work/deep/file', replace: true })
+  expect(contentOf(one, 'deep/file')).toBe('then')
+  expect(await codeOf(aw.cp({ from: 'one@then:work/none', to: join(base, 'none') }))).toBe('file_not_found')
+  expect(await codeOf(aw.cp({ from: 'one@never:work', to: join(base, 'none') }))).toBe('snapshot_not_found')
+  expect(await codeOf(aw.cp({ from: join(base, 'file'), to: 'one@then:work' }))).not.toBe('done')
+  expect((await aw.recover()).orphans).toEqual([])
+})
+
+it('what cannot be copied is named as it was given', async () => {
+  const { aw, base } = await openGround()
+  const { path } = await aw.create({ id: 'one' })
+  await expect(aw.cp({ from: join(base, 'none'), to: 'one:work/' })).rejects.toMatchObject({
+    code: 'file_not_found',
+    message: `There is no such file or directory: ${base}/none`,
+  })
+  await expect(aw.cp({ from: '/dev/null', to: 'one:work/' })).rejects.toMatchObject({
+    code: 'not_a_file',
+    message: expect.stringContaining('/dev/null is no file'),
+  })
+  const away = join(base, 'away', 'file')
+  fs.writeFileSync(join(path, 'work', 'file'), 'content')
+  await expect(aw.cp({ from: 'one:work/file', to: away })).rejects.toMatchObject({
+    code: 'file_not_found',
+    message: `There is no directory ${base}/away`,
+  })
+  // There is nothing that root may not do.
+  if (process.getuid?.() === 0) return
+  await expect(aw.cp({ from: '/etc/shadow', to: 'one:work/' })).rejects.toMatchObject({
+    code: 'permission_denied',
+    message: '/etc/shadow cannot be read',
+  })
+  await expect(aw.cp({ from: '/root', to: 'one:work/' })).rejects.toMatchObject({
+    code: 'permission_denied',
+    message: '/root cannot be read',
+  })
+  await expect(aw.cp({ from: 'one:work/file', to: '/etc/zz' })).rejects.toMatchObject({
+    code: 'permission_denied',
+    message: '/etc cannot be written to',
+  })
+})
+
 it("a shared area is nobody's, is in no snapshot and goes to the trash", async () => {
   const { aw } = await openGround()
   const { path } = await aw.shared.create({ name: 'models' })

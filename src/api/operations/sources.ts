@@ -102,10 +102,11 @@ export const sourceOperations = [
     group: 'Files',
     summary: 'Copy files between this machine and a workspace',
     details:
-      'One of the two is WORKSPACE:PATH. A directory is copied with all that is in it. Links are copied as links. What is at the target already is not replaced.',
+      'One of the two is WORKSPACE:PATH. A directory is copied with all that is in it. Links are copied as links. From WORKSPACE@SNAPSHOT:PATH it is copied as it was then. What is at the target already is replaced only if that is asked for, and a directory never.',
     input: object({
-      from: string('WORKSPACE:PATH, or a path of this machine', { 'x-cli': 'place' }),
+      from: string('WORKSPACE:PATH, WORKSPACE@SNAPSHOT:PATH, or a path of this machine', { 'x-cli': 'place' }),
       to: string('WORKSPACE:PATH, or a path of this machine', { 'x-cli': 'place' }),
+      replace: optional(boolean('Replace a file that is there')),
     }),
     output: object({
       files: integer('Files copied'),
@@ -120,6 +121,7 @@ export const sourceOperations = [
       ...absent,
       'file_not_found',
       'file_exists',
+      'snapshot_not_found',
       'path_outside_workspace',
       'path_protected',
       'invalid_input',
@@ -127,7 +129,11 @@ export const sourceOperations = [
       'quota_exceeded',
       ...host,
     ],
-    examples: ['aw cp ./data.csv fix-login:work/', 'aw cp fix-login:output/report ./report'],
+    examples: [
+      'aw cp ./data.csv fix-login:work/',
+      'aw cp fix-login:output/report ./report',
+      'aw cp fix-login@tests-pass:work/config.json ./config.json --replace',
+    ],
   }),
   operation({
     name: 'bases list',
