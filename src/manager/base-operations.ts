@@ -29,6 +29,11 @@ export async function removeBase(
   input: Inputs['bases remove'],
   request: Request,
 ): Promise<Outputs['bases remove']> {
+  if (input.name.length < 8)
+    throw new AwError('invalid_input', 'That is too little of a name to tell which base is meant', {
+      hint: 'Give at least 8 characters of it; see them with: aw bases list',
+      data: { field: 'name' },
+    })
   const bases = await basesOf(core)
   const meant = [...bases.values()].filter(({ base }) => base === input.name || base.startsWith(input.name))
   const [only] = meant

@@ -39,10 +39,19 @@ export async function freezeBase(
   facts: BaseFacts,
 ): Promise<void> {
   await appendHome(core, newEvent(core, request, 'base_started', { base }))
-  // Whoever died over it left it. What is kept with a base goes with it, so only if it is there.
-  if (await core.storage.exists(basePlace(base))) await core.storage.erase(basePlace(base))
   await core.storage.snapshot(place, basePlace(base), { consistent: true, signal: request.signal })
   await appendHome(core, newEvent(core, request, 'base_created', { base, ...facts }))
+}
+
+/** The next number of a group: one that no base of it has ever had, finished or not. Needs the lock of the group. */
+export async function nextNumber(core: Core, group: string): Promise<number> {
+  let last = 0
+  for await (const event of core.store.read('home', { types: ['base_started'] })) {
+    const name = event.type === 'base_started' ? event.data.base : ''
+    const number = name.startsWith(`${group}-`) ? Number(name.slice(group.length + 1)) : 0
+    if (Number.isSafeInteger(number)) last = Math.max(last, number)
+  }
+  return last + 1
 }
 
 /** A new tree that begins as a base. False if it is not there (any more). */

@@ -1,4 +1,4 @@
-import { toAwError } from '../domain/errors.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
 import { substitute } from '../domain/templates.ts'
 import type { FileHandle } from '../ports/files.ts'
 
@@ -11,9 +11,35 @@ export function placeholdersIn(tree: FileHandle, names: readonly string[]): stri
   const marks = Object.fromEntries(names.map((name) => [name, '']))
   const { entries } = tree.tree('.', { maxEntries: Number.MAX_SAFE_INTEGER })
   return entries.flatMap(({ path, kind }) => {
-    if (kind !== 'file' || path.split('/').includes('.git') || tree.stat(path).size > mostBytes) return []
+    if (kind !== 'file' || path.split('/').includes('.git')) return []
+    const { size, links } = statIfNamed(tree, path) ?? { size: Infinity, links: 1 }
+    if (size > mostBytes) return []
     const text = tree.read(path).toString('latin1')
-    return substitute(text, marks) === text ? [] : [path]
+    if (substitute(text, marks) === text) return []
+    assertFillable(tree, path, links)
+    return [path]
+  })
+}
+
+/** A name that is no text cannot be asked for: nothing is filled in there. */
+function statIfNamed(tree: FileHandle, path: string): { size: number; links: number } | undefined {
+  try {
+    return tree.stat(path)
+  } catch (error) {
+    if (toAwError(error).code === 'file_not_found') return undefined
+    throw error
+  }
+}
+
+/** Told when the template is made, and not when the first workspace is. */
+function assertFillable(tree: FileHandle, path: string, links: number): void {
+  const holder = path.split('/').slice(0, -1).join('/') || '.'
+  const isClosed = (tree.stat(holder).mode & 0o200) === 0
+  if (links === 1 && !isClosed) return
+  const why = isClosed ? 'its directory may not be written to' : 'it has several names (hard links)'
+  throw new AwError('invalid_input', `Nothing can be filled in at ${path}: ${why}`, {
+    hint: 'Change that in what the template is made from, or leave the variable out',
+    data: { field: 'variables', path },
   })
 }
 

@@ -4,7 +4,7 @@ import { profileOf } from '../domain/profiles.ts'
 import type { ArchiveSource, FolderSource, GitSource, Imported, Source, Workspace } from '../domain/workspace/state.ts'
 import type { ImportOptions, ImportReport, Place } from '../ports/storage-driver.ts'
 import type { Resolved } from '../ports/repositories.ts'
-import { basesOf, createFromBase, eraseBase, freezeBase, hasBases, lockGroup, usersOf } from './bases.ts'
+import { basesOf, createFromBase, eraseBase, freezeBase, hasBases, lockGroup, nextNumber, usersOf } from './bases.ts'
 import type { Core, Request } from './core.ts'
 import { openTree, sizeBelow } from './trees.ts'
 
@@ -56,10 +56,13 @@ export async function makeContent(
   return { ...made, place }
 }
 
-/** What was told when the base was made holds for all that begin as it. */
+/** What was learned when the base was made holds for all that begin as it; what was asked for is each one's own. */
 async function asBase(core: Core, source: Outer, base: string): Promise<Content> {
   const facts = (await basesOf(core)).get(base)
-  return { source: { ...source, ...(facts?.source as Outer | undefined), base }, imported: facts?.imported ?? null }
+  const { branch, submodules, lfs, verified } = (facts?.source ?? {}) as Partial<GitSource & ArchiveSource>
+  const learned = source.kind === 'git' ? { branch, submodules, lfs } : source.kind === 'archive' ? { verified } : {}
+  const known = Object.fromEntries(Object.entries(learned).filter(([, value]) => value !== undefined))
+  return { source: { ...source, ...known, base }, imported: facts?.imported ?? null }
 }
 
 interface Known {
@@ -72,13 +75,14 @@ interface Known {
 /** What tells one state of a source from another. */
 async function stateOf(core: Core, request: Request, source: Outer, profile: string, access?: string): Promise<Known> {
   if (source.kind === 'git') {
-    const { commit, ref } = await resolved(core, request, source, access)
+    const { commit, ref, refs } = await resolved(core, request, source, access)
     const { url, shallow } = source
-    const group = groupOf('git', profile, { url, commit, ref, shallow })
-    return { source: { ...source, commit, full_ref: ref }, group, base: group }
+    const group = groupOf('git', profile, { url, commit, ref, shallow, refs })
+    return { source: { ...source, commit, full_ref: ref, ...(refs !== undefined && { refs }) }, group, base: group }
   }
   if (source.kind === 'archive') {
-    const digest = await core.archives.digest(source.path, request.signal)
+    // A reset begins where the workspace began.
+    const digest = source.digest ?? (await core.archives.digest(source.path, request.signal))
     const group = groupOf('archive', profile, { digest, trusted: source.trusted })
     return { source: { ...source, digest }, group, base: group }
   }
@@ -87,11 +91,11 @@ async function stateOf(core: Core, request: Request, source: Outer, profile: str
 }
 
 async function resolved(core: Core, request: Request, source: GitSource, access?: string): Promise<Resolved> {
-  const { url, ref, commit, full_ref } = source
+  const { url, ref, commit, full_ref, refs, shallow } = source
   // A reset begins where the workspace began.
-  if (commit !== undefined) return { url, commit, ref: full_ref ?? null }
+  if (commit !== undefined) return { url, commit, ref: full_ref ?? null, ...(refs !== undefined && { refs }) }
   request.onProgress?.({ phase: 'asking the repository' })
-  return core.repositories.resolve({ url: access ?? url, ref, signal: request.signal })
+  return core.repositories.resolve({ url: access ?? url, ref, all: !shallow, signal: request.signal })
 }
 
 async function first(
@@ -121,8 +125,7 @@ async function renewed(
 ): Promise<Content> {
   const all = [...(await basesOf(core)).values()].filter((base) => base.group === group)
   const last = all.at(-1)
-  const number = Number(last?.base.split('-').at(-1) ?? 0) + 1
-  const base = `${group}-${number}`
+  const base = `${group}-${await nextNumber(core, group)}`
   const since = last !== undefined && (await createFromBase(core, request, place, last.base)) ? last : undefined
   const made = await fill(core, request, { source, group }, profile, place, undefined, {
     index: base,
@@ -256,6 +259,7 @@ async function unpacked(core: Core, request: Request, source: ArchiveSource, int
   if (free <= reserve) throw new AwError('disk_full', 'There is no room to unpack anything')
   const { files, bytes, verified, skipped } = await core.archives.unpack(source.path, into, {
     maxBytes: free - reserve,
+    digest: source.digest ?? '',
     trusted: source.trusted,
     signal: request.signal,
     onProgress: (done) => request.onProgress?.({ phase: 'unpacking', ...done }),

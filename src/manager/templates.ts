@@ -5,7 +5,7 @@ import { profileOf } from '../domain/profiles.ts'
 import { checkedShortName, checkedVariables, findTemplate, type Template } from '../domain/templates.ts'
 import type { Source } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
-import { eraseBase, freezeBase, lockGroup, usersOf } from './bases.ts'
+import { eraseBase, freezeBase, lockGroup, nextNumber, usersOf } from './bases.ts'
 import { newEvent, type Core, type Request } from './core.ts'
 import { frozenOf } from './export.ts'
 import { appendHome } from './home-stream.ts'
@@ -26,7 +26,7 @@ export async function createTemplate(core: Core, input: Inputs['template create'
   using _ = await lockGroup(core, request, groupOf(name))
   if ((await templatesOf(core)).has(name))
     throw new AwError('template_exists', `There is a template ${name} already`, {
-      hint: `Make its next version: aw template update ${name}`,
+      hint: `Make its next version: aw template update ${name} --from …`,
       data: { template: name },
     })
   return await save(core, request, input, name, undefined)
@@ -46,7 +46,8 @@ async function save(
   name: string,
   last: Template | undefined,
 ): Promise<View> {
-  const version = (last?.version ?? 0) + 1
+  // Those that were removed, or never finished, are not used again: workspaces may have begun as them.
+  const version = await nextNumber(core, groupOf(name))
   const base = `${groupOf(name)}-${version}`
   const variables = input.variables === undefined ? (last?.variables ?? {}) : checkedVariables(input.variables)
   const description = input.description ?? last?.description ?? ''

@@ -21,6 +21,8 @@ type OnProgress = (done: { files: number; bytes: number }) => void
 export interface UnpackOptions {
   /** The most that may come out of it. */
   readonly maxBytes: number
+  /** What `digest` has told: an archive that is another one by now is `source_failed`. */
+  readonly digest: string
   /** It is one of our own: owners, set-user-id bits, devices and capabilities are made as it says. */
   readonly trusted?: boolean | undefined
   readonly signal?: AbortSignal | undefined

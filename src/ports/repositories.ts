@@ -32,6 +32,8 @@ export interface Repositories {
 export interface ResolveRequest {
   readonly url: string
   readonly ref: string | null
+  /** All of its branches and tags are wanted: tell when they are other ones. */
+  readonly all?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -41,6 +43,8 @@ export interface Resolved {
   readonly commit: string
   /** The whole name, `refs/heads/…` or `refs/tags/…`; null for a commit by its id. */
   readonly ref: string | null
+  /** Of all branches and tags, if that was asked for. */
+  readonly refs?: string | undefined
 }
 
 export interface CloneRequest {

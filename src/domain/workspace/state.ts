@@ -116,6 +116,8 @@ export interface GitSource extends Based {
   /** `refs/heads/…` or `refs/tags/…`; null for a commit by its id. */
   readonly full_ref?: string | null
   readonly branch?: string | null
+  /** Of a clone with all of it: what all branches and tags were. */
+  readonly refs?: string
   /** What came with it and was not fetched: paths of submodules, and how many files are pointers of git-lfs. */
   readonly submodules?: readonly string[]
   readonly lfs?: number

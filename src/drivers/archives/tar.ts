@@ -1,8 +1,10 @@
 import { defaultLimits } from '../../domain/archive/limits.ts'
+import { AwError } from '../../domain/errors.ts'
 import type { Archives } from '../../ports/archives.ts'
 import { fileDigest } from '../../sys/archive/digest.ts'
 import { inspectArchive } from '../../sys/archive/inspect.ts'
 import { packTree } from '../../sys/archive/pack.ts'
+import { openSource } from '../../sys/archive/source.ts'
 import { unpackArchive } from '../../sys/archive/unpack.ts'
 
 /** Tar files, compressed with zstd, that hold the hashes of what is in them. Other tar files can be read as well. */
@@ -14,10 +16,21 @@ export const tarArchives: Archives = {
     return null
   },
 
-  async unpack(file, directory, { maxBytes, trusted = false, ...waiting }) {
+  async unpack(file, directory, { maxBytes, digest, trusted = false, ...waiting }) {
     const limits = { ...defaultLimits, bytes: Math.min(maxBytes, defaultLimits.bytes) }
-    const { files, bytes, verified, skipped } = await unpackArchive(file, directory, { limits, trusted, ...waiting })
-    return { files, bytes, verified, skipped }
+    // What was unpacked and what is hashed is one open file, whatever has that name by now.
+    using source = openSource(file)
+    const { files, bytes, verified, skipped, reduced } = await unpackArchive(source.fd, directory, {
+      limits,
+      trusted,
+      ...waiting,
+    })
+    if ((await fileDigest(source.fd, waiting.signal)) !== digest)
+      throw new AwError('source_failed', `The archive ${file} is another one than it was`, {
+        hint: 'Make a new workspace from it, or put the old file back',
+        data: { file },
+      })
+    return { files, bytes, verified, skipped: [...skipped, ...reduced] }
   },
 
   async pack(directory, file, { about, ...options }) {

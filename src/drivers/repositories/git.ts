@@ -43,16 +43,18 @@ export function gitRepositories({ root, avoid }: Places): Repositories {
   }
 
   return {
-    async resolve({ url: given, ref: name, signal }) {
+    async resolve({ url: given, ref: name, all, signal }) {
       const [url, ref] = [parseGitUrl(given), parseGitRef(name)]
       if (url.kind === 'path') {
         const work = async (): Promise<Work> => {
           ensureDirectory(root, 0o700)
           return { git: await program(signal), signal }
         }
-        return told({ url: url.clean, secrets: [] }, () => resolveLocal({ path: url.clean, ref, scratch: root, work }))
+        return told({ url: url.clean, secrets: [] }, () =>
+          resolveLocal({ path: url.clean, ref, all, scratch: root, work }),
+        )
       }
-      const { resolved, defaultBranch } = await resolveRemote(await remoteOf(url, signal), ref, signal)
+      const { resolved, defaultBranch } = await resolveRemote(await remoteOf(url, signal), ref, { all, signal })
       defaultBranches.set(url.clean, defaultBranch)
       return resolved
     },

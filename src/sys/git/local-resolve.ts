@@ -5,28 +5,31 @@ import type { Resolved } from '../../ports/repositories.ts'
 import { commitAt, type Work } from './checkout.ts'
 import { objectsOf, openLocal, type LocalRepository } from './local.ts'
 import { peel } from './read-object.ts'
-import { nameBytes, nameText, readHead, readRef, readRefs, type Ref, type Refs } from './refs.ts'
+import { nameBytes, nameText, readHead, readRef, readRefs, refsDigest, type Ref, type Refs } from './refs.ts'
 import { isReftable, readReftable } from './reftable.ts'
 import { emptyRepository } from './scratch.ts'
 
 interface LocalResolve {
   readonly path: string
   readonly ref: GitRef
+  readonly all?: boolean | undefined
   readonly scratch: string
   /** Git, once it is needed: most questions are answered without it. */
   readonly work: () => Promise<Work>
 }
 
 /** What a ref is in a repository of this machine. A few files are read; git is asked only about what is in a pack. */
-export async function resolveLocal({ path, ref, scratch, work }: LocalResolve): Promise<Resolved> {
+export async function resolveLocal({ path, ref, all = false, scratch, work }: LocalResolve): Promise<Resolved> {
   using source = openLocal(path)
-  if (ref.kind === 'commit') return { url: path, commit: ref.commit, ref: null }
+  if (ref.kind === 'commit' && !all) return { url: path, commit: ref.commit, ref: null }
   const lookUp = isReftable(source) ? await byGit() : byFiles()
+  const refs = all ? { refs: refsDigest([...lookUp.all()].map(([name, { id }]) => [name, id])) } : {}
+  if (ref.kind === 'commit') return { url: path, commit: ref.commit, ref: null, ...refs }
   const names = ref.kind === 'default' ? defaultNames() : ref.candidates.map(nameBytes)
-  if (typeof names === 'string') return { url: path, commit: names, ref: null }
+  if (typeof names === 'string') return { url: path, commit: names, ref: null, ...refs }
   for (const name of names) {
     const found = lookUp.ref(name)
-    if (found !== undefined) return { url: path, commit: await commitOf(name, found), ref: nameText(name) }
+    if (found !== undefined) return { url: path, commit: await commitOf(name, found), ref: nameText(name), ...refs }
   }
   throw unknownRef(path, ref, [...lookUp.all().keys()].map(nameText))
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { AwError } from '../../domain/errors.ts'
 import { isRefName } from '../../domain/git-ref.ts'
 import type { Folder } from './folder.ts'
@@ -107,4 +108,10 @@ function* packedRefs(content: Buffer | undefined): Generator<[name: string, ref:
 function refOf(id: string, peeled: string | undefined): Ref | undefined {
   if (!idPattern.test(id)) return undefined
   return peeled !== undefined && idPattern.test(peeled) ? { id, peeled } : { id }
+}
+
+/** Another one when a branch or tag has come, gone or moved. */
+export function refsDigest(refs: readonly (readonly [name: string, id: string])[]): string {
+  const lines = refs.map(([name, id]) => `${id} ${name}\n`).toSorted()
+  return createHash('sha256').update(lines.join('')).digest('hex')
 }

@@ -1,6 +1,7 @@
 import { isRefName, type GitRef } from '../../domain/git-ref.ts'
 import type { Resolved } from '../../ports/repositories.ts'
 import { unknownRef } from './local-resolve.ts'
+import { refsDigest } from './refs.ts'
 import { told, type Remote } from './remote.ts'
 
 export interface RemoteResolved {
@@ -10,7 +11,11 @@ export interface RemoteResolved {
 }
 
 /** What a ref is at a remote. It is asked for just these names; nothing is brought over. */
-export async function resolveRemote(remote: Remote, ref: GitRef, signal?: AbortSignal): Promise<RemoteResolved> {
+export async function resolveRemote(
+  remote: Remote,
+  ref: GitRef,
+  { all = false, signal }: { all?: boolean | undefined; signal?: AbortSignal | undefined } = {},
+): Promise<RemoteResolved> {
   const candidates = ref.kind === 'name' ? ref.candidates : []
   const patterns = [
     'HEAD',
@@ -20,8 +25,9 @@ export async function resolveRemote(remote: Remote, ref: GitRef, signal?: AbortS
   const shown = /^ref: (refs\/heads\/\S+)\tHEAD$/m.exec(listing)?.[1] ?? ''
   const branch = isRefName(shown) ? shown : null
   const defaultBranch = branch?.slice('refs/heads/'.length) ?? null
+  const refs = all ? { refs: refsDigest([...parse(await ask(['--heads', '--tags', '--', remote.url]))]) } : {}
   const answer = (commit: string, name: string | null): RemoteResolved => ({
-    resolved: { url: remote.url, commit, ref: name },
+    resolved: { url: remote.url, commit, ref: name, ...refs },
     defaultBranch,
   })
   const found = parse(listing)
