@@ -181,6 +181,33 @@ describe('what git says', () => {
     expect(withoutCredentials(said, secretsOf(url))).toBe('*** *** ***')
   })
 
+  test.each([
+    ['s3cr3t-token:x-oauth-basic', 's3cr3t-token'],
+    ['x-access-token:s3cr3t-token', 's3cr3t-token'],
+    ['s3cr3t-token:', 's3cr3t-token'],
+    ['s3cr3t-token', 's3cr3t-token'],
+    ['git:s3cr3t-token', 's3cr3t-token'],
+    ['s%C3%BC%20s3cr3t:x', 'sü s3cr3t'],
+  ])('of %s neither part is told, however it is spelled', (userinfo, secret) => {
+    const url = parseGitUrl(`https://${userinfo}@example.com/x`)
+    if (url.kind === 'path') throw new Error('not a path')
+    const encoded = encodeURIComponent(secret)
+    const all = [...Buffer.from(secret)].map((byte) => `%${byte.toString(16)}`).join('')
+    const base64 = Buffer.from(decodeURIComponent(userinfo.includes(':') ? userinfo : `${userinfo}:`)).toString(
+      'base64',
+    )
+    for (const form of [secret, secret.toUpperCase(), encoded, encoded.toLowerCase(), all, base64]) {
+      const told = withoutCredentials(`said ${form}, twice: ${form}.`, secretsOf(url))
+      expect(told).toMatch(/^said \*{3}=*, twice: \*{3}=*\.$/)
+    }
+  })
+
+  test('a short name alone is no secret', () => {
+    const url = parseGitUrl('https://git@example.com/x')
+    if (url.kind === 'path') throw new Error('not a path')
+    expect(withoutCredentials('git says: no', secretsOf(url))).toBe('git says: no')
+  })
+
   test('is short, without progress, colours or advice', () => {
     const said = [
       "Cloning into bare repository 'x'...",

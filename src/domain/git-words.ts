@@ -8,7 +8,7 @@ const hidden = '***'
 export function withoutCredentials(text: string, secrets: readonly string[] = []): string {
   const told = secrets.filter((secret) => secret.length >= 4).toSorted((a, b) => b.length - a.length)
   return told
-    .reduce((clean, secret) => clean.replaceAll(secret, hidden), text)
+    .reduce((clean, secret) => clean.replace(anySpelling(secret), hidden), text)
     .replace(/\b(https?:\/\/)[^\s/'"@]*(?:@[^\s/'"@]*)*@/gi, '$1')
     .replace(/\b([a-z][a-z0-9+.-]*:\/\/[^\s/'"@:]*):[^\s/'"@]*@/gi, '$1@')
     .replace(/\b((?:proxy-)?authorization\s*[:=]\s*)[^\r\n]*/gi, `$1${hidden}`)
@@ -17,13 +17,24 @@ export function withoutCredentials(text: string, secrets: readonly string[] = []
     .replace(/\b(?:gh[opsur]_|github_pat_|glpat-|gldt-|xox[a-z]-|hf_|sk-)[\w-]{8,}/g, hidden)
 }
 
-/** What must not be told of a url's credentials, in every form it may come back in. */
+/** Capital or small, each character as it is or percent-encoded. */
+function anySpelling(secret: string): RegExp {
+  const spelled = [...secret].map((character) => {
+    const bytes = [...Buffer.from(character)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`)
+    return `(?:\\u{${character.codePointAt(0)?.toString(16)}}|${bytes.join('')}${character === ' ' ? String.raw`|\+` : ''})`
+  })
+  return new RegExp(spelled.join(''), 'giu')
+}
+
+/**
+ * What must not be told of a url's credentials. Which part is the secret one nobody can tell: a token may stand before
+ * a password that only fills its place, or alone.
+ */
 export function secretsOf(url: RemoteUrl): string[] {
   const { user = '', password = null } = url.credentials ?? {}
-  // A name alone is often a token; a name beside a password is a name.
-  const plain = password ?? user
-  const both = Buffer.from(`${user}:${password ?? ''}`).toString('base64')
-  return plain === '' ? [] : [plain, encodeURIComponent(plain), both]
+  const parts = [user, password ?? ''].filter((part) => part !== '')
+  const sent = parts.length === 0 ? [] : [`${user}:${password ?? ''}`, ...parts]
+  return [...parts, ...sent.map((text) => Buffer.from(text).toString('base64').replace(/=+$/, ''))]
 }
 
 /** The few lines that say what went wrong: no progress, no control characters, never long. */

@@ -3,6 +3,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { AwError } from '../../src/domain/errors.ts'
 import { gitRepositories } from '../../src/drivers/repositories/git.ts'
 import type { CloneProgress, Repositories } from '../../src/ports/repositories.ts'
 import { addCommit, makePlace, makeSource, treeIn, type Place } from './fixture.ts'
@@ -200,6 +201,30 @@ describe('a private repository', () => {
     }
   })
 })
+
+test.each(['s3cr3t-token:x-oauth-basic', 'x-access-token:s3cr3t-token', 's3cr3t-token:', 's3cr3t%20token:p%40ss-word'])(
+  'a server that repeats %s brings neither part into an error',
+  async (userinfo) => {
+    const { site } = await serve({
+      answer({ headers: { authorization } }, response) {
+        if (authorization === undefined) return false
+        const sent = Buffer.from(authorization.slice('Basic '.length), 'base64').toString()
+        const line = `ERR no entry for ${sent}, ${encodeURIComponent(sent)}, ${sent.toUpperCase()}, ${authorization}\n`
+        const packet = (text: string): string => (text.length + 4).toString(16).padStart(4, '0') + text
+        response.writeHead(200, { 'content-type': 'application/x-git-upload-pack-advertisement' })
+        response.end(`${packet('# service=git-upload-pack\n')}0000${packet(line)}`)
+        return true
+      },
+      password: { user: 'nobody', password: 'has this' },
+    })
+    const url = site.replace('https://', `https://${userinfo}@`)
+    const error = await repositories.resolve({ url: `${url}/widget`, ref: null }).catch((error: unknown) => error)
+    const { message, data, cause } = error as AwError
+    expect(message).toMatch(/no entry for \*{3}/)
+    const told = [message, JSON.stringify(data), String(cause)].join(' ')
+    expect(told).not.toMatch(/s3cr3t|p(?:@|%40)ss-word|czNjcjN0/i)
+  },
+)
 
 /** The command lines of all processes that appear meanwhile. */
 function watchCommands(): { stop(): string[] } {
