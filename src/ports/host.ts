@@ -61,10 +61,7 @@ export interface Host {
 }
 
 export interface Lock extends Disposable {
-  /**
-   * Gives the lock back and removes what stands for it on disk. For a name that is over: from then on two may hold it at
-   * once, so whoever gets it must look again whether there is still something to do.
-   */
+  /** Gives the lock back and removes what stands for it on disk: for a name that is over. Whoever waits gets a new one. */
   retire(): void
 }
 

@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync } from 'node:fs'
+import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { AwError } from '../domain/errors.ts'
 import { crampedError } from './cramped.ts'
@@ -10,6 +10,8 @@ import { isBusy, sqliteError } from './sqlite-errors.ts'
 export interface LockFile {
   /** False if another has it. */
   take(shared: boolean): boolean
+  /** False if the file was removed since, also if there is another in its place: a newcomer would not meet this one. */
+  isCurrent(): boolean
   close(): void
 }
 
@@ -49,6 +51,7 @@ function byKernel(file: string, { lockRange }: Native): LockFile {
         throw refused(error, file, 'The lock cannot be taken')
       }
     },
+    isCurrent: () => idOf(fstatSync(fd, { bigint: true })) === idAt(file),
     close() {
       if (!open) return
       open = false
@@ -59,8 +62,28 @@ function byKernel(file: string, { lockRange }: Native): LockFile {
   }
 }
 
+/** Tells a file from one that was made later in its place, even if that has its number again. */
+const idOf = ({ dev, ino, birthtimeNs }: BigIntStats): string => `${dev} ${ino} ${birthtimeNs}`
+
+function idAt(file: string): string | undefined {
+  const found = lstatSync(file, { bigint: true, throwIfNoEntry: false })
+  return found && idOf(found)
+}
+
+/** SQLite does not tell which file it has opened: it is the one that was there before and still is afterwards. */
+function openDatabase(file: string): { database: DatabaseSync; id: string } {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const before = idAt(file)
+    const database = new DatabaseSync(file, { timeout: 0 })
+    const id = idAt(file)
+    if (id !== undefined && id === before) return { database, id }
+    database.close()
+  }
+  throw new Error('it is another file each time')
+}
+
 function bySqlite(file: string): LockFile {
-  const database = new DatabaseSync(file, { timeout: 0 })
+  const { database, id } = openDatabase(file)
   return {
     take(shared) {
       try {
@@ -74,6 +97,7 @@ function bySqlite(file: string): LockFile {
         throw refused(error, file, 'The lock cannot be taken')
       }
     },
+    isCurrent: () => id === idAt(file),
     close() {
       if (database.isOpen) database.close()
     },

@@ -7,8 +7,9 @@ import { type LockFile, openLockFile } from './lock-file.ts'
  * A lock that the kernel releases when its holder ends, however it ends; on an empty file, to which nothing is ever
  * written. It excludes inside one process too, and a child does not inherit it.
  *
- * Whoever opens and closes a lock file by other means drops the lock of its own process (POSIX locks work so), and
- * removing one lets a second holder in: lock files are touched by this module alone, and stay until they are retired.
+ * Whoever opens and closes a lock file by other means drops the lock of its own process (POSIX locks work so): lock
+ * files are touched by this module alone, and stay until they are retired. Whoever waited for one that was retired, or
+ * opened it a moment before, has locked a file that nobody else will find: it opens the one that is there now.
  */
 
 export interface LockOptions {
@@ -21,27 +22,39 @@ export interface LockOptions {
 
 /** The lock, or `undefined` if another has it. Blocks for a few milliseconds at the most. */
 export function tryLock(file: string, { shared = false } = {}): HeldLock | undefined {
-  const opened = openLockFile(file)
+  let opened = openLockFile(file)
   const until = performance.now() + spuriousMs
   // Two contenders can make each other fail though nobody holds the lock, so one refusal proves nothing.
-  while (!opened.take(shared)) {
+  for (;;) {
+    const taken = opened.take(shared)
+    if (taken && opened.isCurrent()) return holding(opened, file)
     if (performance.now() > until) return void opened.close()
-    Atomics.wait(nobodyWakes, 0, 0, 0.1 + Math.random())
+    if (taken) opened = reopened(opened, file)
+    else Atomics.wait(nobodyWakes, 0, 0, 0.1 + Math.random())
   }
-  return holding(opened, file)
+}
+
+function reopened(retired: LockFile, file: string): LockFile {
+  retired.close()
+  return openLockFile(file)
 }
 
 /** Waits for the lock; `undefined` when the time ran out, `aborted` when the signal fired. */
 export async function lock(file: string, options: LockOptions = {}): Promise<HeldLock | undefined> {
   const { timeoutMs = Infinity, signal, shared = false } = options
-  const opened = openLockFile(file)
+  let opened = openLockFile(file)
   try {
     // The clock is asked only when somebody is in the way: its module takes 1.5 ms to load.
     let until: number | undefined
     let pauseMs = 0.5
     for (;;) {
       if (signal?.aborted) throw abortedBy(signal)
-      if (opened.take(shared)) return holding(opened, file)
+      const taken = opened.take(shared)
+      if (taken && opened.isCurrent()) return holding(opened, file)
+      if (taken) {
+        opened = reopened(opened, file)
+        continue
+      }
       until ??= performance.now() + timeoutMs
       const leftMs = until - performance.now()
       if (leftMs <= 0) return void opened.close()
@@ -61,7 +74,7 @@ const nobodyWakes = new Int32Array(new SharedArrayBuffer(4))
 const held = new Set<LockFile>()
 
 export interface HeldLock extends Disposable {
-  /** Gives it back and removes its file: only for a name whose next holder will find nothing to do. */
+  /** Gives it back and removes its file: for a name that is hardly used again. Not for a lock that is shared. */
   retire(): void
 }
 
@@ -72,8 +85,8 @@ function holding(opened: LockFile, file: string): HeldLock {
   }
   return {
     retire() {
-      // Unlinked while it is held: nobody can be between opening this file and locking it without us.
-      if (held.has(opened)) unlinkIfPresent(file)
+      // Unlinked while it is held: whoever locks it after us finds that it is not there any more.
+      if (held.has(opened) && opened.isCurrent()) unlinkIfPresent(file)
       release()
     },
     [Symbol.dispose]: release,

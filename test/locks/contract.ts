@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, statSync, unlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { lock, tryLock } from '../../src/sys/lock.ts'
 import { startProgram, type Program } from '../../src/testing/program.ts'
@@ -30,18 +31,44 @@ const start = (...args: string[]): Program => {
 /** What a lock promises, whichever way this process and its contenders have of taking one. */
 export function lockContract(): void {
   describe('lock', () => {
-    it('takes its file along when it is retired, and harms nobody who waits for it', async () => {
+    it('takes its file along when it is retired', () => {
       const first = tryLock(file)
-      const waiting = lock(file, { timeoutMs: 20_000 })
       first?.retire()
-      expect(existsSync(file)).toBe(false)
-      // Whoever had the old file open gets the old lock, a newcomer a new one: both look again at what they want it for.
-      const second = await waiting
-      expect(second).toBeDefined()
-      second?.retire()
       expect(existsSync(file)).toBe(false)
       first?.retire()
     })
+
+    it('that was retired is no lock any more: who waited for it and a newcomer exclude each other', async () => {
+      const first = tryLock(file)
+      const waiting = lock(file, { timeoutMs: 20_000 })
+      first?.retire()
+      // The newcomer is first, with a file of its own.
+      const newcomer = tryLock(file)
+      expect(newcomer).toBeDefined()
+      const early = Symbol('waits')
+      expect(await Promise.race([waiting, sleep(100, early)])).toBe(early)
+      newcomer?.[Symbol.dispose]()
+      using second = await waiting
+      expect(second).toBeDefined()
+      expect(existsSync(file)).toBe(true)
+      expect(tryLock(file)).toBeUndefined()
+    })
+
+    it('that was retired late does not take the file of another holder along', () => {
+      const first = tryLock(file)
+      unlinkSync(file)
+      using second = tryLock(file)
+      expect(second).toBeDefined()
+      first?.retire()
+      expect(tryLock(file)).toBeUndefined()
+    })
+
+    it('has one holder at a time among processes that retire it each time', async () => {
+      const contenders = Array.from({ length: 6 }, () => start('retire', file, '60'))
+      const ends = await Promise.all(contenders.map((contender) => contender.ended))
+      expect(ends.map((end) => end.stderr).join('')).toBe('')
+      expect(contenders.flatMap((contender) => contender.lines)).toEqual(Array.from({ length: 6 }, () => 'done'))
+    }, 120_000)
 
     it('excludes inside one process, and lets go when disposed of', () => {
       const first = tryLock(file)

@@ -1,6 +1,6 @@
 /**
  * Takes a lock, proves that it is alone, lets go; `rounds` times. Or holds it until it is killed.
- * Usage: lock-contender.ts hold FILE | lock-contender.ts race FILE ROUNDS
+ * Usage: lock-contender.ts hold FILE | lock-contender.ts race|retire FILE ROUNDS
  */
 import { closeSync, openSync, unlinkSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -21,8 +21,9 @@ if (mode === 'hold') {
 }
 
 async function alone(): Promise<void> {
-  using _mine = await lock(file)
+  using mine = await lock(file)
   closeSync(openSync(`${file}.witness`, 'wx'))
   await sleep(Math.random() * 2)
   unlinkSync(`${file}.witness`)
+  if (mode === 'retire') mine?.retire()
 }
