@@ -26,10 +26,16 @@ export async function usage(core: Core, input: Inputs['usage'], request: Request
   const ids = input.ids ?? []
   const chosen = ids.length > 0 ? await named(core, ids) : all.filter(takesSpace)
   const bases = ids.length > 0 ? [] : [...(await basesOf(core)).values()]
-  const ruler = rulerFor(core, request, chosen.length + bases.length, input.full === true)
+  const trees = chosen.reduce((sum, { trash, snapshots }) => sum + 1 + trash.length + snapshots.all, bases.length)
+  const ruler = rulerFor(core, request, trees, input.full === true)
 
   const workspaces: Of<'workspaces'>[] = []
-  for (const workspace of chosen) workspaces.push(await ofWorkspace(core, ruler, workspace))
+  const expected = new Map<string, number>()
+  for (const workspace of chosen) {
+    const one = await ofWorkspace(core, ruler, workspace)
+    workspaces.push(one)
+    expected.set(one.id, await expectedBytes(core, workspace, one))
+  }
   const frozen: Of<'bases'>[] = []
   for (const { base, source } of bases) {
     const users = await usersOf(core, base)
@@ -39,7 +45,9 @@ export async function usage(core: Core, input: Inputs['usage'], request: Request
   const repositories = ids.length > 0 ? [] : await core.repositories.list()
   const limits = reservations(core, all)
   return {
-    workspaces: workspaces.toSorted((a, b) => b.total_bytes - a.total_bytes || (a.name < b.name ? -1 : 1)),
+    workspaces: workspaces.toSorted(
+      (a, b) => (expected.get(b.id) ?? 0) - (expected.get(a.id) ?? 0) || (a.name < b.name ? -1 : 1),
+    ),
     bases: frozen.toSorted(largestFirst),
     repositories: [...repositories].toSorted(largestFirst),
     totals: {
@@ -73,18 +81,22 @@ const takesSpace = ({ state, snapshots }: Workspace): boolean => state !== 'purg
 type Ruler = (place: Place, options?: UsageOptions) => Promise<Usage | undefined>
 
 /** Files that are looked at in all, and in one tree at the least and at the most, if not everything is asked for. */
-const most = { all: 100_000, oneAtLeast: 1000, one: 20_000 }
+const most = { all: 400_000, oneAtLeast: 1000, one: 20_000 }
 
-/** Measures trees, each to a bound, until together they are at one: so it takes about a second, however much there is. */
+/**
+ * Measures trees, each to a bound, until together they are at one: so it takes seconds at the most, however much there
+ * is. Trees of an ordinary size are counted whole, and what they need no share of is left to those after them.
+ */
 function rulerFor(core: Core, request: Request, trees: number, full: boolean): Ruler {
-  const fair = Math.floor(most.all / Math.max(1, trees))
-  const each = full ? Infinity : Math.min(most.one, Math.max(most.oneAtLeast, fair))
   let left = full ? Infinity : most.all
+  let ahead = trees
+  const share = (): number => Math.max(most.oneAtLeast, Math.floor(left / Math.max(1, ahead--)))
   return async (place, options) => {
     checkpointSignal(request)
     if (left <= 0 || !core.storage.capabilities.measures) return undefined
     try {
-      const measured = await core.storage.usage(place, { ...options, maxFiles: Math.min(each, left) })
+      const maxFiles = full ? Infinity : Math.min(most.one, left, share())
+      const measured = await core.storage.usage(place, { ...options, maxFiles })
       left -= measured.files
       return measured
     } catch (error) {
@@ -122,6 +134,15 @@ async function ofWorkspace(core: Core, ruler: Ruler, workspace: Workspace): Prom
     trash: inTrash,
     total_bytes: (own.bytes ?? 0) + (snapshots.bytes ?? 0) + (inTrash.bytes ?? 0),
   }
+}
+
+/** Where not all was counted, what was brought in and what was measured before tell which is likely to be larger. */
+async function expectedBytes(core: Core, workspace: Workspace, one: Of<'workspaces'>): Promise<number> {
+  if (one.complete) return one.total_bytes
+  const measured = await core.sizes.get(workspace.id)
+  const grown = Math.max(one.growth_bytes ?? 0, measured?.generation === workspace.generation ? measured.bytes : 0)
+  const tree = one.bytes ?? 0
+  return one.total_bytes - tree + Math.max(tree, (workspace.imported?.bytes ?? 0) + grown)
 }
 
 /** With `own`, what each of them would give back. */

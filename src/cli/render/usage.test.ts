@@ -32,7 +32,9 @@ const report: Report = {
     workspace('free/main', 0, { size_limit: { mb: 0, grade: 'none' } }),
     workspace('old\u001b[31m/main', 0, { state: 'trashed', trash: { count: 1, bytes: 9 * MB, complete: true } }),
   ],
-  bases: [{ name: 'git-1', from: 'https://example.com/web.git', bytes: 400 * MB, complete: true, workspaces: 2 }],
+  bases: [
+    { name: 'git-4f1c0e9d5a', from: 'https://example.com/web.git', bytes: 400 * MB, complete: true, workspaces: 2 },
+  ],
   repositories: [
     { name: 'r', url: 'https://example.com/web.git', bytes: 50 * MB, used_at: '2029-12-01T00:00:00.000Z' },
   ],
@@ -59,9 +61,10 @@ describe('usage', () => {
       'workspace\thuge/main\t31457280\tat least\tmay add 1000 MB',
       'workspace\tfree/main\t0\tall\tno limit',
       'snapshots\tfix-login/claude\t20971520\tall\t3 snapshots',
-      'base\thttps://example.com/web.git\t419430400\tall\tfor 2 workspaces',
+      'base\tgit-4f1c0e9d5a\t419430400\tall\tfor 2 workspaces, from https://example.com/web.git',
       'repository\thttps://example.com/web.git\t52428800\tall\tfetched',
       'trash\told\\x1b[31m/main\t9437184\tall\t1 tree',
+      'Not everything was counted; do so with: aw usage --full',
       '',
     ])
   })
@@ -72,6 +75,7 @@ describe('usage', () => {
     expect(text).toMatch(/ fix-login\/claude +█{21} +700 MiB {2}70% of 1000 MB, kernel\n/)
     expect(text).toMatch(/ spike\/main +███ +100 MiB {2}200% of 50 MB\n/)
     expect(text).toMatch(/ huge\/main +█ +> 30\.0 MiB {2}may add 1000 MB\n/)
+    expect(text).toMatch(/ git-4f1c0e9d https.*web\.git +█+ +400 MiB {2}for 2 workspaces\n/)
     expect(text).toMatch(/Storage \(btrfs\) {2}█{13}░ {2}90% full, 4\.7 GiB of 46\.6 GiB are free\n/)
     expect(text).toMatch(/Budget {11}█{14} {2}4900 of 5000 MB reserved by 4 workspaces\n/)
     expect(text).toMatch(/team=web {9}█{7}░{7} {2}1000 of 2000 MB reserved by 1 workspace\n/)
@@ -93,6 +97,28 @@ describe('usage', () => {
     const lines = String(usage(long, view).out).split('\n')
     expect(lines.length).toBeGreaterThan(10)
     expect(lines.filter((line) => line.length > columns)).toEqual([])
+  })
+
+  test('nothing more is said where all was counted; a base that shares its beginning has its whole name', async () => {
+    const [base] = report.bases
+    const bases = ['folder-0123456789-1', 'folder-0123456789-2'].map(
+      (name) => ({ ...base, name }) as (typeof report.bases)[0],
+    )
+    const whole = { ...report, workspaces: report.workspaces.filter(({ complete }) => complete), bases }
+    expect(await shown(whole)).not.toContain('--full')
+    expect(
+      String(
+        usage(whole, {
+          paint: paint(false),
+          terminal: true,
+          columns: 200,
+          quiet: false,
+          now: 0,
+          input: {},
+          told: new Set<string>(),
+        }).out,
+      ),
+    ).toContain(' folder-0123456789-2 ')
   })
 
   test('of many only the largest are shown on a terminal', async () => {

@@ -22,22 +22,23 @@ interface Section {
 }
 
 export function usage(report: Report, view: View): Shown {
-  const sections = sectionsOf(report)
-  if (!view.terminal) return { out: table(sections, view) }
+  const sections = sectionsOf(report, view)
+  const isPartial = sections.some(({ lines }) => lines.some(({ complete }) => !complete))
+  const told = isPartial && !view.quiet && { notice: 'Not everything was counted; do so with: aw usage --full' }
+  if (!view.terminal) return { out: table(sections, view), ...told }
   const shown = sections.filter(({ lines }) => lines.length > 0)
   const out = [
     ...shown.flatMap((section) => [...drawn(section, largestIn(shown), view), '']),
     ...gauges(report, view),
     ...report.warnings.map((text) => view.paint.yellow(cut(`! ${visible(text)}`, view.columns))),
   ]
-  const partial = sections.some(({ lines }) => lines.some(({ complete }) => !complete))
-  return { out: out.join('\n'), ...(partial && { note: 'Not everything was counted; do so with: aw usage --full' }) }
+  return { out: out.join('\n'), ...told }
 }
 
 const largestIn = (sections: readonly Section[]): number =>
   Math.max(1, ...sections.flatMap(({ lines }) => lines.map((line) => line.bytes ?? 0)))
 
-function sectionsOf({ workspaces, bases, repositories }: Report): Section[] {
+function sectionsOf({ workspaces, bases, repositories }: Report, { terminal }: View): Section[] {
   const live = workspaces.filter(({ state }) => state !== 'trashed' && state !== 'purged')
   return [
     {
@@ -57,7 +58,7 @@ function sectionsOf({ workspaces, bases, repositories }: Report): Section[] {
     {
       title: 'Bases',
       kind: 'base',
-      lines: bases.map((base) => ({ ...base, name: base.from, note: `for ${count(base.workspaces, 'workspace')}` })),
+      lines: bases.map((base) => baseLine(base, bases, terminal)),
     },
     {
       title: 'Repositories',
@@ -74,6 +75,15 @@ function sectionsOf({ workspaces, bases, repositories }: Report): Section[] {
       ),
     },
   ]
+}
+
+/** By the name that `aw bases remove` takes, of which the beginning will do; and what it was made from. */
+function baseLine(base: Report['bases'][number], all: Report['bases'], terminal: boolean): Line {
+  const note = `for ${count(base.workspaces, 'workspace')}`
+  if (!terminal) return { ...base, note: `${note}, from ${base.from}` }
+  const short = base.name.slice(0, 12)
+  const isOnly = all.filter(({ name }) => name.startsWith(short)).length === 1
+  return { ...base, name: `${isOnly ? short : base.name} ${base.from}`, note }
 }
 
 const largestFirst = (lines: readonly Line[]): Line[] => lines.toSorted((a, b) => (b.bytes ?? 0) - (a.bytes ?? 0))
