@@ -38,3 +38,18 @@ it('gc and purge keep what a process still works in', async () => {
   })
   expect(await manager.call('purge', { id, include_active: true })).toMatchObject({ purged: true })
 })
+
+it('gc tells of trees that a process left which died at an export or a copy, and erases them', async () => {
+  const { manager, machine, disk } = memoryCore()
+  for (const name of ['scratch_dead', 'scratch_used'])
+    disk.put(`/storage/tmp/${name}/f`, { kind: 'file', bytes: Buffer.alloc(500), mode: 0o644, mtime: new Date(0) })
+  const used = await machine.host().lock('scratch_used', { timeoutMs: 0 })
+  const item = { kind: 'leftover', tree: 'scratch_dead', bytes: 500, workspace: null }
+  for (const plan of [true, true, false]) {
+    expect((await manager.call('gc', { plan })).items).toMatchObject([item])
+  }
+  expect(disk.at('/storage/tmp/scratch_dead')).toBeUndefined()
+  expect(disk.at('/storage/tmp/scratch_used/f')).toBeDefined()
+  used?.[Symbol.dispose]()
+  expect((await manager.call('gc', {})).items).toMatchObject([{ ...item, tree: 'scratch_used' }])
+})

@@ -10,7 +10,7 @@ import { erasingOf, pathOf, trashOf, treeName, volumeOf } from './places.ts'
 import { reconcileSnapshots } from './reconcile-snapshots.ts'
 import { reconcileHome } from './reconcile-home.ts'
 import { relocate } from './rename.ts'
-import { removeScratch } from './scratch.ts'
+import { removeScratch, strayScratch } from './scratch.ts'
 
 export interface Reconciled {
   readonly failed: { id: string; name: string; operation: string; message: string }[]
@@ -194,14 +194,20 @@ function belongs(workspace: Workspace, { area, name }: Place): boolean {
   return workspace.state === 'destroying' && name === treeName(workspace)
 }
 
-/** `tmp` holds trees that operations build; one whose operation is over was left by a crash and holds nobody's work. */
-export async function leftoversOf(core: Core, onDisk: readonly Place[]): Promise<Place[]> {
+/** `tmp` holds trees that somebody builds; one whose builder is gone was left by a crash and holds nobody's work. */
+export const leftoversOf = async (core: Core, onDisk: readonly Place[]): Promise<Place[]> => [
+  ...(await unfinishedOf(core, onDisk)),
+  ...(await strayScratch(core, onDisk)),
+]
+
+/** What operations build is named after them: such a one is over. */
+async function unfinishedOf(core: Core, onDisk: readonly Place[]): Promise<Place[]> {
   const working = new Set((await core.store.list({ inOperation: true })).map(({ operation }) => operation?.id))
   return onDisk.filter(({ area, name }) => area === 'tmp' && name.startsWith('op_') && !working.has(name as never))
 }
 
 export async function removeLeftovers(core: Core, request: Request, onDisk: readonly Place[]): Promise<string[]> {
-  const over = await leftoversOf(core, onDisk)
+  const over = await unfinishedOf(core, onDisk)
   const names: string[] = await removeScratch(core, onDisk)
   for (const place of over) if (await removed(core, place)) names.push(place.name)
   if (names.length > 0) await appendHome(core, newEvent(core, request, 'leftovers_removed', { trees: names }))

@@ -19,16 +19,31 @@ export async function withScratch<T>(core: Core, request: Request, work: (place:
   }
 }
 
+/** Those whose owner is gone. */
+export async function strayScratch(core: Core, onDisk: readonly Place[]): Promise<Place[]> {
+  const stray: Place[] = []
+  for (const place of onDisk.filter(isScratch)) {
+    using lock = await core.host.lock(place.name, { timeoutMs: 0 })
+    if (lock === undefined) continue
+    if (await core.storage.exists(place)) stray.push(place)
+    else lock.retire()
+  }
+  return stray
+}
+
 /** Erases those whose owner is gone; answers their names. */
 export async function removeScratch(core: Core, onDisk: readonly Place[]): Promise<string[]> {
   const removed: string[] = []
-  for (const place of onDisk) {
-    if (place.area !== 'tmp' || !place.name.startsWith(prefix)) continue
+  for (const place of onDisk.filter(isScratch)) {
     using lock = await core.host.lock(place.name, { timeoutMs: 0 })
-    if (lock === undefined || !(await core.storage.exists(place))) continue
-    await core.storage.erase(place)
+    if (lock === undefined) continue
+    if (await core.storage.exists(place)) {
+      await core.storage.erase(place)
+      removed.push(place.name)
+    }
     lock.retire()
-    removed.push(place.name)
   }
   return removed
 }
+
+const isScratch = ({ area, name }: Place): boolean => area === 'tmp' && name.startsWith(prefix)
