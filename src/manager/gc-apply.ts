@@ -9,13 +9,13 @@ import { newEvent, type Core, type Request } from './core.ts'
 import { destroyUnderLock } from './destroy.ts'
 import { holderOf } from './gc-held.ts'
 import { gcSnapshots } from './gc-snapshots.ts'
-import { type GcThing, type GcThingOf, liveThing, ownerName } from './gc-things.ts'
+import { type GcThing, type GcThingOf, liveThing, ownerName, templateBases } from './gc-things.ts'
 import { append, checkpointSignal, whose, withWorkspace } from './operations.ts'
 import { trashOf } from './places.ts'
 import { spaceOf } from './pressure.ts'
 import { purgeTrees } from './purge.ts'
 import { removeLeftovers } from './reconcile.ts'
-import { purgeShared } from './shared.ts'
+import { purgeShared } from './shared-trash.ts'
 
 /** What went, or could not. */
 export interface Item {
@@ -167,6 +167,7 @@ async function letBaseGo(core: Core, request: Request, { name, base }: GcThingOf
   if (lock === undefined) return { stays: 'it is being used right now' }
   const users = await usersOf(core, name)
   if (users.length > 0) return { stays: `${users[0]} began as it` }
+  if ((await templateBases(core)).has(name)) return { stays: 'it is a template' }
   await eraseBase(core, request, name, 'unneeded')
   return gone
 }

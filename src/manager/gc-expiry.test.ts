@@ -200,11 +200,41 @@ describe('bases', () => {
     disk.put(`/storage/bases/${base}/f`, { kind: 'file', bytes: Buffer.alloc(500), mode: 0o644, mtime: new Date(0) })
   }
 
+  async function makeTemplate(core: ReturnType<typeof timed>, name: string, at: string): Promise<void> {
+    const base = `template-${name}`
+    await makeBase(core, base, at)
+    const source = { kind: 'folder', path: '/x' } as const
+    const data = { name, version: 1, base, profile: 'aw', description: '', source, variables: {}, files: [] }
+    const meta = { actor: 'user:0', correlation_id: 'cor_1', causation_id: null, operation: null }
+    const version = (await collect(core.store.read('home'))).length
+    await core.store.append('home', version, [{ id: `ev_${name}`, at, type: 'template_saved', data, meta }])
+  }
+
+  it('of templates that were never saved, or are not there any more, go like others', async () => {
+    const core = timed()
+    const { manager, pass, store } = core
+    const at = '2025-12-25T00:00:00.000Z'
+    // As if the process had died between the two events, at a creation and at a removal.
+    await makeBase(core, 'template-unsaved', at)
+    await makeTemplate(core, 'removed', at)
+    await makeTemplate(core, 'kept', at)
+    const meta = { actor: 'user:0', correlation_id: 'cor_1', causation_id: null, operation: null }
+    const version = (await collect(store.read('home'))).length
+    const data = { name: 'removed', version: null }
+    await store.append('home', version, [{ id: 'ev_gone', at, type: 'template_removed', data, meta }])
+    pass(30 * day)
+    expect((await manager.call('gc', {})).items.map(({ kind, tree }) => [kind, tree])).toEqual([
+      ['base', 'template-unsaved'],
+      ['base', 'template-removed'],
+    ])
+    expect((await manager.call('bases list', {})).map(({ name }) => name)).toEqual(['template-kept'])
+  })
+
   it('go when nobody used them for long, but not those of a template', async () => {
     const core = timed()
     const { manager, pass } = core
     await makeBase(core, 'git-old', '2025-12-25T00:00:00.000Z')
-    await makeBase(core, 'template-old', '2025-12-25T00:00:00.000Z')
+    await makeTemplate(core, 'old', '2025-12-25T00:00:00.000Z')
     expect((await manager.call('gc', {})).items).toEqual([])
     pass(8 * day)
     expect(await manager.call('gc', {})).toMatchObject({

@@ -10,6 +10,7 @@ import { erasingOf, trashOf, volumeOf } from './places.ts'
 import { leftoversOf } from './reconcile.ts'
 import { beganAs } from './size-limit.ts'
 import { trashedShared } from './shared-trash.ts'
+import { templatesOf } from './template-tree.ts'
 
 /** A thing that takes space, with what is needed to let it go. */
 export type GcThing = Thing & { readonly workspace: Workspace | null } & (
@@ -53,15 +54,21 @@ const leftover = (place: Place): GcThing => ({
   place,
 })
 
-/** A template's tree is nobody's source any more: it cannot be made again. */
 async function bases(core: Core, workspaces: readonly Workspace[]): Promise<GcThing[]> {
-  const found = [...(await basesOf(core)).values()].filter(({ group }) => !group.startsWith('template-'))
+  const found = [...(await basesOf(core)).values()]
+  const templates = await templateBases(core)
   return found.flatMap((base): GcThing[] => {
+    if (templates.has(base.base)) return []
     const users = workspaces.filter((workspace) => baseNameOf(workspace) === base.base)
     if (users.some(({ state }) => state !== 'purged')) return []
     const since = users.map(({ updated_at }) => updated_at).reduce(latest, base.created_at)
     return [{ kind: 'base', name: base.base, since, workspace: null, base }]
   })
+}
+
+/** The trees of templates: they cannot be made again. One that was removed, or was never saved, is as any other. */
+export async function templateBases(core: Core): Promise<Set<string>> {
+  return new Set([...(await templatesOf(core)).values()].flat().map(({ base }) => base))
 }
 
 const latest = (one: string, other: string): string => (one > other ? one : other)
