@@ -55,7 +55,7 @@ export function sourceContract(open: OpenManager): void {
     const bases = await manager.call('bases list', { sizes: true })
     expect(bases).toMatchObject([{ name: made.base, profile: 'aw', used_by: ['one/main'] }])
     await expect(manager.call('bases remove', { name: made.base, force: true })).rejects.toEqual(code('base_in_use'))
-    await expect(manager.call('bases remove', { name: 'none' })).rejects.toEqual(code('base_not_found'))
+    await expect(manager.call('bases remove', { name: 'none-such-base' })).rejects.toEqual(code('base_not_found'))
     await manager.call('template remove', { name: 'page' })
     await expect(manager.call('bases remove', { name: made.base })).rejects.toEqual(code('base_in_use'))
     expect(await manager.call('bases remove', { name: made.base, force: true })).toEqual({ removed: made.base })
