@@ -9,13 +9,15 @@ import { heldBy } from './gc-held.ts'
 import { bytesOfThing, type GcThing, gcThings, ownerName } from './gc-things.ts'
 import { checkpointSignal } from './operations.ts'
 import { spaceOf, spaceReport } from './pressure.ts'
+import { trashedShared } from './shared-trash.ts'
 
 type Report = Outputs['gc']
 
 /** Lets go what nobody needs, as the settings say. One at a time in a home: the `janitor` lock. */
 export async function gc(core: Core, input: Inputs['gc'], request: Request): Promise<Report> {
   const policy = policyOf(core, input)
-  if (input.plan === true) return planned(core, await makePlan(core, request, policy))
+  const about = await describer(core)
+  if (input.plan === true) return planned(core, await makePlan(core, request, policy), about)
   using janitor = await core.host.lock('janitor', { timeoutMs: 0, signal: request.signal })
   if (janitor === undefined) {
     throw new AwError('workspace_busy', 'Another process is already erasing what has expired', {
@@ -23,7 +25,7 @@ export async function gc(core: Core, input: Inputs['gc'], request: Request): Pro
     })
   }
   const plan = await makePlan(core, request, policy)
-  return await applied(core, plan, await carryOut(core, request, plan, policy))
+  return await applied(core, plan, await carryOut(core, request, plan, policy), about)
 }
 
 const day = 86_400_000
@@ -64,7 +66,7 @@ async function makePlan(core: Core, request: Request, policy: RetentionPolicy): 
   })
 }
 
-async function planned(core: Core, { goes, stays, frees, later }: Plan<GcThing>): Promise<Report> {
+async function planned(core: Core, { goes, stays, frees, later }: Plan<GcThing>, about: Describe): Promise<Report> {
   return {
     applied: false,
     items: goes.map(({ thing, action, why, bytes }) => ({
@@ -82,7 +84,7 @@ async function planned(core: Core, { goes, stays, frees, later }: Plan<GcThing>)
   }
 }
 
-async function applied(core: Core, { stays }: Plan<GcThing>, { items, left }: Done): Promise<Report> {
+async function applied(core: Core, { stays }: Plan<GcThing>, { items, left }: Done, about: Describe): Promise<Report> {
   const went = items.filter(({ error }) => error === null)
   const sum = (wanted: 'erase' | 'trash'): number =>
     went.reduce((total, { action, bytes }) => (action === wanted ? total + bytes : total), 0)
@@ -96,4 +98,15 @@ async function applied(core: Core, { stays }: Plan<GcThing>, { items, left }: Do
   }
 }
 
-const about = (thing: GcThing) => ({ kind: thing.kind, tree: thing.name, workspace: ownerName(thing) })
+type Describe = (thing: GcThing) => Pick<Report['kept'][number], 'kind' | 'tree' | 'workspace' | 'shared'>
+
+/** Says what a thing is, as it is called before anything goes. */
+async function describer(core: Core): Promise<Describe> {
+  const areas = new Map((await trashedShared(core)).map(({ trash, name }) => [trash, name]))
+  return (thing) => ({
+    kind: thing.kind,
+    tree: thing.name,
+    workspace: ownerName(thing),
+    shared: areas.get(thing.name) ?? null,
+  })
+}

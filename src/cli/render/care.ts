@@ -1,4 +1,6 @@
+import { stripVTControlCharacters } from 'node:util'
 import type { Outputs } from '../../api/table.ts'
+import { wrap } from '../layout.ts'
 import { kebab, visible } from '../text.ts'
 import { columns, type Row } from './columns.ts'
 import { bytes, count } from './units.ts'
@@ -18,21 +20,41 @@ export function gc(output: Outputs['gc'], view: View): Shown {
 
 const kindNames: Readonly<Record<string, string>> = { leftover: 'unfinished', tree: 'trash' }
 
+type Item = Outputs['gc']['items'][number]
+
+const nameOf = ({ workspace, shared, tree }: Pick<Item, 'workspace' | 'shared' | 'tree'>): string =>
+  workspace ?? (shared === null ? tree : `shared area ${shared}`)
+
+const whyOf = ({ error, reason, archive }: Item): string =>
+  error ?? `${reason}${archive === null ? '' : `; packed into ${archive}`}`
+
+/** On a terminal the reason has lines of its own where it would be cut off. */
 function table({ items }: Outputs['gc'], view: View): string {
   if (items.length === 0) return ''
   const rows = items.map((item): Row => [
-    item.workspace ?? item.tree,
+    nameOf(item),
     kindNames[item.kind] ?? item.kind,
     { text: bytes(item.bytes), right: true },
-    item.error === null
-      ? { text: `${item.reason}${item.archive === null ? '' : `; packed into ${item.archive}`}`, paint: view.paint.dim }
-      : { text: item.error, paint: view.paint.red },
+    { text: whyOf(item), paint: item.error === null ? view.paint.dim : view.paint.red },
   ])
-  return columns(['WHAT', 'KIND', { text: 'SIZE', right: true }, 'WHY'], rows, view)
+  const head: Row = ['WHAT', 'KIND', { text: 'SIZE', right: true }, 'WHY']
+  const wide = columns(head, rows, { ...view, columns: Infinity })
+  if (!view.terminal || wide.split('\n').every((line) => stripVTControlCharacters(line).length <= view.columns))
+    return wide
+  const [first = '', ...lines] = columns(
+    head.slice(0, 3),
+    rows.map((row) => row.slice(0, 3)),
+    view,
+  ).split('\n')
+  const reasons = items.map((item) => {
+    const paint = item.error === null ? view.paint.dim : view.paint.red
+    return wrap(visible(whyOf(item)), view.columns - 4).map((line) => `    ${paint(line)}`)
+  })
+  return [first, ...lines.flatMap((line, i) => [line, ...(reasons[i] ?? [])])].join('\n')
 }
 
 const keptLines = ({ kept }: Outputs['gc'], { paint }: View): string =>
-  kept.map((one) => `${paint.yellow('!')} ${one.workspace ?? one.tree} stays: ${visible(one.reason)}`).join('\n')
+  kept.map((one) => `${paint.yellow('!')} ${nameOf(one)} stays: ${visible(one.reason)}`).join('\n')
 
 function sumOf({ applied, items, bytes: freed, later_bytes: later }: Outputs['gc']): string {
   const of = (action: string): number => items.filter((item) => item.error === null && item.action === action).length

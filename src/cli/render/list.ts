@@ -7,8 +7,8 @@ import type { Shown, View } from './view.ts'
 export function list(workspaces: Outputs['list'], view: View): Shown {
   if (workspaces.length === 0) return { out: '', note: nothing(view) }
   if (view.quiet) return { out: workspaces.map((workspace) => workspace.workspace_id).join('\n') }
-  // Most have no end.
-  const ends = workspaces.some(({ expires_at }) => expires_at !== null)
+  // Most have no end; but what reads a pipe counts columns.
+  const ends = !view.terminal || workspaces.some(({ expires_at }) => expires_at !== null)
   const left = (text: string): Row => (ends ? [{ text, right: true }] : [])
   const head: Row = [
     'NAME',

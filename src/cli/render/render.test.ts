@@ -27,7 +27,7 @@ const onTerminal: Scene = { terminal: true, env: { NO_COLOR: '1' } }
 describe('list', () => {
   test('a pipe gets plain lines with tabs', async () => {
     expect(await shown(['list'], list)).toBe(
-      'fix-login/claude\tready\t1.5 KiB\t2h\tempty\nspike/main\tfailed !\t> 4.7 GiB\t31d\tfolder /src/app\n',
+      'fix-login/claude\tready\t1.5 KiB\t2h\t-\tempty\nspike/main\tfailed !\t> 4.7 GiB\t31d\t-\tfolder /src/app\n',
     )
   })
 
@@ -186,7 +186,8 @@ describe('reports', () => {
   })
 
   test('gc', async () => {
-    const tree = { kind: 'tree', action: 'erase', tree: 'ws_1.1', workspace: 'a/main', archive: null, error: null }
+    const named = { tree: 'ws_1.1', workspace: 'a/main', shared: null }
+    const tree = { kind: 'tree', action: 'erase', ...named, archive: null, error: null }
     const items = [{ ...tree, reason: 'destroyed 8 days ago', bytes: 2048 }]
     const space = { used_percent: 50, high_percent: null, low_percent: null, warning: null }
     const plan = { applied: false, items, kept: [], bytes: 2048, later_bytes: 0, space }
@@ -201,11 +202,40 @@ describe('reports', () => {
     expect(piped.stderr).toContain('The storage is 93% full')
     expect(await shown(['gc'], { ...plan, applied: true, items: [], bytes: 0 })).toBe('Nothing to erase\n')
     const moved = { ...tree, kind: 'workspace', action: 'trash', reason: 'not used for 31 days', bytes: 1024 }
-    const kept = [{ kind: 'workspace', tree: 'ws_2', workspace: 'b/main', reason: 'it has the label keep' }]
+    const kept = [
+      { kind: 'workspace', tree: 'ws_2', workspace: 'b/main', shared: null, reason: 'it has the label keep' },
+    ]
     expect(await shown(['gc'], { ...plan, applied: true, items: [moved], kept, bytes: 0, later_bytes: 1024 })).toBe(
       'a/main\tworkspace\t1.0 KiB\tnot used for 31 days\n! b/main stays: it has the label keep\n' +
         'Erased 0 things, 0 B; moved 1 workspace to the trash, 1.0 KiB\n',
     )
+  })
+
+  test('gc on a narrow terminal keeps every word of why, and calls a shared area by its name', async () => {
+    const tree = { kind: 'tree', action: 'erase', workspace: null, bytes: 2048, archive: null, error: null }
+    const reason =
+      'shared area node-modules-cache, removed 12 days ago; what is in the trash stays for 7 days at the most'
+    const shared = { ...tree, tree: 'shared_01hzx5k8w40000000000000006', shared: 'node-modules-cache', reason }
+    const other = { ...tree, tree: 'ws_1.1', shared: null, workspace: 'a/main', reason: 'destroyed 8 days ago' }
+    const space = { used_percent: 50, high_percent: null, low_percent: null, warning: null }
+    const report = { applied: false, items: [shared, other], kept: [], bytes: 4096, later_bytes: 0, space }
+    const written: string[] = []
+    const stdout = {
+      isTerminal: true,
+      columns: 80,
+      write: async (chunk: string | Uint8Array) => void written.push(String(chunk)),
+    }
+    await runCli(['gc', '--plan'], { ...onTerminal, stdout, answers: { gc: report } })
+    expect(written.join('').split('\n')).toEqual([
+      'WHAT                            KIND      SIZE',
+      'shared area node-modules-cache  trash  2.0 KiB',
+      '    shared area node-modules-cache, removed 12 days ago; what is in the trash',
+      '    stays for 7 days at the most',
+      'a/main                          trash  2.0 KiB',
+      '    destroyed 8 days ago',
+      'Would erase 2 things, 4.0 KiB',
+      '',
+    ])
   })
 
   test('recover', async () => {

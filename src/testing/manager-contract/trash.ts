@@ -103,6 +103,14 @@ export function trashContract(open: OpenManager): void {
     expect(await aw.destroy('q', { purge: true })).toMatchObject({ workspace: { state: 'purged' } })
   })
 
+  it('gc calls a shared area by its name', async () => {
+    const { aw, manager } = await open()
+    await manager.call('shared create', { name: 'models' })
+    await manager.call('shared remove', { name: 'models' })
+    for (const plan of [true, false])
+      expect((await aw.gc({ plan, older_than: '0s' })).items).toMatchObject([{ shared: 'models', workspace: null }])
+  })
+
   it('gc shows what it would erase, then erases what is old enough', async () => {
     const { aw } = await open()
     const made = await aw.create({ id: 'g' })
