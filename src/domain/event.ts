@@ -24,6 +24,8 @@ export interface HomeEventData {
   /** What it held is in the trash under this name, until that is emptied. */
   shared_removed: { name: string; trash: string }
   shared_purged: { trash: string }
+  /** It is, or is about to be, what it was before it was removed, perhaps under another name. */
+  shared_undeleted: { trash: string; name: string; task: string | null; tree: string }
   /** `unneeded`: no workspace began as it, and it was not used for long; `lost`: something other than aw removed it. */
   base_removed: { base: string; why: 'user' | 'unneeded' | 'replaced' | 'unfinished' | 'lost' }
 }

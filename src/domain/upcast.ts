@@ -62,6 +62,7 @@ export const upcasts = {
   shared_created: [],
   shared_removed: [],
   shared_purged: [],
+  shared_undeleted: [],
 } as const satisfies Record<EventType, readonly Upcast[]>
 
 export const currentSchema = (type: EventType): number => upcasts[type].length + 1

@@ -27,6 +27,7 @@ import { rename } from './rename.ts'
 import { reset } from './reset.ts'
 import { redo, restore, undo } from './restore.ts'
 import * as shared from './shared.ts'
+import { undeleteShared } from './shared-trash.ts'
 import { shutdown } from './shutdown.ts'
 import { snapshot } from './snapshot.ts'
 import { create, ensure } from './start.ts'
@@ -80,6 +81,7 @@ const useCases: UseCases = {
   'shared create': shared.createShared,
   'shared list': shared.listShared,
   'shared remove': shared.removeShared,
+  'shared undelete': undeleteShared,
   'lease acquire': acquireLease,
   'lease renew': renewLease,
   'lease release': releaseLease,

@@ -3,25 +3,22 @@ import type { Place } from '../ports/storage-driver.ts'
 import { newEvent, type Core, type Request } from './core.ts'
 import { appendHome } from './home-stream.ts'
 import { trashOf } from './places.ts'
-import { sharedOf, sharedPath, sharedPlace } from './shared.ts'
+import { sharedAreas, sharedPath, sharedPlace } from './shared-areas.ts'
 
 /** Trees of shared areas by name, as the log tells: those that are there, were removed, or were begun and no more. */
 export async function sharedTrees(core: Core) {
+  const areas = await sharedAreas(core)
   const live = new Map<string, SharedArea>()
-  for (const area of (await sharedOf(core)).values()) live.set(area.tree, area)
-  const trashed = new Set<string>()
+  for (const area of areas.live.values()) live.set(area.tree, area)
   const begun = new Map<string, string>()
-  const types = ['shared_started', 'shared_created', 'shared_removed', 'shared_purged'] as const
-  for await (const event of core.store.read('home', { types })) {
+  for await (const event of core.store.read('home', { types: ['shared_started', 'shared_created'] })) {
     if (event.type === 'shared_started') begun.set(event.data.tree, event.data.name)
     if (event.type === 'shared_created') begun.delete(event.data.tree)
-    if (event.type === 'shared_removed') trashed.add(event.data.trash)
-    if (event.type === 'shared_purged') trashed.delete(event.data.trash)
   }
-  return { live, trashed, begun }
+  return { live, trashed: areas.trashed, begun }
 }
 
-/** Whoever removed it died before the log was told: it is where it was, and can be found there. */
+/** Whoever removed it, or brought it back, died halfway: it is where it was, and can be found there. */
 export async function mendShared(core: Core, area: SharedArea): Promise<void> {
   const place = sharedPlace(area)
   const target = core.storage.attachment(place).path
@@ -30,7 +27,7 @@ export async function mendShared(core: Core, area: SharedArea): Promise<void> {
     (await core.storage.exists(place)) && (await core.host.published(path)) === target
   if (await isWhole()) return
   using lock = await core.host.lock(`shared-${area.name}`, { timeoutMs: 0 })
-  if (lock === undefined || !(await sharedOf(core)).has(area.name) || (await isWhole())) return
+  if (lock === undefined || !(await sharedAreas(core)).live.has(area.name) || (await isWhole())) return
   if (await core.storage.exists(trashOf(area.tree))) await core.storage.move(trashOf(area.tree), place)
   if (await core.storage.exists(place)) await core.host.publish(path, target)
 }

@@ -1,37 +1,24 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
-import type { AnyEvent } from '../domain/event.ts'
-import { foldShared, type SharedArea, sharedEventTypes } from '../domain/shared-areas.ts'
+import { parseName } from '../domain/names.ts'
+import type { SharedArea } from '../domain/shared-areas.ts'
 import { checkedShortName } from '../domain/templates.ts'
-import type { Lock } from '../ports/host.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import { newEvent, newId, type Core, type Request } from './core.ts'
 import { appendHome } from './home-stream.ts'
 import { trashOf } from './places.ts'
+import { assertFreeName, lockArea, sharedAreas, sharedPath, sharedPlace } from './shared-areas.ts'
+import { purgeShared } from './shared-trash.ts'
 
 type View = Outputs['shared create']
 
-export async function sharedOf(core: Core): Promise<Map<string, SharedArea>> {
-  const events: AnyEvent[] = []
-  for await (const event of core.store.read('home', { types: sharedEventTypes })) events.push(event)
-  return foldShared(events)
-}
-
 const prefix = 'shared_'
-export const sharedPlace = ({ tree }: { tree: string }): Place => ({ area: 'volumes', name: tree })
-
-/** Where users find it. */
-export const sharedPath = (core: Core, name: string): string => `${core.home}/shared/${name}`
 
 export async function createShared(core: Core, input: Inputs['shared create'], request: Request): Promise<View> {
   const name = checkedShortName(input.name, 'a shared area')
-  const task = input.task ?? null
+  const task = input.task === undefined ? null : checkedTask(input.task)
   using _ = await lockArea(core, request, name)
-  if ((await sharedOf(core)).has(name))
-    throw new AwError('shared_exists', `There is a shared area ${name} already`, {
-      hint: 'Take another name, or see it with: aw shared list',
-      data: { name },
-    })
+  await assertFreeName(core, name)
   const tree = `${prefix}${newId(core, 'op').slice(3)}`
   await appendHome(core, newEvent(core, request, 'shared_started', { name, tree }))
   await core.storage.create(sharedPlace({ tree }), { mode: core.config.settings['workspaces.dir_mode'] })
@@ -41,19 +28,33 @@ export async function createShared(core: Core, input: Inputs['shared create'], r
   return { name, task, path: sharedPath(core, name), created_at: core.clock.now().toISOString() }
 }
 
-export async function listShared(core: Core, input: Inputs['shared list']): Promise<readonly View[]> {
-  const areas = [...(await sharedOf(core)).values()]
+function checkedTask(task: string): string {
+  if (!task.includes('/')) return parseName(task).task
+  throw new AwError('invalid_name', `${JSON.stringify(task.slice(0, 200))} is no task`, {
+    hint: 'Name the task alone: what stands before the slash',
+    data: { task },
+  })
+}
+
+export async function listShared(core: Core, input: Inputs['shared list']): Promise<Outputs['shared list']> {
+  const { live, trashed } = await sharedAreas(core)
+  const sized = async (place: Place): Promise<{ bytes?: number | null }> => {
+    if (input.sizes !== true) return {}
+    const usage = await core.storage.usage(place, { maxFiles: 20_000 }).catch(() => null)
+    return { bytes: usage?.bytes ?? null }
+  }
+  if (input.trashed === true)
+    return Promise.all(
+      [...trashed.values()].map(async ({ name, task, created_at, trash, at }) => ({
+        ...{ name, task, path: null, created_at, trash, removed_at: at },
+        ...(await sized(trashOf(trash))),
+      })),
+    )
   return Promise.all(
-    areas.map(async (area) => {
-      const { name, task, created_at } = area
-      const measured = input.sizes === true ? core.storage.usage(sharedPlace(area), { maxFiles: 20_000 }) : undefined
-      const bytes = await measured?.then(
-        (usage) => usage.bytes,
-        () => null,
-      )
-      const shown = { name, task, path: sharedPath(core, name), created_at }
-      return bytes === undefined ? shown : { ...shown, bytes }
-    }),
+    [...live.values()].map(async ({ name, task, created_at, tree }) => ({
+      ...{ name, task, path: sharedPath(core, name), created_at },
+      ...(await sized(sharedPlace({ tree }))),
+    })),
   )
 }
 
@@ -65,7 +66,7 @@ export async function removeShared(
 ): Promise<Outputs['shared remove']> {
   const { name } = input
   using lock = await lockArea(core, request, name)
-  const area = (await sharedOf(core)).get(name)
+  const area = (await sharedAreas(core)).live.get(name)
   if (area === undefined)
     throw new AwError('shared_not_found', `There is no shared area ${JSON.stringify(name)}`, {
       hint: 'See them: aw shared list',
@@ -86,11 +87,6 @@ export async function removeShared(
   return { removed: true, trash: null }
 }
 
-export async function purgeShared(core: Core, request: Request, trash: string): Promise<void> {
-  await core.storage.erase(trashOf(trash))
-  await appendHome(core, newEvent(core, request, 'shared_purged', { trash }))
-}
-
 async function assertUnused(core: Core, area: SharedArea): Promise<void> {
   const users = await core.host.users(core.storage.attachment(sharedPlace(area)).path)
   if (users.length === 0) return
@@ -99,14 +95,4 @@ async function assertUnused(core: Core, area: SharedArea): Promise<void> {
     hint: 'End these processes first',
     data: { name: area.name, processes: users },
   })
-}
-
-async function lockArea(core: Core, request: Request, name: string): Promise<Lock> {
-  const timeoutMs = core.config.settings['locks.timeout_ms']
-  const lock = await core.host.lock(`shared-${checkedShortName(name, 'a shared area')}`, {
-    timeoutMs,
-    signal: request.signal,
-  })
-  if (lock !== undefined) return lock
-  throw new AwError('workspace_busy', `Something else is done with the shared area ${name}`, { hint: 'Try again' })
 }

@@ -194,6 +194,12 @@ export const sampleData: { readonly [T in EventType]: EventData[T] } = {
   shared_created: { name: 'models', task: null, tree: 'shared_models_01hzx5k8w4' },
   shared_removed: { name: 'models', trash: 'shared_models_01hzx5k8w4.1' },
   shared_purged: { trash: 'shared_models_01hzx5k8w4.1' },
+  shared_undeleted: {
+    trash: 'shared_models_01hzx5k8w4.1',
+    name: 'models-again',
+    task: null,
+    tree: 'shared_models_01hzx5k8w4.1',
+  },
 }
 
 type Id = { ws: WorkspaceId; ev: EventId; op: OperationId }

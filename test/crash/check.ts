@@ -16,12 +16,14 @@ export async function checkHome(home: string, manager: Manager): Promise<void> {
   const places = placesOf(home)
 
   const areas = await manager.call('shared list', {})
-  const shared = areas.map(({ path }) => basename(readlinkSync(path)))
+  const shared = areas.map(({ path }) => basename(readlinkSync(path ?? '')))
   expect(places('volumes')).toEqual([...live.map(({ id }) => id), ...shared].toSorted())
   const bases = await manager.call('bases list', {})
   expect(places('bases')).toEqual(bases.map(({ name }) => name).toSorted())
   const trees = places('trash').filter((name) => !name.startsWith('shared_'))
   expect(trees).toEqual(all.flatMap(({ trash }) => trash.map(({ tree }) => tree)).toSorted())
+  const removed = (await manager.call('shared list', { trashed: true })).map(({ trash }) => trash)
+  expect(places('trash').filter((name) => name.startsWith('shared_'))).toEqual(removed.toSorted())
   expect(places('tmp')).toEqual([])
   const snapshots: string[] = []
   for (const { id } of all) for (const one of await manager.call('snapshots', { id })) snapshots.push(one.id)

@@ -15,6 +15,7 @@ it.each([
   'template update',
   'shared create',
   'shared remove',
+  'shared undelete',
 ])(
   '%s can be killed at every point',
   async (operation) => {

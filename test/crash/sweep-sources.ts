@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { verifyArchive } from '../../src/sys/archive/inspect.ts'
@@ -135,6 +135,26 @@ export const sourceOperations: Readonly<Record<string, Swept>> = {
       const names = (await crash.manager.call('shared list', {})).map((area) => area.name)
       if (done) expect(names).not.toContain(name)
       if (names.includes(name)) await crash.manager.call('shared remove', { name, purge: true })
+    },
+  },
+  'shared undelete': {
+    async prepare(crash, name) {
+      const { path } = await crash.manager.call('shared create', { name, task: 'x' })
+      writeFileSync(join(path, 'weights'), name)
+      await crash.manager.call('shared remove', { name })
+      return undefined
+    },
+    input: (_crash, name) => ({ trash: name, as: `${name}-again` }),
+    touch: byRecovery,
+    async check(crash, name, _before, done) {
+      const again = `${name}-again`
+      const names = (await crash.manager.call('shared list', {})).map((area) => area.name)
+      if (done) expect(names).toContain(again)
+      if (!names.includes(again)) await crash.manager.call('shared undelete', { trash: name, as: again })
+      const area = (await crash.manager.call('shared list', {})).find((one) => one.name === again)
+      expect(area?.task).toBe('x')
+      expect(readFileSync(join(area?.path ?? '', 'weights'), 'utf8')).toBe(name)
+      await crash.manager.call('shared remove', { name: again, purge: true })
     },
   },
 }

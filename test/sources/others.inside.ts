@@ -255,6 +255,16 @@ it("a shared area is nobody's, is in no snapshot and goes to the trash", async (
   expect((await aw.recover()).orphans).toEqual([])
   await aw.shared.create({ name: 'models' })
   expect(fs.readdirSync(path)).toEqual([])
+  const back = await aw.shared.undelete({ trash: 'models', as: 'older' })
+  expect(fs.readFileSync(join(back.path, 'weights'), 'utf8')).toBe('heavy')
+  // Something of the user's own is where it should be.
+  const { trash } = await aw.shared.remove({ name: 'older' })
+  fs.writeFileSync(back.path, '')
+  expect(await codeOf(aw.shared.undelete({ trash: 'older' }))).toBe('file_exists')
+  expect(await aw.shared.list({ trashed: true })).toMatchObject([{ name: 'older', trash }])
+  fs.rmSync(back.path)
+  expect(fs.readdirSync((await aw.shared.undelete({ trash: trash ?? '' })).path)).toEqual(['weights'])
+  expect((await aw.recover()).orphans).toEqual([])
 })
 
 it('a base that workspaces began as stays unless that is named; without it all goes on', async () => {

@@ -41,15 +41,24 @@ const templateInput = {
   ...beginning,
 }
 
-const sharedView = object(
+const sharedFields = {
+  name: string('Its name'),
+  task: nullable(string('The task it is for; null: for all')),
+  path: string('The directory'),
+  created_at: string('When it was made (ISO 8601)'),
+}
+
+const sharedView = object(sharedFields, 'A directory that workspaces share')
+
+const listedShared = object(
   {
-    name: string('Its name'),
-    task: nullable(string('The task it is for; null: for all')),
-    path: string('The directory'),
-    created_at: string('When it was made (ISO 8601)'),
+    ...sharedFields,
+    path: nullable(string('The directory; null: it is in the trash')),
     bytes: optional(nullable(integer('Bytes in it; null if not measured'))),
+    trash: optional(string('Its name in the trash')),
+    removed_at: optional(string('When it was removed (ISO 8601)')),
   },
-  'A directory that workspaces share',
+  'A directory that workspaces share, or did',
 )
 
 const made = ['source_failed', 'invalid_input', 'invalid_name', ...host] as const
@@ -76,7 +85,7 @@ export const sourceOperations = [
       digest: string('A hash over all that is in it'),
     }),
     positional: ['of', 'file'],
-    errors: [...absent, 'snapshot_not_found', 'file_exists', 'workspace_active', ...host],
+    errors: [...absent, 'snapshot_not_found', 'file_exists', 'not_a_file', 'workspace_active', ...host],
     examples: ['aw export fix-login fix-login.aw.tar.zst', 'aw export fix-login@tests-pass state.aw.tar.zst'],
   }),
   operation({
@@ -121,6 +130,7 @@ export const sourceOperations = [
       ...absent,
       'file_not_found',
       'file_exists',
+      'not_a_file',
       'snapshot_not_found',
       'path_outside_workspace',
       'path_protected',
@@ -227,6 +237,7 @@ export const sourceOperations = [
     kind: 'write',
     group: 'Sources',
     summary: 'Make a directory that workspaces share; it is in no snapshot and outlives them',
+    details: 'It is used by its path, which is printed.',
     input: object({
       name: string('Its name'),
       task: optional(string('Only for the workspaces of this task')),
@@ -241,11 +252,14 @@ export const sourceOperations = [
     kind: 'read',
     group: 'Sources',
     summary: 'List shared directories',
-    input: object({ sizes: optional(boolean('Measure them')) }),
-    output: list(sharedView, 'Shared directories, oldest first'),
+    input: object({
+      sizes: optional(boolean('Measure them')),
+      trashed: optional(boolean('Those in the trash instead')),
+    }),
+    output: list(listedShared, 'Shared directories, oldest first'),
     positional: [],
     errors: [],
-    examples: ['aw shared list --sizes'],
+    examples: ['aw shared list --sizes', 'aw shared list --trashed'],
   }),
   operation({
     name: 'shared remove',
@@ -257,5 +271,19 @@ export const sourceOperations = [
     positional: ['name'],
     errors: ['shared_not_found', 'workspace_active', ...host],
     examples: ['aw shared remove models'],
+  }),
+  operation({
+    name: 'shared undelete',
+    kind: 'write',
+    group: 'Sources',
+    summary: 'Bring a shared directory back from the trash',
+    input: object({
+      trash: string('Its name in the trash, or the name it had: then the one that was removed last'),
+      as: optional(string('Another name for it')),
+    }),
+    output: sharedView,
+    positional: ['trash'],
+    errors: ['shared_not_found', 'shared_exists', 'invalid_name', ...host],
+    examples: ['aw shared undelete models', 'aw shared undelete models --as models-2'],
   }),
 ] as const

@@ -51,6 +51,7 @@ const lazy: Readonly<Record<string, () => Promise<Renderer>>> = {
   'shared create': async () => (await import('./sources.ts')).sharedMade,
   'shared list': async () => (await import('./sources.ts')).sharedAreas,
   'shared remove': async () => (await import('./sources.ts')).sharedRemoved,
+  'shared undelete': async () => (await import('./sources.ts')).sharedMade,
   events: async () => (await import('./events.ts')).event,
   'audit verify': async () => (await import('./audit.ts')).verified,
   'audit seal': async () => (await import('./audit.ts')).sealed,

@@ -89,20 +89,24 @@ export const templateRemoved = ({ removed }: Outputs['template remove'], { quiet
 export const sharedMade = ({ path }: Outputs['shared create']): Shown => ({ out: path })
 
 export function sharedAreas(all: Outputs['shared list'], view: View): Shown {
-  if (all.length === 0) return { out: '', note: 'No shared areas yet. Make one with: aw shared create NAME' }
-  if (view.quiet) return { out: all.map(({ name }) => name).join('\n') }
-  const head: Row = ['NAME', 'TASK', { text: 'SIZE', right: true }, { text: 'AGE', right: true }, 'PATH']
-  const rows = all.map(({ name, task, bytes: size, created_at, path }): Row => [
+  const isTrash = view.input['trashed'] === true
+  const none = isTrash ? 'No shared areas in the trash' : 'No shared areas yet. Make one with: aw shared create NAME'
+  if (all.length === 0) return { out: '', note: none }
+  if (view.quiet) return { out: all.map(({ name, trash }) => trash ?? name).join('\n') }
+  const last = isTrash ? 'TRASH' : 'PATH'
+  const head: Row = ['NAME', 'TASK', { text: 'SIZE', right: true }, { text: 'AGE', right: true }, last]
+  const rows = all.map(({ name, task, bytes: size, created_at, path, trash }): Row => [
     { text: name, paint: view.paint.bold },
     task ?? '-',
     { text: sizeOf(size), right: true },
     { text: age(created_at, view.now), right: true },
-    path,
+    trash ?? path ?? '-',
   ])
-  return { out: columns(head, rows, view) }
+  const note = isTrash ? { note: 'Bring one back with: aw shared undelete TRASH' } : {}
+  return { out: columns(head, rows, view), ...note }
 }
 
 export const sharedRemoved = ({ trash }: Outputs['shared remove'], { quiet }: View): Shown => ({
   out: quiet || trash === null ? '' : trash,
-  note: trash === null ? 'Erased for good' : 'In the trash; aw gc erases it when its time is over',
+  note: trash === null ? 'Erased for good' : `Bring it back with: aw shared undelete ${trash}`,
 })

@@ -103,6 +103,33 @@ export function sourceContract(open: OpenManager): void {
     expect(await manager.call('shared list', {})).toEqual([])
   })
 
+  it('a shared area comes back from the trash, perhaps under another name', async () => {
+    const { manager } = await open()
+    await manager.call('shared create', { name: 'models', task: 'a' })
+    const [made] = await manager.call('shared list', {})
+    const { trash } = await manager.call('shared remove', { name: 'models' })
+    await manager.call('shared create', { name: 'models' })
+    expect(await manager.call('shared list', { trashed: true, sizes: true })).toMatchObject([
+      { name: 'models', task: 'a', path: null, trash, bytes: 0 },
+    ])
+    await expect(manager.call('shared undelete', { trash: 'models' })).rejects.toEqual(code('shared_exists'))
+    await expect(manager.call('shared undelete', { trash: 'none' })).rejects.toEqual(code('shared_not_found'))
+    await expect(manager.call('shared undelete', { trash: 'models', as: '../x' })).rejects.toEqual(code('invalid_name'))
+    const back = await manager.call('shared undelete', { trash: trash ?? '', as: 'older' })
+    expect(back).toMatchObject({ name: 'older', task: 'a', created_at: made?.created_at })
+    expect((await manager.call('shared list', {})).map(({ name }) => name)).toEqual(['models', 'older'])
+    expect(await manager.call('shared list', { trashed: true })).toEqual([])
+    expect(await manager.call('recover', {})).toMatchObject({ orphans: [], lost: [] })
+    await expect(manager.call('shared undelete', { trash: trash ?? '' })).rejects.toEqual(code('shared_not_found'))
+    expect(await manager.call('shared remove', { name: 'older', purge: true })).toEqual({ removed: true, trash: null })
+  })
+
+  it('a shared area is for a task that can be', async () => {
+    const { manager } = await open()
+    for (const task of ['a/b', '', '-x', 'a b'])
+      await expect(manager.call('shared create', { name: 'models', task })).rejects.toEqual(code('invalid_name'))
+  })
+
   it('files of the machine go in and come out, where there is a machine', async () => {
     const { manager, folder } = await open()
     const path = folder(starter)
