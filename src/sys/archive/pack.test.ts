@@ -113,7 +113,12 @@ it('replaces nothing unless it is asked to, and then only a file', async () => {
   await packTree(tree, file, { header: {}, replace: true })
   expect(await verifyArchive(file)).toMatchObject({ verified: true })
   const replacing = packTree(tree, copy, { header: {}, replace: true })
-  await expect(replacing).rejects.toMatchObject({ code: 'not_a_file' })
+  const aDirectory = `There is a directory: ${copy}`
+  await expect(replacing).rejects.toMatchObject({ code: 'not_a_file', message: aDirectory })
+  const second = packTree(tree, file, { header: {} })
+  await expect(second).rejects.toMatchObject({ hint: expect.stringContaining('--replace') })
+  const inTheWay = packTree(tree, copy, { header: {} })
+  await expect(inTheWay).rejects.toMatchObject({ code: 'file_exists', message: aDirectory })
   const nowhere = packTree(tree, join(base, 'no', 'a.aw'), { header: {} })
   await expect(nowhere).rejects.toMatchObject({ code: 'file_not_found' })
 })

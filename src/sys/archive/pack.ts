@@ -101,12 +101,16 @@ function appear(temporary: string, target: string, replace: boolean): void {
 function assertFree(file: string, replace: boolean): void {
   const stat = fs.lstatSync(file, { throwIfNoEntry: false })
   if (stat === undefined || (replace && stat.isFile())) return
-  if (!replace) throw taken(file)
-  throw new AwError('not_a_file', `Only a file is replaced by an archive: ${file}`, { data: { file } })
+  if (stat.isFile()) throw taken(file)
+  const what = stat.isDirectory() ? 'a directory' : 'something that is no file'
+  throw new AwError(replace ? 'not_a_file' : 'file_exists', `There is ${what}: ${file}`, {
+    hint: stat.isDirectory() ? `Name a file in it, such as ${file}/workspace.aw.tar.zst` : 'Choose another name',
+    data: { file },
+  })
 }
 
 const taken = (file: string): AwError =>
   new AwError('file_exists', `There is a file already: ${file}`, {
-    hint: 'Choose another name, or ask for it to be replaced',
+    hint: 'Choose another name, or replace it: --replace',
     data: { file },
   })
