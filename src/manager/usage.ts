@@ -9,11 +9,12 @@ import { findWorkspace } from './find.ts'
 import { checkpointSignal } from './operations.ts'
 import { snapshotPlace, trashOf, volumeOf } from './places.ts'
 import { beganAs, gradeOf, growthOf, maxBytesOf } from './size-limit.ts'
+import { sharedAreas, sharedPlace } from './shared-areas.ts'
 import { snapshotsOf } from './snapshots.ts'
 import { reservations, spaceWarnings } from './space-report.ts'
 
 type Report = Outputs['usage']
-type Of<K extends 'workspaces' | 'bases'> = Report[K][number]
+type Of<K extends 'workspaces' | 'bases' | 'shared'> = Report[K][number]
 interface Amount {
   bytes: number | null
   complete: boolean
@@ -26,7 +27,9 @@ export async function usage(core: Core, input: Inputs['usage'], request: Request
   const ids = input.ids ?? []
   const chosen = ids.length > 0 ? await named(core, ids) : all.filter(takesSpace)
   const bases = ids.length > 0 ? [] : [...(await basesOf(core)).values()]
-  const trees = chosen.reduce((sum, { trash, snapshots }) => sum + 1 + trash.length + snapshots.all, bases.length)
+  const areas = ids.length > 0 ? [] : await sharedTrees(core)
+  const others = bases.length + areas.length
+  const trees = chosen.reduce((sum, { trash, snapshots }) => sum + 1 + trash.length + snapshots.all, others)
   const ruler = rulerFor(core, request, trees, input.full === true)
 
   const workspaces: Of<'workspaces'>[] = []
@@ -42,6 +45,8 @@ export async function usage(core: Core, input: Inputs['usage'], request: Request
     const amount = amountOf(await ruler(basePlace(base)))
     frozen.push({ name: base, from: originOf(source), ...amount, workspaces: users.length })
   }
+  const shared: Of<'shared'>[] = []
+  for (const { place, ...area } of areas) shared.push({ ...area, ...amountOf(await ruler(place)) })
   const repositories = ids.length > 0 ? [] : await core.repositories.list()
   const limits = reservations(core, all)
   return {
@@ -50,12 +55,14 @@ export async function usage(core: Core, input: Inputs['usage'], request: Request
     ),
     bases: frozen.toSorted(largestFirst),
     repositories: [...repositories].toSorted(largestFirst),
+    shared: shared.toSorted(largestFirst),
     totals: {
       workspaces: sum(workspaces.filter(({ state }) => isLive(state as Workspace['state']))),
       snapshots: sum(workspaces.map(({ snapshots }) => snapshots)),
       bases: sum(frozen),
-      trash: sum(workspaces.map(({ trash }) => trash)),
+      trash: sum([...workspaces.map(({ trash }) => trash), ...shared.filter(({ state }) => state === 'trashed')]),
       repositories: sum(repositories.map(({ bytes }) => ({ bytes, complete: true }))),
+      shared: sum(shared.filter(({ state }) => state === 'ready')),
     },
     storage: {
       driver: core.storage.name,
@@ -70,6 +77,26 @@ export async function usage(core: Core, input: Inputs['usage'], request: Request
       ...spaceWarnings(core, free, limits).map(({ message }) => message),
     ],
   }
+}
+
+type SharedTree = Pick<Of<'shared'>, 'name' | 'task' | 'state'> & { readonly place: Place }
+
+async function sharedTrees(core: Core): Promise<SharedTree[]> {
+  const { live, trashed } = await sharedAreas(core)
+  return [
+    ...[...live.values()].map(({ name, task, tree }): SharedTree => ({
+      name,
+      task,
+      state: 'ready',
+      place: sharedPlace({ tree }),
+    })),
+    ...[...trashed.values()].map(({ name, task, trash }): SharedTree => ({
+      name,
+      task,
+      state: 'trashed',
+      place: trashOf(trash),
+    })),
+  ]
 }
 
 const named = (core: Core, ids: readonly string[]): Promise<Workspace[]> =>

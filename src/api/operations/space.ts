@@ -75,12 +75,22 @@ export const spaceOperations = [
         }),
         'What was fetched of repositories',
       ),
+      shared: list(
+        object({
+          name: string('The shared area'),
+          task: nullable(string('Of this task; null for all')),
+          state: choice(['ready', 'trashed'], 'Whether it is in the trash'),
+          ...amount,
+        }),
+        'Shared areas',
+      ),
       totals: object({
         workspaces: object(amount),
         snapshots: object(amount),
         bases: object(amount),
         trash: object(amount),
         repositories: object(amount),
+        shared: object(amount),
       }),
       storage: object({
         driver: string('The storage driver'),

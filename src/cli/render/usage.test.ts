@@ -38,7 +38,11 @@ const report: Report = {
   repositories: [
     { name: 'r', url: 'https://example.com/web.git', bytes: 50 * MB, used_at: '2029-12-01T00:00:00.000Z' },
   ],
-  totals: { workspaces: none, snapshots: none, bases: none, trash: none, repositories: none },
+  shared: [
+    { name: 'cache', task: null, state: 'ready', bytes: 60 * MB, complete: true },
+    { name: 'former', task: null, state: 'trashed', bytes: 8 * MB, complete: true },
+  ],
+  totals: { workspaces: none, snapshots: none, bases: none, trash: none, repositories: none, shared: none },
   storage: { driver: 'btrfs', free_bytes: 5e9, total_bytes: 50e9, used_percent: 90, files: null },
   limits: [
     { what: 'store', of: null, limit_mb: 5000, reserved_mb: 4900, workspaces: 4, unlimited: 1 },
@@ -61,9 +65,11 @@ describe('usage', () => {
       'workspace\thuge/main\t31457280\tat least\tmay add 1000 MB',
       'workspace\tfree/main\t0\tall\tno limit',
       'snapshots\tfix-login/claude\t20971520\tall\t3 snapshots',
+      'shared\tcache\t62914560\tall\tfor all tasks',
       'base\tgit-4f1c0e9d5a\t419430400\tall\tfor 2 workspaces, from https://example.com/web.git',
       'repository\thttps://example.com/web.git\t52428800\tall\tfetched',
       'trash\told\\x1b[31m/main\t9437184\tall\t1 tree',
+      'trash\tformer\t8388608\tall\tshared area',
       'Not everything was counted; do so with: aw usage --full',
       '',
     ])

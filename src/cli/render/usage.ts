@@ -38,7 +38,7 @@ export function usage(report: Report, view: View): Shown {
 const largestIn = (sections: readonly Section[]): number =>
   Math.max(1, ...sections.flatMap(({ lines }) => lines.map((line) => line.bytes ?? 0)))
 
-function sectionsOf({ workspaces, bases, repositories }: Report, { terminal }: View): Section[] {
+function sectionsOf({ workspaces, bases, repositories, shared }: Report, { terminal }: View): Section[] {
   const live = workspaces.filter(({ state }) => state !== 'trashed' && state !== 'purged')
   return [
     {
@@ -56,6 +56,13 @@ function sectionsOf({ workspaces, bases, repositories }: Report, { terminal }: V
       ),
     },
     {
+      title: 'Shared areas',
+      kind: 'shared',
+      lines: shared
+        .filter(({ state }) => state === 'ready')
+        .map((one) => ({ ...one, note: one.task === null ? 'for all tasks' : `for ${one.task}` })),
+    },
+    {
       title: 'Bases',
       kind: 'base',
       lines: bases.map((base) => baseLine(base, bases, terminal)),
@@ -68,11 +75,12 @@ function sectionsOf({ workspaces, bases, repositories }: Report, { terminal }: V
     {
       title: 'Trash',
       kind: 'trash',
-      lines: largestFirst(
-        workspaces
+      lines: largestFirst([
+        ...workspaces
           .filter(({ trash }) => trash.count > 0)
           .map(({ name, trash }) => ({ name, ...trash, note: count(trash.count, 'tree') })),
-      ),
+        ...shared.filter(({ state }) => state === 'trashed').map((one) => ({ ...one, note: 'shared area' })),
+      ]),
     },
   ]
 }

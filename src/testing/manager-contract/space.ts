@@ -83,4 +83,23 @@ export function spaceContract(open: OpenManager): void {
     expect((await aw.usage({ ids: ['small', 'small/main'], full: true })).workspaces).toHaveLength(2)
     await expect(aw.usage({ ids: ['nobody'] })).rejects.toEqual(code('workspace_not_found'))
   })
+
+  it('counts shared areas, and those in the trash', async () => {
+    const { aw } = await open()
+    const ws = await aw.create({ id: 'a' })
+    await ws.files.write('work/file', bytes(KB))
+    await aw.shared.create({ name: 'cache' })
+    await aw.shared.create({ name: 'former' })
+    await aw.shared.remove({ name: 'former' })
+    const { shared, totals } = await aw.usage({})
+    const [live, former] = ['cache', 'former'].map((area) => shared.find(({ name }) => name === area))
+    expect(shared).toHaveLength(2)
+    expect([live, former]).toMatchObject([
+      { state: 'ready', complete: true },
+      { state: 'trashed', complete: true },
+    ])
+    expect(totals.shared).toEqual({ bytes: live?.bytes, complete: true })
+    expect(totals.trash).toEqual({ bytes: former?.bytes, complete: true })
+    expect((await aw.usage({ ids: ['a'] })).shared).toEqual([])
+  })
 }
