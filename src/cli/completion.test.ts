@@ -71,6 +71,22 @@ describe('bash, run for real', () => {
     [['restore', 'x', '--branch', ''], ['branches-1/mainx']],
     [['diff', 'x', ''], ['live-1/mainx']],
     [['fork', 'x', 'y', ''], ['']],
+    [['create', 'x', '--from-workspace', ''], ['live-1/mainx']],
+    [['create', 'x', '--template', ''], ['templates-1/mainx']],
+    [['template', 'show', ''], ['templates-1/main']],
+    [['template', 'update', ''], ['templates-1/main']],
+    [['template', 'remove', ''], ['templates-1/main']],
+    [['template', 'create', ''], ['']],
+    [['bases', 'remove', ''], ['bases-1/main']],
+    [['shared', 'remove', ''], ['shared-1/main']],
+    [['shared', 'create', ''], ['']],
+    [['shared', 'undelete', ''], ['shared-trashed-1/main']],
+    [['export', 'li'], ['live-1/main']],
+    [['import', 'aw.'], ['aw.bash']],
+    [['cp', 'li'], ['live-1/main:']],
+    [['cp', 'aw.'], ['aw.bash']],
+    [['cp', 'aw.bash', 'li'], ['live-1/main:']],
+    [['cp', 'live-1/main', ':', ''], ['']],
   ])('%j', async (words, expected) => {
     expect(await offered(...words)).toEqual(expected)
   })
@@ -99,6 +115,15 @@ test('names for the scripts; a broken home offers nothing and says nothing', asy
   expect((await runCli(['__names', 'branches', 'x'], { answers: { branch } })).stdout).toBe('main\nidea\n')
   const trashed = await runCli(['__names', 'trashed'], { answers: { list } })
   expect(trashed.calls[0]?.input).toEqual({ trashed: true })
+  const templates = await runCli(['__names', 'templates'], { answers: { 'template list': [{ name: 'web-app' }] } })
+  expect(templates.stdout).toBe('web-app\n')
+  const bases = await runCli(['__names', 'bases'], { answers: { 'bases list': [{ name: 'git-1' }] } })
+  expect(bases.stdout).toBe('git-1\n')
+  const areas = {
+    'shared list': ({ trashed }: { trashed?: boolean }) => [{ name: 'a', ...(trashed && { trash: 't' }) }],
+  }
+  expect((await runCli(['__names', 'shared'], { answers: areas })).stdout).toBe('a\n')
+  expect((await runCli(['__names', 'shared-trashed'], { answers: areas })).stdout).toBe('t\n')
   const fail = (): never => {
     throw new Error('no home')
   }
@@ -139,6 +164,10 @@ describe('zsh and fish, run for real', () => {
     expect(firstWords(await inShell('fish', offers('aw fs re')))).toEqual(expect.arrayContaining(['read', 'remove']))
     expect(firstWords(await inShell('fish', offers('aw list --tas')))).toContain('--task-id')
     expect(firstWords(await inShell('fish', offers('aw show fix')))).toEqual(['fix-login/main'])
+    expect(firstWords(await inShell('fish', offers('aw cp fix')))).toEqual(['fix-login/main:'])
+    expect(firstWords(await inShell('fish', offers('aw cp scr')))).toEqual(['script'])
+    expect(firstWords(await inShell('fish', offers('aw template show fix')))).toEqual(['fix-login/main'])
+    expect(firstWords(await inShell('fish', offers('aw create x --from-workspace fix')))).toEqual(['fix-login/main'])
     expect(firstWords(await inShell('fish', offers('aw snapshot ')))).toEqual(
       expect.arrayContaining(['label', 'remove', 'fix-login/main']),
     )

@@ -40,8 +40,19 @@ export async function namesCommand(args: readonly string[], globals: Globals, io
 async function namesOf(manager: Manager, what: string, id: string, context: CallContext): Promise<string[]> {
   if (what === 'branches') return (await manager.call('branch', { id }, context)).branches.map(({ name }) => name)
   if (what === 'snapshots') return snapshotNames(await manager.call('snapshots', { id }, context))
+  const named = namedThings[what]
+  if (named !== undefined) return named(manager, context)
   const found = await manager.call('list', what === 'trashed' ? { trashed: true } : {}, context)
   return found.map((workspace) => (what === 'tasks' ? workspace.task : workspace.workspace_id))
+}
+
+/** Things that are no workspace's. */
+const namedThings: Readonly<Record<string, (manager: Manager, context: CallContext) => Promise<string[]>>> = {
+  templates: async (manager, context) => (await manager.call('template list', {}, context)).map(({ name }) => name),
+  bases: async (manager, context) => (await manager.call('bases list', {}, context)).map(({ name }) => name),
+  shared: async (manager, context) => (await manager.call('shared list', {}, context)).map(({ name }) => name),
+  'shared-trashed': async (manager, context) =>
+    (await manager.call('shared list', { trashed: true }, context)).map(({ trash, name }) => trash ?? name),
 }
 
 /** The newest first; labels too, unless the shell would take them for several words. */

@@ -1,6 +1,6 @@
 import type { Table } from '../../api/table.ts'
 import { cases, positionCases, quote, valueCases } from './cases.ts'
-import { anywhere, completionModel, nextWords, type CommandModel } from './model.ts'
+import { anywhere, completionModel, knownNames, nextWords, type CommandModel } from './model.ts'
 
 export function bashScript(table: Table): string {
   const commands = completionModel(table)
@@ -42,8 +42,16 @@ _aw_offer() {
   local current="$2"
   case "$1" in
     none) ;;
-    live | trashed | tasks | snapshots | branches)
+    ${knownNames.join(' | ')})
       COMPREPLY+=($(compgen -W "$("\${COMP_WORDS[0]}" "\${home[@]}" __names "$1" "$first" 2>/dev/null)" -- "$current"))
+      ;;
+    places)
+      # The part before the colon is a word of its own; after it, the names are those of another tree.
+      [[ \${COMP_WORDS[COMP_CWORD]} == : || \${COMP_WORDS[COMP_CWORD - 1]} == : ]] && return
+      COMPREPLY+=($(compgen -S : -W "$("\${COMP_WORDS[0]}" "\${home[@]}" __names live 2>/dev/null)" -- "$current"))
+      # As a file's name, the colon would be quoted.
+      ((\${#COMPREPLY[@]})) && compopt -o nospace 2>/dev/null || compopt -o filenames 2>/dev/null
+      COMPREPLY+=($(compgen -f -- "$current"))
       ;;
     files) compopt -o filenames 2>/dev/null; COMPREPLY+=($(compgen -f -- "$current")) ;;
     folders) compopt -o filenames 2>/dev/null; COMPREPLY+=($(compgen -d -- "$current")) ;;

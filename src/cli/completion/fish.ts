@@ -91,6 +91,7 @@ function lookup(values: Values): string {
   if (typeof values !== 'string') return values.join(' ')
   if (values === 'folders') return '(__fish_complete_directories)'
   if (values === 'files') return '(__fish_complete_path)'
+  if (values === 'places') return '(aw __names live 2>/dev/null): (__fish_complete_path)'
   const whose = values === 'snapshots' || values === 'branches' ? ' (__aw_first)' : ''
   return `(aw __names ${values}${whose} 2>/dev/null)`
 }

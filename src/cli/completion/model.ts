@@ -4,11 +4,25 @@ import { visibleBuiltins } from '../command.ts'
 import { choicesOf, flagsOf, repeatedAt, type Flag } from '../flags.ts'
 import { globalFlags } from '../globals.ts'
 
-/** What can stand for a value: fixed words, or something the shell or `aw` has to look up. */
-export type Values = readonly string[] | Names | 'files' | 'folders' | 'none'
+/**
+ * What can stand for a value: fixed words, or something the shell or `aw` has to look up. A place is a file of the
+ * machine, or a workspace with a colon behind it.
+ */
+export type Values = readonly string[] | Names | 'files' | 'folders' | 'places' | 'none'
 
-/** What `aw __names` knows. The last two are those of the workspace that stands first on the line. */
-export type Names = 'live' | 'trashed' | 'tasks' | 'snapshots' | 'branches'
+/** What `aw __names` knows. Snapshots and branches are those of the workspace that stands first on the line. */
+export const knownNames = [
+  'live',
+  'trashed',
+  'tasks',
+  'snapshots',
+  'branches',
+  'templates',
+  'bases',
+  'shared',
+  'shared-trashed',
+] as const
+export type Names = (typeof knownNames)[number]
 
 export interface FlagModel {
   readonly name: string
@@ -75,14 +89,26 @@ function valuesOf(flag: Flag, operation: Operation): Values {
   const choices = choicesOf(flag)
   if (choices.length > 0) return choices
   if (flag.schema['x-cli'] === 'start' || flag.schema['x-cli'] === 'repository') return 'folders'
-  if (flag.schema['x-cli'] === 'json') return 'files'
+  if (flag.schema['x-cli'] === 'json' || flag.schema['x-cli'] === 'file') return 'files'
+  if (flag.schema['x-cli'] === 'place') return 'places'
   if (flag.field === 'id') return whoseNames(operation)
-  if (flag.field === 'workspace') return 'live'
+  if (['workspace', 'from_workspace', 'of'].includes(flag.field)) return 'live'
+  if (flag.field === 'template') return 'templates'
   if (flag.field === 'task') return 'tasks'
   if (['snapshot', 'snapshots', 'at'].includes(flag.field)) return 'snapshots'
   if (flag.field === 'branch' || (operation.name === 'branch' && flag.field === 'name')) return 'branches'
   if (operation.name === 'diff' && operation.positional.includes(flag.field)) return 'live'
-  return 'none'
+  return flag.field === operation.positional[0] ? (things[operation.name] ?? 'none') : 'none'
+}
+
+/** What the commands are about that are not about a workspace. */
+const things: Readonly<Record<string, Names>> = {
+  'template show': 'templates',
+  'template update': 'templates',
+  'template remove': 'templates',
+  'bases remove': 'bases',
+  'shared remove': 'shared',
+  'shared undelete': 'shared-trashed',
 }
 
 function whoseNames({ states, errors }: Operation): Values {

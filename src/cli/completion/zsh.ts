@@ -1,6 +1,6 @@
 import type { Table } from '../../api/table.ts'
 import { positionCases, quote, valueCases } from './cases.ts'
-import { anywhere, completionModel, nextWords, type CommandModel } from './model.ts'
+import { anywhere, completionModel, knownNames, nextWords, type CommandModel } from './model.ts'
 
 export function zshScript(table: Table): string {
   const commands = completionModel(table)
@@ -43,8 +43,13 @@ ${positionCases(commands)}
 _aw_offer() {
   case "$1" in
     none) ;;
-    live|trashed|tasks|snapshots|branches)
+    ${knownNames.join('|')})
       compadd -- \${(f)"$("\${words[1]}" "\${home[@]}" __names "$1" "$first" 2>/dev/null)"}
+      ;;
+    places)
+      [[ "\${words[CURRENT]}" == *:* ]] && return
+      compadd -S : -- \${(f)"$("\${words[1]}" "\${home[@]}" __names live 2>/dev/null)"}
+      _files
       ;;
     files) _files ;;
     folders) _files -/ ;;
