@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
+import { baseEventTypes, foldBases } from './domain/bases.ts'
 import type { Config } from './domain/config.ts'
 import { AwError } from './domain/errors.ts'
+import type { AnyEvent } from './domain/event.ts'
 import { parseSize } from './domain/size.ts'
+import { foldTemplates, templateEventTypes } from './domain/templates.ts'
 import { directoryOf, loadConfig } from './drivers/config/load.ts'
 import { assertPlaces } from './drivers/config/places.ts'
 import { sqliteEvents } from './drivers/events/sqlite/sqlite.ts'
@@ -178,13 +181,19 @@ export interface DeinitResult {
   readonly pool: { readonly image: string; readonly bytes: number } | null
 }
 
-/** Removes the storage of a home that holds no tree, the pool too; the next use of the home chooses anew. */
+/**
+ * Removes the storage of a home that holds no tree, the pool too; the next use of the home chooses anew. Bases that no
+ * workspace needs go with it, for they are made again; not those of templates.
+ */
 export async function deinitHome(options: DeinitOptions = {}): Promise<DeinitResult> {
   const { home, storage } = await settle(options)
   if (fileFacts(home) === undefined) return { home, storage_root: storage.root, pool: null }
   if (!isOfAnother(home)) {
     prepareHome(home, [join(home, 'locks')])
-    await assertNoWorkspaces(home)
+    const bases = await assertUnneeded(home)
+    const { hasImage } = await import('./sys/pool-image.ts')
+    // Where only is told what would go, nothing goes.
+    if (bases.length > 0 && !(options.keepPool === true && hasImage(home))) await removeBases(options, bases)
   }
   const { deinitStorage } = await import('./drivers/storage/home-storage.ts')
   const { root, pool } = await deinitStorage(storage, options.keepPool)
@@ -204,9 +213,28 @@ async function checkStorage(root: string, driver: string, signal?: AbortSignal):
   return checkBtrfs(root, signal)
 }
 
-async function assertNoWorkspaces(home: string): Promise<void> {
-  if (fileFacts(join(home, 'log.db')) === undefined) return
+/** The bases that are left where there is no workspace and no template. */
+async function assertUnneeded(home: string): Promise<string[]> {
+  if (fileFacts(join(home, 'log.db')) === undefined) return []
   await using store = await openLog(home, reserveIn(home, 0))
+  await assertNoWorkspaces(store)
+  const types = [...baseEventTypes, ...templateEventTypes]
+  const events: AnyEvent[] = []
+  for await (const event of store.read('home', { types })) events.push(event)
+  const templates = [...foldTemplates(events).keys()]
+  if (templates.length === 0) return [...foldBases(events).keys()]
+  throw new AwError('invalid_state', `There are templates in this home: ${templates.slice(0, 5).join(', ')}`, {
+    hint: `Remove them first: aw template remove ${templates[0]}`,
+    data: { templates: templates.slice(0, 100), count: templates.length },
+  })
+}
+
+async function removeBases(options: OpenOptions, bases: readonly string[]): Promise<void> {
+  await using manager = await openManager({ ...options, shortLived: true })
+  for (const name of bases) await manager.call('bases remove', { name })
+}
+
+async function assertNoWorkspaces(store: EventStore): Promise<void> {
   const found = (await store.list({})).filter(({ state }) => state !== 'purged')
   if (found.length === 0) return
   const names = found.map(({ task, agent, state }) => `${task}/${agent}${state === 'trashed' ? ' (in the trash)' : ''}`)

@@ -72,7 +72,7 @@ export const builtins: readonly Builtin[] = [
     usage: 'aw deinit [--yes]',
     details:
       'Unmounts and deletes a pool, and forgets which driver was chosen. Refused while there is a workspace, also in ' +
-      'the trash, or any other tree. The log stays. The next use of the home chooses anew.',
+      'the trash, a template, or any other tree; bases that no workspace needs go with it. The log stays. The next use of the home chooses anew.',
     examples: ['aw deinit', 'aw deinit --yes'],
     input: object({ yes: optional(boolean('Delete the image of the pool; without it, it is only named')) }),
     load: async () => (await import('./init.ts')).deinitCommand,

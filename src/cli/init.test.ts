@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { openManager } from '../aw.ts'
 import { runCli } from './testing.ts'
 
 let home: string
@@ -31,6 +32,31 @@ test('a home is set up, told about, and given up', async () => {
   })
   expect((await aw('deinit')).stdout).toBe(`${root} is given up; the next use of the home chooses anew\n`)
   expect(JSON.parse((await aw('deinit', '--json')).stdout)).toEqual({ home, storage_root: root, pool: null })
+})
+
+test('bases that nobody needs go with the storage; a template must be removed first', async () => {
+  const open = () => openManager({ home, env: {} })
+  {
+    await using manager = await open()
+    await manager.call('create', { id: 'origin' })
+    await manager.call('template create', { name: 'page', from: { workspace: 'origin' } })
+    await manager.call('create', { id: 'one', template: 'page' })
+    await manager.call('destroy', { id: 'origin', purge: true })
+    await manager.call('template remove', { name: 'page' })
+    await manager.call('destroy', { id: 'one', purge: true })
+    expect(await manager.call('bases list', {})).toHaveLength(1)
+  }
+  expect(await aw('deinit')).toMatchObject({ exit: 0, stdout: expect.stringContaining('is given up') as string })
+  {
+    await using manager = await open()
+    expect(await manager.call('bases list', {})).toEqual([])
+    await manager.call('create', { id: 'origin' })
+    await manager.call('template create', { name: 'page', from: { workspace: 'origin' } })
+    await manager.call('destroy', { id: 'origin', purge: true })
+  }
+  const { exit, stderr } = await aw('deinit')
+  expect(exit).not.toBe(0)
+  expect(stderr).toMatch(/There are templates in this home: page\n.*aw template remove page\n/s)
 })
 
 test.each([

@@ -189,6 +189,29 @@ test('aw doctor tells how the pool is doing, and warns when the disk below it is
   expect(await findings()).toMatchObject({ pool: 'ok', 'pool image': 'warning' })
 })
 
+test('a base that nobody needs does not keep a pool, and goes only with it', async () => {
+  const place = poolPlace()
+  await place.init({ storage: 'btrfs', size: small })
+  const folder = join(place.folder, 'source')
+  fs.mkdirSync(folder)
+  fs.writeFileSync(join(folder, 'file'), 'content')
+  const bases = async () => {
+    await using manager = await open(place)
+    return manager.call('bases list', {})
+  }
+  {
+    await using manager = await open(place)
+    await manager.call('create', { id: 'one', from: { folder } })
+  }
+  await erase(place, 'one')
+  expect(await bases()).toHaveLength(1)
+  await expect(deinit(place, true)).rejects.toMatchObject({ code: 'invalid_input', data: { image: place.image } })
+  expect(await bases()).toHaveLength(1)
+  expect(await deinit(place)).toMatchObject({ pool: { image: place.image } })
+  nothingLeft(place)
+  expect(await bases()).toEqual([])
+})
+
 test('a pool is not removed while there is a workspace, live or in the trash', async () => {
   const place = poolPlace()
   await place.init({ storage: 'btrfs', size: small })

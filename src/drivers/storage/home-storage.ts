@@ -1,6 +1,7 @@
 import { AwError } from '../../domain/errors.ts'
 import { sizeText } from '../../domain/size.ts'
 import { fileSystemOf } from '../../sys/file-system.ts'
+import type { Place } from '../../ports/storage-driver.ts'
 import { assertEmpty, closeAreas, leaveRoot, treesIn } from '../../sys/leave-root.ts'
 import { mountedAt } from '../../sys/pool-mount.ts'
 import { assertTools, clearPool, growPool, interrupted, makePool, mountHint, mountPool } from '../../sys/pool.ts'
@@ -185,7 +186,8 @@ function removePool(storage: StoragePlace, place: OpenPlace, keep: boolean): voi
   const record = readPool(place.inside)
   if (record !== undefined && record.state !== 'making' && hasImage(place.inside)) {
     mountPool(place)
-    assertTreeless(storage, inUse)
+    // Bases that are left then are needed by nobody; they go when it does.
+    assertTreeless(storage, inUse, keep ? areas.filter((area) => area !== 'bases') : areas)
     if (keep) throw wouldDelete(place)
     writePool(place.inside, { ...record, state: 'removing' })
     if (!closeAreas(storage.root, areas)) {
@@ -198,7 +200,7 @@ function removePool(storage: StoragePlace, place: OpenPlace, keep: boolean): voi
 }
 
 const wouldDelete = ({ home }: OpenPlace): AwError =>
-  new AwError('invalid_input', `This deletes the pool ${poolImage(home)}, which holds no tree`, {
+  new AwError('invalid_input', `This deletes the pool ${poolImage(home)}, which holds no tree that is needed`, {
     hint: 'Say so with: aw deinit --yes',
     data: { image: poolImage(home) },
   })
@@ -213,14 +215,14 @@ function poolReport(place: OpenPlace): PoolReport | null {
 }
 
 /** A root that is not mounted holds none to be seen, and says nothing. */
-function assertTreeless({ root, claim }: StoragePlace, what: string): void {
+function assertTreeless({ root, claim }: StoragePlace, what: string, among: readonly Place['area'][] = areas): void {
   const { key, made = false, leaving = false } = readClaim(claim) ?? { key: '' }
   if (made && !leaving) assertRoot(root, key)
-  const trees = treesIn(root, areas)
+  const trees = treesIn(root, among)
   if (trees.length === 0) return
   const more = trees.length > 5 ? ` and ${trees.length - 5} more` : ''
   throw new AwError('invalid_state', `${what}: it holds ${trees.slice(0, 5).join(', ')}${more}`, {
-    hint: 'Erase what is not needed with aw destroy --purge, aw purge and aw gc; or take a new home',
+    hint: 'Erase what is not needed with aw destroy --purge, aw purge, aw bases remove and aw gc; or take a new home',
     data: { trees: trees.slice(0, 100), count: trees.length },
   })
 }
