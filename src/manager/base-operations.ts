@@ -1,6 +1,7 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
 import { basePlace, basesOf, eraseBase, lockGroup, usersOf } from './bases.ts'
+import { nameOf } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
 import { templatesOf } from './template-tree.ts'
 
@@ -46,14 +47,26 @@ export async function removeBase(
   const { base, group } = bases.get(input.name) ?? only
   using _ = await lockGroup(core, request, group)
   await assertNoTemplate(core, base)
-  const users = await usersOf(core, base)
-  if (users.length > 0 && input.force !== true)
-    throw new AwError('base_in_use', `${users.length} workspaces began as ${base}, ${users[0]} among them`, {
-      hint: 'Remove it all the same with --force: they stay, but cannot be compared with it any more',
-      data: { base, used_by: users },
-    })
+  if (input.force !== true) await assertUnused(core, base)
   await eraseBase(core, request, base, 'user')
   return { removed: base }
+}
+
+async function assertUnused(core: Core, base: string): Promise<void> {
+  const users = (await core.store.list({ baseName: base })).filter(({ state }) => state !== 'purged')
+  const [first] = users
+  if (first === undefined) return
+  const gone = users.filter(({ state }) => state === 'trashed')
+  const [one] = gone
+  const all = users.length === 1 ? 'A workspace' : `${users.length} workspaces`
+  const where =
+    one === undefined ? '' : gone.length === users.length ? ' in the trash' : ` (${gone.length} of them in the trash)`
+  const which = users.length === 1 ? `: ${nameOf(first)}` : `, ${nameOf(first)} among them`
+  const erase = one === undefined ? '' : `Erase what is in the trash: aw purge ${nameOf(one)}. `
+  throw new AwError('base_in_use', `${all}${where} began as ${base}${which}`, {
+    hint: `${erase}Remove it all the same with --force: they stay, but cannot be compared with it any more`,
+    data: { base, used_by: users.map(nameOf), in_trash: gone.map(nameOf) },
+  })
 }
 
 async function assertNoTemplate(core: Core, base: string): Promise<void> {

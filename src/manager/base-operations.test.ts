@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest'
+import { memoryCore } from '../testing/memory-core.ts'
+
+it('a base is not removed for workspaces in the trash either, and says that they are there', async () => {
+  const { manager } = memoryCore()
+  await manager.call('create', { id: 'origin' })
+  const { base } = await manager.call('template create', { name: 'page', from: { workspace: 'origin' } })
+  for (const id of ['one', 'two']) await manager.call('create', { id, template: 'page' })
+  await manager.call('template remove', { name: 'page' })
+  const refused = (message: string, hint: RegExp): unknown =>
+    expect.objectContaining({ code: 'base_in_use', message, hint: expect.stringMatching(hint) as string })
+  const remove = () => manager.call('bases remove', { name: base })
+
+  await expect(remove()).rejects.toEqual(refused(`2 workspaces began as ${base}, one/main among them`, /^Remove it/))
+  await manager.call('destroy', { id: 'two' })
+  await expect(remove()).rejects.toEqual(
+    refused(`2 workspaces (1 of them in the trash) began as ${base}, one/main among them`, /aw purge two\/main\./),
+  )
+  await manager.call('destroy', { id: 'one', purge: true })
+  await expect(remove()).rejects.toEqual(
+    refused(`A workspace in the trash began as ${base}: two/main`, /aw purge two\/main\. Remove it all the same/),
+  )
+  await manager.call('purge', { id: 'two' })
+  expect(await remove()).toEqual({ removed: base })
+})
