@@ -38,6 +38,15 @@ export function parseGitUrl(text: unknown): GitUrl {
   return shortUrl(short['user'] ?? '', short['host'] ?? '', short['path'] ?? '')
 }
 
+/** Whether it is one as they are recorded. */
+export function isCleanGitUrl(text: string): boolean {
+  try {
+    return parseGitUrl(text).clean === text
+  } catch {
+    return false
+  }
+}
+
 const maxLength = 2048
 const scpLike = /^(?<user>[^@:/]+)@(?<host>\[[^\]]*\]|[^:/[\]]+):(?<path>.+)$/
 

@@ -8,6 +8,7 @@ export function laterRepositories(places: { root: string; avoid: readonly string
   const driver = (): Promise<Repositories> =>
     (opened ??= import('./repositories/git.ts').then(({ gitRepositories }) => gitRepositories(places)))
   return {
+    identify: async (url) => (await driver()).identify(url),
     resolve: async (request) => (await driver()).resolve(request),
     clone: async (request) => (await driver()).clone(request),
     list: async () => (await driver()).list(),

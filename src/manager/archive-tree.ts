@@ -1,6 +1,6 @@
 import { AwError } from '../domain/errors.ts'
 import { profileOf } from '../domain/profiles.ts'
-import { nameOf, type TrashedTree, type Workspace } from '../domain/workspace/state.ts'
+import { nameOf, ofRepository, type TrashedTree, type Workspace } from '../domain/workspace/state.ts'
 import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { append, begin, giveUp, intentOf, isFenced, whose } from './operations.ts'
 import { stageOf, trashOf } from './places.ts'
@@ -67,6 +67,7 @@ const aboutOf = (core: Core, workspace: Workspace, tree: string) => ({
   tree,
   profile: workspace.profile,
   driver: core.storage.name,
+  ...ofRepository(workspace),
   at: core.clock.now().toISOString(),
 })
 

@@ -1,7 +1,7 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
 import { profileOf } from '../domain/profiles.ts'
-import { nameOf, type Workspace } from '../domain/workspace/state.ts'
+import { nameOf, ofRepository, type Workspace } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import type { Core, Request } from './core.ts'
 import { differs } from './diff.ts'
@@ -44,6 +44,7 @@ const aboutOf = (core: Core, workspace: Workspace, snapshot: string) => ({
   snapshot,
   profile: workspace.profile,
   driver: core.storage.name,
+  ...ofRepository(workspace),
 })
 
 /** The frozen tree that is meant; of a workspace as it is now its head, if it still is that, else a new one. */

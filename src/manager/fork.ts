@@ -4,7 +4,7 @@ import { AwError, toAwError } from '../domain/errors.ts'
 import type { SnapshotId, WorkspaceId } from '../domain/ids.ts'
 import { formatName, parseName } from '../domain/names.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
-import { baseOf, isLost, nameOf, repositoryOf, type Source, type Workspace } from '../domain/workspace/state.ts'
+import { baseOf, isLost, nameOf, ofRepository, type Source, type Workspace } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
 import { createFrom } from './create.ts'
 import { differs } from './diff.ts'
@@ -59,12 +59,6 @@ export async function fork(core: Core, input: Inputs['fork'], request: Request):
     if (forks.length === total) break
   }
   return { source: nameOf(origin), snapshot, forks }
-}
-
-/** What is recorded of a source that has no url of its own, so that it counts with the others of its repository. */
-export function ofRepository(origin: Workspace): { repository?: string } {
-  const repository = repositoryOf(origin)
-  return repository === null ? {} : { repository }
 }
 
 /** Told before the source is frozen for nothing. The log has the last word. */

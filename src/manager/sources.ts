@@ -1,7 +1,7 @@
 import type { Inputs } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
 import { parseGitRef } from '../domain/git-ref.ts'
-import { parseGitUrl } from '../domain/git-url.ts'
+import { isCleanGitUrl } from '../domain/git-url.ts'
 import { profileOf } from '../domain/profiles.ts'
 import type { Source } from '../domain/workspace/state.ts'
 import type { Core } from './core.ts'
@@ -73,12 +73,14 @@ function asked(input: Creation): From {
   return { ...given, ...flags, git }
 }
 
-function gitStart(core: Core, { url, ref, shallow }: NonNullable<From['git']>): Start {
+async function gitStart(core: Core, { url: given, ref, shallow }: NonNullable<From['git']>): Promise<Start> {
   const { settings } = core.config
   const wanted = ref ?? (settings['git.default_branch'] || null)
   parseGitRef(wanted)
-  const source = { kind: 'git', url: parseGitUrl(url).clean, ref: wanted, shallow: shallow ?? settings['git.shallow'] }
-  return { source: source as Source, access: url }
+  const url = await core.repositories.identify(given)
+  const source: Source = { kind: 'git', url, ref: wanted, shallow: shallow ?? settings['git.shallow'] }
+  // A path is what it was a moment ago: not where a link to it may lead by now.
+  return { source, ...(url.startsWith('/') ? {} : { access: given }) }
 }
 
 /** One that aw made holds a whole workspace and knows its layout; any other is content for one. */
@@ -89,7 +91,14 @@ async function archiveStart(core: Core, { archive = '', trust }: From): Promise<
   const profile = about?.['profile']
   if (about?.['layout'] !== wholeLayout || typeof profile !== 'string')
     return { source: { kind: 'archive', path, ...trusted } }
-  return { source: { kind: 'archive', path, ...trusted, whole: true }, profile: profileOf(profile).name }
+  const source: Source = { kind: 'archive', path, ...trusted, whole: true, ...repositoryIn(about) }
+  return { source, profile: profileOf(profile).name }
+}
+
+/** What an archive says is anybody's word: it is recorded if it could have been ours. */
+function repositoryIn({ repository: url }: Readonly<Record<string, unknown>>): { repository?: string } {
+  if (typeof url !== 'string' || !isCleanGitUrl(url)) return {}
+  return { repository: url }
 }
 
 /** A workspace without what aw itself puts into it, as its archive tells. */

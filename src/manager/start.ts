@@ -2,7 +2,7 @@ import type { Inputs } from '../api/table.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import { filledIn, findTemplate } from '../domain/templates.ts'
-import { nameOf, type Workspace } from '../domain/workspace/state.ts'
+import { nameOf, ofRepository, type Workspace } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
 import { createFrom, nameFor } from './create.ts'
 import { destroy } from './destroy.ts'
@@ -63,7 +63,7 @@ async function templateStart(core: Core, input: Inputs['create']): Promise<Start
   const template = findTemplate(await templatesOf(core), input.template ?? '')
   const { name, version, base, profile } = template
   const variables = filledIn(template, input.variables ?? {})
-  return { source: { kind: 'template', name, version, variables, base }, profile }
+  return { source: { kind: 'template', name, version, variables, base, ...ofRepository(template) }, profile }
 }
 
 /** Idempotent: the live workspace of that name is the answer, whatever it was made from. */

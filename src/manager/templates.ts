@@ -3,7 +3,7 @@ import { AwError } from '../domain/errors.ts'
 import type { SnapshotId } from '../domain/ids.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { checkedShortName, checkedVariables, findTemplate, type Template } from '../domain/templates.ts'
-import type { Source } from '../domain/workspace/state.ts'
+import { ofRepository, type Source } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import { eraseBase, freezeBase, lockGroup, nextNumber, usersOf } from './bases.ts'
 import { newEvent, type Core, type Request } from './core.ts'
@@ -94,7 +94,14 @@ async function fromWorkspace(
   tree.remove(profileOf(profile).metadata, { recursive: true, missing: 'ignore' })
   const now = core.clock.now().toISOString()
   return {
-    source: { kind: 'workspace', workspace: id, name: `${task}/${agent}`, snapshot: snapshot as SnapshotId, at: now },
+    source: {
+      kind: 'workspace',
+      workspace: id,
+      name: `${task}/${agent}`,
+      snapshot: snapshot as SnapshotId,
+      at: now,
+      ...ofRepository(side.workspace),
+    },
     profile,
   }
 }

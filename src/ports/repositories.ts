@@ -8,6 +8,12 @@
  */
 export interface Repositories {
   /**
+   * The url as it is recorded and told from others: without credentials; of a path of this machine the real one, without
+   * `/.git`, so that one repository has one name there. A path with nothing at its end stays as it is: `resolve` says so.
+   */
+  identify(url: string): Promise<string>
+
+  /**
    * What a ref is now: a branch, a tag, a commit id of full length, or the default branch if null. Asks the remote (a
    * path is looked at directly, without starting git where its refs are plain files), and brings nothing over.
    */

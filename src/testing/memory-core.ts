@@ -9,6 +9,7 @@ import { memoryStorage } from '../drivers/storage/memory.ts'
 import { memoryTexts } from '../drivers/texts/memory.ts'
 import { resolveConfig } from '../domain/config.ts'
 import { AwError } from '../domain/errors.ts'
+import { parseGitUrl } from '../domain/git-url.ts'
 import { makeManager } from '../manager/manager.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { EventStore } from '../ports/event-store.ts'
@@ -87,7 +88,13 @@ export function memoryCore({
       host: mortal(host, life, ['publish', 'unpublish']),
       texts: mortal(texts, life, ['put', 'remove']),
       sizes,
-      repositories: { resolve: outside, clone: outside, list: async () => [], remove: async () => undefined },
+      repositories: {
+        identify: async (url: string) => parseGitUrl(url).clean,
+        resolve: outside,
+        clone: outside,
+        list: async () => [],
+        remove: async () => undefined,
+      },
       archives: { digest: outside, about: outside, unpack: outside, pack: outside },
       shelf: mortal(shelf, life, ['pack', 'undo', 'remove']),
       clock,

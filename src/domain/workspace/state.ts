@@ -79,17 +79,20 @@ export type Source =
   | GitSource
   | ArchiveSource
   | TemplateSource
-  | { readonly kind: 'trash'; readonly tree: string; readonly repository?: string }
+  | ({ readonly kind: 'trash'; readonly tree: string } & OfRepository)
   /** A fork: the workspace it was forked from, its name then, and the snapshot the fork began as. */
-  | {
+  | ({
       readonly kind: 'workspace'
       readonly workspace: WorkspaceId
       readonly name: string
       readonly snapshot: SnapshotId
       readonly at: string
-      /** Which repository the content comes from, over however many forks. */
-      readonly repository?: string
-    }
+    } & OfRepository)
+
+interface OfRepository {
+  /** Which repository the content comes from, over however many forks, templates and archives. */
+  readonly repository?: string
+}
 
 interface Based {
   /** The frozen tree it began as; null if there is none, undefined as long as that is not decided. */
@@ -123,7 +126,7 @@ export interface GitSource extends Based {
   readonly lfs?: number
 }
 
-export interface ArchiveSource extends Based {
+export interface ArchiveSource extends Based, OfRepository {
   readonly kind: 'archive'
   readonly path: string
   /** Somebody vouches for it. */
@@ -134,7 +137,7 @@ export interface ArchiveSource extends Based {
   readonly verified?: boolean
 }
 
-export interface TemplateSource extends Based {
+export interface TemplateSource extends Based, OfRepository {
   readonly kind: 'template'
   readonly name: string
   readonly version: number
@@ -238,10 +241,16 @@ export const baseOf = ({ source }: { source: Source }): SnapshotId | null =>
 export const baseNameOf = ({ source }: { source: Source }): string | null =>
   'base' in source ? (source.base ?? null) : null
 
-/** The repository that its content comes from, by itself or as a fork: limits on repositories count it there. */
+/** The repository that its content comes from, by itself or through others: limits on repositories count it there. */
 export function repositoryOf({ source }: { source: Source }): string | null {
   if (source.kind === 'git') return source.url
   return 'repository' in source ? (source.repository ?? null) : null
+}
+
+/** What is recorded of a source that has no url of its own, so that it counts with the others of its repository. */
+export function ofRepository(origin: { source: Source }): { repository?: string } {
+  const repository = repositoryOf(origin)
+  return repository === null ? {} : { repository }
 }
 
 export const nameOf = (workspace: { task: string; agent: string }): string => `${workspace.task}/${workspace.agent}`

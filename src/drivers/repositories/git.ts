@@ -6,6 +6,7 @@ import { ensureDirectory } from '../../sys/directories.ts'
 import type { Work } from '../../sys/git/checkout.ts'
 import { listMirrors, removeMirror } from '../../sys/git/inventory.ts'
 import { cloneLocal } from '../../sys/git/local-clone.ts'
+import { realPathOf } from '../../sys/git/local.ts'
 import { resolveLocal } from '../../sys/git/local-resolve.ts'
 import { gitProgram } from '../../sys/git/program.ts'
 import { cloneRemote } from '../../sys/git/remote-clone.ts'
@@ -43,6 +44,10 @@ export function gitRepositories({ root, avoid }: Places): Repositories {
   }
 
   return {
+    async identify(given) {
+      const url = parseGitUrl(given)
+      return url.kind === 'path' ? parseGitUrl(realPathOf(url.clean)).clean : url.clean
+    },
     async resolve({ url: given, ref: name, all, signal }) {
       const [url, ref] = [parseGitUrl(given), parseGitRef(name)]
       if (url.kind === 'path') {

@@ -22,6 +22,17 @@ export const objectsOf = ({ objects }: LocalRepository): { directory: string; fi
   files: [objects.fd],
 })
 
+/** Where it really is: of one with a work tree the top of that. As it was given if there is nothing. */
+export function realPathOf(path: string): string {
+  try {
+    const real = fs.realpathSync.native(path)
+    return basename(real) === '.git' ? dirname(real) : real
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'ELOOP', 'ENAMETOOLONG')) return path
+    throw error
+  }
+}
+
 /** `source_failed` if there is none, or one that would have us look elsewhere. */
 export function openLocal(path: string): LocalRepository {
   try {
