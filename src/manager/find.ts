@@ -17,6 +17,24 @@ export async function lookUp(core: Core, ref: string): Promise<Workspace | undef
   return core.store.find(task, agent)
 }
 
+/** As `findWorkspace`, or the only one of the name of which nothing but an archive is left. */
+export async function findToShow(core: Core, ref: string): Promise<Workspace> {
+  const found = await lookUp(core, ref)
+  if (found !== undefined) return found
+  const error = await notFound(core, ref)
+  if (isWorkspaceId(ref) || 'state' in error.data) throw error
+  const { task, agent } = parseName(ref)
+  const erased = await core.store.list({ task, agent, states: ['purged'] })
+  const [only, ...others] = erased.filter(({ archives = [] }) => archives.length > 0)
+  if (only === undefined) throw error
+  if (others.length === 0) return only
+  const ids = [only, ...others].map(({ id }) => id)
+  throw new AwError('workspace_not_found', `${ids.length} workspaces that are erased were called ${ref}`, {
+    hint: `See one of them by its id: aw show ${ids.at(-1)}`,
+    data: { workspace: ref, ids },
+  })
+}
+
 /** The workspace of a name that went last and can come back; an id picks another. */
 export async function findTrashed(core: Core, ref: string): Promise<Workspace> {
   const found = isWorkspaceId(ref) ? await core.store.get(ref) : (await goneByName(core, parseName(ref)))[0]

@@ -7,7 +7,7 @@ import { assertAllowed } from '../domain/workspace/allow.ts'
 import { isLive, nameOf, workspaceStates, type Workspace, type WorkspaceStateName } from '../domain/workspace/state.ts'
 import type { WorkspaceId } from '../domain/ids.ts'
 import type { Core } from './core.ts'
-import { findWorkspace, lookUp } from './find.ts'
+import { findToShow, findWorkspace, lookUp } from './find.ts'
 import { shown } from './look-snapshots.ts'
 import { trashOf, volumeOf } from './places.ts'
 import { gradeOf } from './size-limit.ts'
@@ -16,7 +16,7 @@ import { view, type WorkspaceView } from './view.ts'
 /** Use cases that only look. None of them waits for a lock or recovers anything. */
 
 export async function show(core: Core, input: Inputs['show']): Promise<WorkspaceView> {
-  const workspace = await findWorkspace(core, input.id)
+  const workspace = await findToShow(core, input.id)
   const known = { ...(await shown(core, workspace)), ...(await limited(core, workspace)) }
   return input.sizes === true ? { ...known, ...(await measured(core, workspace)) } : known
 }

@@ -210,6 +210,18 @@ describe('reports', () => {
     expect(await shown(['events', '--json'], [item, item])).toBe(`${JSON.stringify(item)}\n`.repeat(2))
   })
 
+  test('show has the path and the digest of an archive', async () => {
+    const archive = {
+      tree: 'ws_1.1',
+      path: '/a/x.aw.tar.zst',
+      digest: '9f0c',
+      bytes: 5,
+      at: '2029-12-31T00:00:00.000Z',
+    }
+    const text = await shown(['show', 'x'], sampleWorkspace({ archives: [archive] }))
+    expect(text).toContain('archive\t/a/x.aw.tar.zst, 2029-12-31T00:00:00.000Z\narchive digest\t9f0c\n')
+  })
+
   test('an end and a size limit, in one line', async () => {
     const ending = (expires_at: string | null) => shown(['ttl', 'x'], sampleWorkspace({ expires_at }))
     expect(await ending('2030-01-04T00:05:30.000Z')).toBe('fix-login/claude expires 2030-01-04 00:05 UTC (in 3d)\n')

@@ -33,7 +33,9 @@ export function show(workspace: Outputs['show'], view: View): Shown {
     ['updated', moment(workspace.updated_at, view)],
   ]
   if (workspace.expires_at !== null) entries.push(['expires', end(workspace.expires_at, view)])
-  for (const { path, at } of workspace.archives) entries.push(['archive', `${path}, ${moment(at, view)}`])
+  for (const { path, at, digest } of workspace.archives) {
+    entries.push(['archive', `${path}, ${moment(at, view)}`], ['archive digest', digest])
+  }
   if (limit !== undefined) entries.push(['size limit', limitText(limit)])
   if (base !== null) entries.push(['base', base])
   if (origin) entries.push(['forked from', `${origin.name}, ${moment(origin.at, view)}`])

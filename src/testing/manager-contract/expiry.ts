@@ -73,7 +73,20 @@ export function expiryContract(open: OpenManager): void {
     expect(items).toMatchObject([{ kind: 'tree', workspace: 'fix-login/claude', error: null }])
     const path = items[0]?.archive
     expect(path).toMatch(/\/archives\/fix-login\.claude\.\d{8}T\d{9}Z\.aw\.tar\.zst$/)
-    expect(await manager.call('show', { id })).toMatchObject({ state: 'purged', archives: [{ path }] })
+    const archives = [{ path, digest: expect.stringMatching(/^[0-9a-f]{64}$/) as string }]
+    for (const ref of [id, 'fix-login/claude'])
+      expect(await manager.call('show', { id: ref })).toMatchObject({ id, state: 'purged', archives })
+    await expect(manager.call('show', { id: 'unwanted' })).rejects.toEqual(code('workspace_not_found'))
+    await expect(manager.call('path', { id: 'fix-login/claude' })).rejects.toEqual(code('workspace_not_found'))
     expect(await manager.call('recover', {})).toMatchObject({ orphans: [], leftovers: [], recovered: [] })
+
+    const again = await aw.create({ id: 'fix-login/claude', ttl: '0s' })
+    expect((await manager.call('show', { id: 'fix-login/claude' })).id).toBe(again.id)
+    await aw.gc({})
+    await expect(manager.call('show', { id: 'fix-login/claude' })).rejects.toMatchObject({ data: { state: 'trashed' } })
+    await aw.gc({})
+    await expect(manager.call('show', { id: 'fix-login/claude' })).rejects.toMatchObject({
+      data: { ids: [id, again.id] },
+    })
   })
 }

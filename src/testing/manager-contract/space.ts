@@ -55,6 +55,18 @@ export function spaceContract(open: OpenManager): void {
     expect(await aw.show('a')).toMatchObject({ size_limit: { mb: 0, grade: 'none' } })
   })
 
+  it('changes the limit of one that is there', async () => {
+    const { aw, manager } = await open()
+    await aw.create({ id: 'a', config: { max_size_mb: 5 } })
+    expect(await manager.call('limit', { id: 'a' })).toMatchObject({ size_limit: { mb: 5 } })
+    const changed = await manager.call('limit', { id: 'a', size: '7' })
+    expect(changed).toMatchObject({ size_limit: { mb: 7 }, config: { max_size_mb: 7 } })
+    expect(await aw.show('a')).toMatchObject({ size_limit: changed.size_limit })
+    await manager.call('limit', { id: 'a', size: 'none' })
+    expect(await aw.show('a')).toMatchObject({ size_limit: { mb: 0, grade: 'none' } })
+    await expect(manager.call('limit', { id: 'a', size: 'much' })).rejects.toEqual(code('invalid_input'))
+  })
+
   it('tells what takes up how much, the largest first', async () => {
     const { aw } = await open()
     for (const [id, size] of Object.entries({ small: 1, large: 300, gone: 200 })) {
