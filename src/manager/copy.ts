@@ -1,6 +1,7 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
-import { parsePath, quotePath, temporaryName } from '../domain/paths.ts'
+import { isTemporaryName, parsePath, quotePath, temporaryName } from '../domain/paths.ts'
+import type { Workspace } from '../domain/workspace/state.ts'
 import type { FileHandle } from '../ports/files.ts'
 import type { CopyReport, CopySource } from '../ports/host.ts'
 import type { Core, Request } from './core.ts'
@@ -9,6 +10,7 @@ import { volumeOf } from './places.ts'
 import { withScratch } from './scratch.ts'
 import { meansSnapshot, sideOf } from './sides.ts'
 import { assertRoom } from './size-limit.ts'
+import { openTree } from './trees.ts'
 
 /** Between the machine and a workspace, or between two workspaces. */
 export async function cp(core: Core, input: Inputs['cp'], request: Request): Promise<Outputs['cp']> {
@@ -40,7 +42,7 @@ async function withSource<T>(
   if (ref.includes('@') || (await meansSnapshot(core, ref))) return withFrozen(core, ref, path, request, work)
   const source = await within(core, ref, 'read', (tree, workspace) => ({
     root: core.storage.attachment(volumeOf(workspace)).path,
-    path: tree.resolve(path, rebased).path,
+    path: tree.resolve(path, rebased).path || '.',
   }))
   return work(source, nameIn(source.path))
 }
@@ -81,7 +83,9 @@ async function putInto(
   { workspace, path, name, replace }: Target,
   copy: (place: string) => Promise<CopyReport>,
 ): Promise<Outputs['cp']> {
-  const temporary = temporaryName(Buffer.from(core.clock.random(8)).toString('hex'))
+  const random = Buffer.from(core.clock.random(8)).toString('hex')
+  const temporary = temporaryName(random)
+  using lock = await core.host.lock(copyLock(temporary), { timeoutMs: 1000 })
   try {
     const report = await within(core, workspace, 'write', (_, found) =>
       copy(`${core.storage.attachment(volumeOf(found)).path}/${temporary}`),
@@ -101,6 +105,22 @@ async function putInto(
     await within(core, workspace, 'write', (tree) => {
       tree.remove(temporary, { recursive: true, missing: 'ignore' })
     })
+    lock?.retire()
+  }
+}
+
+/** Held as long as it is copied to that name: one whose owner died is told from one that is being made. */
+const copyLock = (temporary: string): string => `copy${temporary}`
+
+/** Removes what copies left at the top of a tree whose processes died. */
+export async function removeUnfinishedCopies(core: Core, workspace: Workspace): Promise<void> {
+  using tree = await openTree(core, volumeOf(workspace))
+  for (const { path, kind } of tree.list('.').entries) {
+    if (kind !== 'directory' || !isTemporaryName(path)) continue
+    using lock = await core.host.lock(copyLock(path), { timeoutMs: 0 })
+    if (lock === undefined) continue
+    tree.remove(path, { recursive: true, missing: 'ignore' })
+    lock.retire()
   }
 }
 

@@ -2,6 +2,7 @@ import { type AwError, toAwError } from '../domain/errors.ts'
 import { isWorkspaceId, type WorkspaceId } from '../domain/ids.ts'
 import { isLive, isLost, nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
+import { removeUnfinishedCopies } from './copy.ts'
 import { newEvent, type Core, type Request } from './core.ts'
 import { closeLost } from './destroy.ts'
 import { appendHome } from './home-stream.ts'
@@ -42,6 +43,7 @@ export async function reconcile(core: Core, request: Request, only?: Workspace):
       failed.push(notReady(workspace, problem))
       continue
     }
+    if (volumes.has(workspace.id)) await removeUnfinishedCopies(core, workspace).catch(() => undefined)
     const linked = (await core.host.published(workspace.path)) === core.storage.attachment(volumeOf(workspace)).path
     if (volumes.has(workspace.id) && linked) continue
     const fate = await mend(core, request, workspace)

@@ -9,7 +9,7 @@ import { copyTree } from './copy-tree.ts'
 import { hasCode } from './errno.ts'
 import { hostFs } from './host-fs.ts'
 import { removeTree } from './safe-fs/index.ts'
-import { identitiesIn } from './source-folder.ts'
+import { assertSource, identitiesIn } from './source-folder.ts'
 
 export async function copyIn(
   source: CopySource,
@@ -17,9 +17,12 @@ export async function copyIn(
   guarded: readonly string[],
   options: CopyOptions,
 ): Promise<CopyReport> {
+  if (typeof source === 'string' && isFolder(source)) assertSource(source, guarded)
   make(to, 'The top of the workspace')
   return copy(source, to, guarded, options)
 }
+
+const isFolder = (path: string): boolean => fs.lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 
 /** Into a directory that is there. Files of aw's own are left out. */
 async function copy(
@@ -32,7 +35,8 @@ async function copy(
     const { root, path } = typeof source === 'string' ? ofMachine(source) : source
     // Names in trees are bytes, one character each.
     const bytes = Buffer.from(path).toString('latin1')
-    return copyTree(root, to, { ...options, path: bytes, guarded: identitiesIn(guarded) })
+    // Nor the copy itself, should it lie in what is copied.
+    return copyTree(root, to, { ...options, path: bytes, guarded: identitiesIn([...guarded, to]) })
   })
   const { files, bytes: size, skipped, single = false } = report
   if (single) assertCopied(source, to, skipped)
@@ -88,6 +92,11 @@ export async function copyOut(
 ): Promise<CopyReport> {
   const name = basename(saidOf(source))
   const isDirectory = fs.statSync(to, { throwIfNoEntry: false })?.isDirectory() === true
+  if (isDirectory && name === '.')
+    throw new AwError('file_exists', `There is a directory at ${to} already`, {
+      hint: 'Name the directory that is to be made',
+      data: { path: to },
+    })
   const target = isDirectory ? join(to, name) : to
   const temporary = join(dirname(target), temporaryName(randomBytes(8).toString('hex')))
   make(temporary, dirname(target))

@@ -26,8 +26,8 @@ export function linuxHost({ home, locks, avoid }: Places): Host {
     publish: (path, target) => publish(path, target, home),
     unpublish: async (path, target, base) => unpublish(path, target, base, home),
     published: async (path) => published(path),
-    copyIn: (source, to, options) => copyIn(source, to, [home, locks], options),
-    copyOut: (source, to, options) => copyOut(source, to, [home, locks], options),
+    copyIn: (source, to, options) => copyIn(source, to, [home, locks, ...avoid], options),
+    copyOut: (source, to, options) => copyOut(source, to, [home, locks, ...avoid], options),
     gitInit: gitInitIn(avoid),
   }
 }

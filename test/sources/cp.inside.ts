@@ -1,0 +1,39 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { codeOf, openGround } from './open.ts'
+
+it('what holds the workspaces themselves is not copied into one', async () => {
+  const { aw, base, home } = await openGround()
+  const { path } = await aw.create({ id: 'one' })
+  for (const from of [base, home, join(home, 'storage'), '/'])
+    expect([from, await codeOf(aw.cp({ from, to: 'one:work/copy' }))]).toEqual([from, 'source_failed'])
+  expect(fs.readdirSync(path).toSorted()).toEqual(['.aw', 'output', 'tmp', 'work'])
+  // A workspace into itself ends where the copy begins.
+  fs.writeFileSync(join(path, 'work', 'file'), 'content')
+  await aw.cp({ from: 'one:.', to: 'one:work/again' })
+  expect(fs.readdirSync(join(path, 'work', 'again')).toSorted()).toEqual(['.aw', 'output', 'tmp', 'work'])
+  expect(fs.readFileSync(join(path, 'work', 'again', 'work', 'file'), 'utf8')).toBe('content')
+  await aw.cp({ from: 'one:', to: join(base, 'all') })
+  expect(fs.readFileSync(join(base, 'all', 'work', 'file'), 'utf8')).toBe('content')
+})
+
+it('a copy that was killed leaves nothing once aw recover has run', { timeout: 60_000 }, async () => {
+  const { aw, base, home } = await openGround()
+  const { path } = await aw.create({ id: 'one' })
+  const large = join(base, 'large')
+  fs.mkdirSync(large)
+  for (let n = 0; n < 3000; n++) fs.writeFileSync(join(large, `${n}`), Buffer.alloc(4096, n))
+  const program = join(import.meta.dirname, '..', 'crash', 'program.ts')
+  const input = JSON.stringify({ from: large, to: 'one:work/copy' })
+  const child = spawn(process.execPath, [program, 'call', home, 'cp', input], { stdio: 'ignore' })
+  const unfinished = (): string[] => fs.readdirSync(path).filter((name) => name.startsWith('.aw-'))
+  while (child.exitCode === null && unfinished().length === 0) await sleep(1)
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  await aw.recover()
+  expect(unfinished()).toEqual([])
+})
