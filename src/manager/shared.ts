@@ -46,13 +46,21 @@ export async function listShared(core: Core, input: Inputs['shared list']): Prom
   if (input.trashed === true)
     return Promise.all(
       [...trashed.values()].map(async ({ name, task, created_at, trash, at }) => ({
-        ...{ name, task, path: null, created_at, trash, removed_at: at },
+        name,
+        task,
+        path: null,
+        created_at,
+        trash,
+        removed_at: at,
         ...(await sized(trashOf(trash))),
       })),
     )
   return Promise.all(
     [...live.values()].map(async ({ name, task, created_at, tree }) => ({
-      ...{ name, task, path: sharedPath(core, name), created_at },
+      name,
+      task,
+      path: sharedPath(core, name),
+      created_at,
       ...(await sized(sharedPlace({ tree }))),
     })),
   )

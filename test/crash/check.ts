@@ -22,7 +22,7 @@ export async function checkHome(home: string, manager: Manager): Promise<void> {
   expect(places('bases')).toEqual(bases.map(({ name }) => name).toSorted())
   const trees = places('trash').filter((name) => !name.startsWith('shared_'))
   expect(trees).toEqual(all.flatMap(({ trash }) => trash.map(({ tree }) => tree)).toSorted())
-  const removed = (await manager.call('shared list', { trashed: true })).map(({ trash }) => trash)
+  const removed = (await manager.call('shared list', { trashed: true })).map(({ trash = '' }) => trash)
   expect(places('trash').filter((name) => name.startsWith('shared_'))).toEqual(removed.toSorted())
   expect(places('tmp')).toEqual([])
   const snapshots: string[] = []

@@ -161,14 +161,14 @@ it('a copy replaces a file when that is asked for, and never a directory', async
   fs.writeFileSync(file, 'second')
   await expect(aw.cp({ from: file, to: 'one:/work/' })).rejects.toMatchObject({
     code: 'file_exists',
-    hint: expect.stringContaining('--replace'),
+    hint: expect.stringContaining('--replace') as string,
   })
   await aw.cp({ from: file, to: 'one:work', replace: true })
   expect(contentOf(one, 'file')).toBe('second')
   fs.writeFileSync(file, 'third')
   await expect(aw.cp({ from: 'one:work/file', to: file })).rejects.toMatchObject({
     message: `There is something at ${file} already`,
-    hint: expect.stringContaining('--replace'),
+    hint: expect.stringContaining('--replace') as string,
   })
   await aw.cp({ from: 'one:/work/file', to: base, replace: true })
   expect(fs.readFileSync(file, 'utf8')).toBe('second')
@@ -182,7 +182,7 @@ it('a copy replaces a file when that is asked for, and never a directory', async
   fs.mkdirSync(join(one.path, 'work', 'deep', 'file'), { recursive: true })
   await expect(aw.cp({ from: file, to: 'one:work/deep', replace: true })).rejects.toMatchObject({
     code: 'file_exists',
-    message: expect.stringContaining('There is a directory at'),
+    message: expect.stringContaining('There is a directory at') as string,
   })
   expect(await codeOf(aw.cp({ from: join(base, 'out'), to: 'one:work/file', replace: true }))).toBe('file_exists')
   expect(await codeOf(aw.cp({ from: 'one:work/deep', to: file, replace: true }))).toBe('file_exists')
@@ -217,7 +217,7 @@ it('what cannot be copied is named as it was given', async () => {
   })
   await expect(aw.cp({ from: '/dev/null', to: 'one:work/' })).rejects.toMatchObject({
     code: 'not_a_file',
-    message: expect.stringContaining('/dev/null is no file'),
+    message: expect.stringContaining('/dev/null is no file') as string,
   })
   const away = join(base, 'away', 'file')
   fs.writeFileSync(join(path, 'work', 'file'), 'content')

@@ -7,7 +7,7 @@ import { sourceOf } from './workspace.ts'
 /** Scripts take the file's name as it is. */
 export const exported = (output: Outputs['export']): Shown => ({
   out: output.file,
-  note: `${output.workspace} as it is in ${output.snapshot}: ${count(output.files, 'thing')}, ${bytes(output.bytes)}`,
+  note: `${output.workspace} as it is in ${output.snapshot}: ${count(output.files, 'thing')}, ${bytes(output.bytes)}\ndigest ${output.digest}`,
 })
 
 export function copied({ files, bytes: size, skipped }: Outputs['cp'], { quiet }: View): Shown {

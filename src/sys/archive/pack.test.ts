@@ -116,7 +116,7 @@ it('replaces nothing unless it is asked to, and then only a file', async () => {
   const aDirectory = `There is a directory: ${copy}`
   await expect(replacing).rejects.toMatchObject({ code: 'not_a_file', message: aDirectory })
   const second = packTree(tree, file, { header: {} })
-  await expect(second).rejects.toMatchObject({ hint: expect.stringContaining('--replace') })
+  await expect(second).rejects.toMatchObject({ hint: expect.stringContaining('--replace') as string })
   const inTheWay = packTree(tree, copy, { header: {} })
   await expect(inTheWay).rejects.toMatchObject({ code: 'file_exists', message: aDirectory })
   const nowhere = packTree(tree, join(base, 'no', 'a.aw'), { header: {} })

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { shown } from '../testing.ts'
+
+test('an export is told with the digest that proves it; a pipe gets the file alone', async () => {
+  const output = { file: '/a.aw', workspace: 'x/main', snapshot: 'snap_1', files: 5, bytes: 733, digest: 'abc' }
+  const told = await shown(['export', 'x', '/a.aw'], output)
+  expect(told).toMatchObject({
+    stdout: '/a.aw\n',
+    stderr: 'x/main as it is in snap_1: 5 things, 733 B\ndigest abc\n',
+  })
+  expect(await shown(['export', 'x', '/a.aw'], output, {})).toMatchObject({ stdout: '/a.aw\n', stderr: '' })
+})
+
+test('shared areas, and those in the trash with the way back', async () => {
+  const area = { name: 'models', task: null, path: '/h/shared/models', created_at: '2029-12-31T22:00:00.000Z' }
+  expect((await shown(['shared', 'list'], [area])).stdout).toContain('/h/shared/models')
+  const trashed = await shown(['shared', 'list', '--trashed'], [{ ...area, path: null, trash: 'shared_1' }])
+  expect(trashed.stdout).toMatch(/TRASH\nmodels .*shared_1\n/)
+  expect(trashed.stderr).toBe('Bring one back with: aw shared undelete TRASH\n')
+  expect((await shown(['shared', 'list', '--trashed'], [])).stderr).toBe('No shared areas in the trash\n')
+  const removed = await shown(['shared', 'remove', 'models'], { removed: true, trash: 'shared_1' })
+  expect(removed.stderr).toBe('Bring it back with: aw shared undelete shared_1\n')
+  expect((await shown(['shared', 'undelete', 'shared_1'], area)).stdout).toBe('/h/shared/models\n')
+})
