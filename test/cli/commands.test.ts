@@ -18,7 +18,7 @@ test('a life: create, look, rename, reset, destroy, undelete, purge', () => {
     workspace_id: 'spike/main',
     labels: { sprint: '12' },
   })
-  expect(here.aw('list').stdout).toMatch(/^spike\/main\tready\t[^\t]+\t[^\t]+\tfolder .*project\n$/)
+  expect(here.aw('list').stdout).toMatch(/^spike\/main\tready\t[^\t]+\t[^\t]+\t-\tfolder .*project\n$/)
   expect(here.aw('ensure', 'spike').stdout).toBe(created.stdout)
 
   expect(here.aw('rename', 'spike', 'fix-login/claude').stdout).toMatch(/\/fix-login\/claude\n$/)

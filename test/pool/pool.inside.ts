@@ -197,7 +197,7 @@ test('a base that nobody needs does not keep a pool, and goes only with it', asy
   fs.writeFileSync(join(folder, 'file'), 'content')
   const bases = async () => {
     await using manager = await open(place)
-    return manager.call('bases list', {})
+    return await manager.call('bases list', {})
   }
   {
     await using manager = await open(place)
