@@ -75,10 +75,15 @@ interface Known {
 /** What tells one state of a source from another. */
 async function stateOf(core: Core, request: Request, source: Outer, profile: string, access?: string): Promise<Known> {
   if (source.kind === 'git') {
-    const { commit, ref, refs } = await resolved(core, request, source, access)
-    const { url, shallow } = source
+    const { shallow } = source
+    // Of a path that there was nothing at before, what it really is becomes known only now.
+    const { url, commit, ref, refs } = await resolved(core, request, source, access)
     const group = groupOf('git', profile, { url, commit, ref, shallow, refs })
-    return { source: { ...source, commit, full_ref: ref, ...(refs !== undefined && { refs }) }, group, base: group }
+    return {
+      source: { ...source, url, commit, full_ref: ref, ...(refs !== undefined && { refs }) },
+      group,
+      base: group,
+    }
   }
   if (source.kind === 'archive') {
     // A reset begins where the workspace began.

@@ -44,7 +44,7 @@ export interface ResolveRequest {
 }
 
 export interface Resolved {
-  /** As it is recorded and shown: without credentials. */
+  /** What `identify` says of it now. */
   readonly url: string
   readonly commit: string
   /** The whole name, `refs/heads/…` or `refs/tags/…`; null for a commit by its id. */

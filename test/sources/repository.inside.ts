@@ -46,6 +46,19 @@ it('a path with nothing at its end is told as it was given', async () => {
   })
 })
 
+it('nor does a link help that leads there only when it is tried again', async () => {
+  const { aw, base } = ground
+  const link = join(base, 'link')
+  fs.symlinkSync(join(base, 'nowhere'), link)
+  expect(await codeOf(aw.create({ id: 'late', repo: link, config }))).toBe('source_failed')
+  await aw.create({ id: 'one', repo, config })
+  fs.rmSync(link)
+  fs.symlinkSync(repo, link)
+  expect(await codeOf(aw.reset('late'))).toBe('limit_reached')
+  await aw.destroy('one')
+  expect((await aw.reset('late')).source).toMatchObject({ url: repo })
+})
+
 it('workspaces from a template count to the repository that it came from', async () => {
   const { aw } = ground
   await aw.template.create({ name: 'plain', repo })

@@ -55,9 +55,8 @@ export function gitRepositories({ root, avoid }: Places): Repositories {
           ensureDirectory(root, 0o700)
           return { git: await program(signal), signal }
         }
-        return told({ url: url.clean, secrets: [] }, () =>
-          resolveLocal({ path: url.clean, ref, all, scratch: root, work }),
-        )
+        const { clean: path } = parseGitUrl(realPathOf(url.clean))
+        return told({ url: url.clean, secrets: [] }, () => resolveLocal({ path, ref, all, scratch: root, work }))
       }
       const { resolved, defaultBranch } = await resolveRemote(await remoteOf(url, signal), ref, { all, signal })
       defaultBranches.set(url.clean, defaultBranch)
