@@ -19,7 +19,7 @@ export function withoutCredentials(text: string, secrets: readonly string[] = []
 
 /** Capital or small, each character as it is or percent-encoded. */
 function anySpelling(secret: string): RegExp {
-  const spelled = [...secret].map((character) => {
+  const spelled = Array.from(secret, (character) => {
     const bytes = [...Buffer.from(character)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`)
     return `(?:\\u{${character.codePointAt(0)?.toString(16)}}|${bytes.join('')}${character === ' ' ? String.raw`|\+` : ''})`
   })

@@ -36,15 +36,15 @@ let calls: Native | null | undefined
 const whole = [0x4000_0000, 512] as const
 const readers = [0x4000_0002, 510] as const
 
-function byKernel(file: string, { lockRange }: Native): LockFile {
+function byKernel(file: string, kernel: Native): LockFile {
   const { O_RDWR, O_CREAT, O_NOFOLLOW } = constants
   const fd = openSync(file, O_RDWR | O_CREAT | O_NOFOLLOW, 0o644)
   let open = true
   return {
     take(shared) {
       try {
-        if (shared) lockRange(fd, RANGE_LOCK.SHARED, ...readers)
-        else lockRange(fd, RANGE_LOCK.EXCLUSIVE, ...whole)
+        if (shared) kernel.lockRange(fd, RANGE_LOCK.SHARED, ...readers)
+        else kernel.lockRange(fd, RANGE_LOCK.EXCLUSIVE, ...whole)
         return true
       } catch (error) {
         if (hasCode(error, 'EAGAIN', 'EWOULDBLOCK', 'EACCES')) return false
@@ -56,7 +56,7 @@ function byKernel(file: string, { lockRange }: Native): LockFile {
       if (!open) return
       open = false
       // A child that was just begotten has the descriptor too, until it becomes another program.
-      lockRange(fd, RANGE_LOCK.NONE, ...whole)
+      kernel.lockRange(fd, RANGE_LOCK.NONE, ...whole)
       closeSync(fd)
     },
   }
