@@ -69,7 +69,7 @@ function limitWarnings(limit: Limit, isHigh: (percent: number) => boolean): Warn
       ? [
           {
             message: `${unlimited} without a size limit do not count against the ${limit_mb} MB for ${limitName(limit)}`,
-            hint: 'They were made before there was a limit; destroy them, or leave it at that',
+            hint: 'They were made before there was a limit; give them one with aw limit, or destroy them',
           },
         ]
       : []),
