@@ -8,7 +8,14 @@ import {
 } from '../../domain/append-rules.ts'
 import { checkpointHash, emptyHead, noHash, type Head, type LogRecord } from '../../domain/chain.ts'
 import { AwError } from '../../domain/errors.ts'
-import { asksForRoom, assertReservable, isUnder, newlyUnder, reservedMb, type SpaceLimits } from '../../domain/space-limits.ts'
+import {
+  asksForRoom,
+  assertReservable,
+  isUnder,
+  newlyUnder,
+  reservedMb,
+  type SpaceLimits,
+} from '../../domain/space-limits.ts'
 import type { AnyEvent } from '../../domain/event.ts'
 import { decode } from '../../domain/upcast.ts'
 import { evolve } from '../../domain/workspace/evolve.ts'
