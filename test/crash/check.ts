@@ -18,8 +18,6 @@ export async function checkHome(home: string, manager: Manager): Promise<void> {
   const areas = await manager.call('shared list', {})
   const shared = areas.map(({ path }) => basename(readlinkSync(path ?? '')))
   expect(places('volumes')).toEqual([...live.map(({ id }) => id), ...shared].toSorted())
-  const bases = await manager.call('bases list', {})
-  expect(places('bases')).toEqual(bases.map(({ name }) => name).toSorted())
   const trees = places('trash').filter((name) => !name.startsWith('shared_'))
   expect(trees).toEqual(all.flatMap(({ trash }) => trash.map(({ tree }) => tree)).toSorted())
   const removed = (await manager.call('shared list', { trashed: true })).map(({ trash = '' }) => trash)
@@ -38,12 +36,22 @@ export async function checkHome(home: string, manager: Manager): Promise<void> {
     Object.fromEntries(live.map(({ path, id }) => [path, join(home, 'storage/volumes', id)])),
   )
   for (const workspace of live) checkMetadata(workspace)
+  await checkBases(manager, () => places('bases'))
   const shelf = join(home, 'archives')
   const archives = existsSync(shelf) ? readdirSync(shelf).map((name) => join(shelf, name)) : []
   expect(archives.toSorted()).toEqual(all.flatMap((one) => one.archives.map(({ path }) => path)).toSorted())
 
   const audit = await manager.call('audit verify', {})
   expect(audit).toMatchObject({ intact: true, problems: [] })
+}
+
+/** A write recovers the workspace that it touches; a base that was not finished is for `recover`. */
+async function checkBases(manager: Manager, onDisk: () => string[]): Promise<void> {
+  const known = async (): Promise<string[]> => (await manager.call('bases list', {})).map(({ name }) => name).toSorted()
+  const bases = await known()
+  expect(onDisk()).toEqual(expect.arrayContaining(bases))
+  if (onDisk().length > bases.length) await manager.call('recover', {})
+  expect(onDisk()).toEqual(await known())
 }
 
 /** Trees are entries of their area; overlay's are records, since a tree of layers is no directory. */
