@@ -43,7 +43,7 @@ export async function reconcile(core: Core, request: Request, only?: Workspace):
       failed.push(notReady(workspace, problem))
       continue
     }
-    if (volumes.has(workspace.id)) await removeUnfinishedCopies(core, workspace).catch(() => undefined)
+    if (volumes.has(workspace.id)) await tidy(core, request, workspace)
     const linked = (await core.host.published(workspace.path)) === core.storage.attachment(volumeOf(workspace)).path
     if (volumes.has(workspace.id) && linked) continue
     const fate = await mend(core, request, workspace)
@@ -65,6 +65,11 @@ export async function reconcile(core: Core, request: Request, only?: Workspace):
   for (const place of [...onDisk.filter(({ area }) => area !== 'found'), ...aside])
     if (await isOrphan(core, request, place)) orphans.push(`${place.area}/${place.name}`)
   return { relinked, lost, failed, found, orphans, leftovers: await removeLeftovers(core, request, onDisk) }
+}
+
+/** Under its lock: who looks into a tree is taken for somebody who works there. */
+async function tidy(core: Core, request: Request, { id }: Workspace): Promise<void> {
+  await whenFree(core, request, id, (now) => removeUnfinishedCopies(core, now), undefined).catch(() => undefined)
 }
 
 /** True if a tree that should be in the trash is not, now that we look under the lock. */
