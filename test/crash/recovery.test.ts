@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { checkHome, checkReadModel } from './check.ts'
 import { makeHome } from './home.ts'
 import { operations, sweptOperation } from './operations.ts'
-import { byRecover, sweep, type SweepOptions } from './sweep.ts'
+import { byRecover, sampled, sweep, type SweepOptions } from './sweep.ts'
 
 /** Up to three processes die while they recover, each at another point, before one comes through. */
 const byDyingRecoverers: SweepOptions['recovery'] = async (crash, point, touch) => {
@@ -15,7 +15,7 @@ const byDyingRecoverers: SweepOptions['recovery'] = async (crash, point, touch) 
 it.each(Object.keys(operations))(
   'recovery of %s can be killed too, three times over',
   async (operation) => {
-    const points = await sweep(operation, sweptOperation(operation), { recovery: byDyingRecoverers, from: 4, step: 7 })
+    const points = await sweep(operation, sweptOperation(operation), { recovery: byDyingRecoverers, ...sampled(17) })
     expect(points).toBeGreaterThan(0)
   },
   600_000,

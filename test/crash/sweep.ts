@@ -36,6 +36,17 @@ export interface SweepOptions {
   readonly step?: number
 }
 
+/**
+ * Every so many points, from one of the first five (every operation has as many) that is drawn anew each time. All of
+ * them: `npm run prove`.
+ */
+export function sampled(step: number): { from: number; step: number } {
+  const seed = Number(process.env['AW_SEED'] ?? Math.floor(Math.random() * 1000))
+  const from = 1 + (seed % Math.min(step, 5))
+  console.log(`AW_SEED=${seed}: from point ${from}, every ${step}th`)
+  return { from, step }
+}
+
 export const byRecover: SweepOptions['recovery'] = async (crash) => {
   expect((await crash.tell('recover', {})).error).toBeUndefined()
 }
