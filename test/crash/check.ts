@@ -59,9 +59,8 @@ function placesOf(home: string): (area: string) => string[] {
   const storage = join(home, 'storage')
   const records = join(storage, 'records')
   if (!existsSync(records)) return (area) => readdirSync(join(storage, area)).toSorted()
-  const names = readdirSync(records)
   return (area) =>
-    names
+    readdirSync(records)
       .filter((name) => name.startsWith(`${area}.`))
       .map((name) => name.slice(area.length + 1))
       .toSorted()
