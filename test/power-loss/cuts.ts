@@ -26,7 +26,8 @@ const run = (command: string, ...args: string[]): string =>
   execFileSync(command, args, { encoding: 'utf8', maxBuffer: 2 ** 26 })
 
 makeDisk()
-const outcome: Outcome = { ...(await cutWhileBusy()), cuts: [] }
+const keepsUnflushed = cutWhileQuiet()
+const outcome: Outcome = { ...(await cutWhileBusy()), keepsUnflushed, cuts: [] }
 for (const { clone, acknowledged, until } of outcome.taken) outcome.cuts.push(look(clone, acknowledged, until))
 console.log(JSON.stringify(outcome))
 
@@ -56,9 +57,24 @@ function mount(file: string): () => void {
   }
 }
 
-async function cutWhileBusy(): Promise<Omit<Outcome, 'cuts'>> {
+/** Whether a picture of the disk has what nobody has flushed, while nobody else flushes anything. */
+function cutWhileQuiet(): boolean {
+  const [clone, file] = [join(outer, 'quiet.img'), join(disk, 'not flushed')]
   const unmount = mount(image)
-  const unflushed = join(disk, 'not flushed')
+  run('sync', '-f', disk)
+  fs.writeFileSync(file, 'nobody was told that this is durable')
+  run('cp', '--reflink=always', image, clone)
+  fs.rmSync(file)
+  unmount()
+  const unmountClone = mount(clone)
+  const isThere = fs.existsSync(file)
+  unmountClone()
+  fs.rmSync(clone)
+  return isThere
+}
+
+async function cutWhileBusy(): Promise<Omit<Outcome, 'cuts' | 'keepsUnflushed'>> {
+  const unmount = mount(image)
   const load = spawn(process.execPath, [program('load.ts'), home, driver, source, seed], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
@@ -72,12 +88,10 @@ async function cutWhileBusy(): Promise<Omit<Outcome, 'cuts'>> {
   while (lines.length < 20 && load.exitCode === null) await sleep(20)
   while (taken.length < Number(cuts) && load.exitCode === null) {
     await sleep(random.below(500))
-    fs.writeFileSync(unflushed, 'nobody was told that this is durable')
     const clone = join(outer, `cut-${taken.length}.img`)
     const acknowledged = lines.length
     await once(spawn('cp', ['--reflink=always', image, clone], { stdio: 'inherit' }), 'exit')
     taken.push({ clone, acknowledged, until: now() })
-    fs.rmSync(unflushed)
   }
   load.stdin.end()
   const [code] = (await ended) as [number | null]
@@ -90,10 +104,8 @@ async function cutWhileBusy(): Promise<Omit<Outcome, 'cuts'>> {
 function look(clone: string, acknowledged: number, until: number): Cut {
   const unmount = mount(clone)
   try {
-    const unflushed = fs.existsSync(join(disk, 'not flushed'))
     const args = [home, driver, linesFile, `${acknowledged}`, `${until}`]
-    const found = JSON.parse(run(process.execPath, program('check.ts'), ...args)) as Omit<Cut, 'unflushed'>
-    return { ...found, unflushed }
+    return JSON.parse(run(process.execPath, program('check.ts'), ...args)) as Cut
   } finally {
     unmount()
     fs.rmSync(clone)

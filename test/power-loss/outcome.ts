@@ -10,6 +10,8 @@ export interface Outcome {
   readonly code: number | null
   readonly lines: number
   readonly taken: readonly { readonly clone: string; readonly acknowledged: number; readonly until: number }[]
+  /** A picture of the disk has what nobody had flushed: then it is none of a disk that lost its machine. */
+  readonly keepsUnflushed: boolean
   readonly cuts: Cut[]
 }
 
@@ -17,8 +19,6 @@ export interface Cut {
   readonly problems: readonly string[]
   /** What was looked at. */
   readonly counts: Readonly<Record<'workspaces' | 'trees' | 'snapshots' | 'recovered', number>>
-  /** Whether something was on the disk that nobody had flushed: if it always were, nothing would be shown. */
-  readonly unflushed: boolean
 }
 
 /** The devices go with the mounts, and the mounts with the namespace, however the program in it ends. */
