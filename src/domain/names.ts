@@ -44,3 +44,14 @@ export function generateSegment(label: string, random: Uint8Array): string {
   const suffix = Array.from(random.subarray(0, 6), (byte) => alphabet[byte % alphabet.length]).join('')
   return `${sanitizeSegment(label).slice(0, 43).replace(/-+$/, '')}-${suffix}`
 }
+
+const shortName = /^[a-z0-9][a-z0-9._-]{0,62}$/
+
+/** Of a template or a shared area: it becomes part of a path. */
+export function checkedShortName(name: string, what: string): string {
+  if (shortName.test(name) && !name.includes('..')) return name
+  throw new AwError('invalid_name', `${JSON.stringify(name.slice(0, 100))} is no name for ${what}`, {
+    hint: 'Up to 63 small letters, digits, dots, dashes and underscores, the first a letter or a digit',
+    data: { name },
+  })
+}

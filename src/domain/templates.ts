@@ -60,17 +60,6 @@ export function findTemplate(templates: ReadonlyMap<string, readonly Template[]>
   )
 }
 
-const namePattern = /^[a-z0-9][a-z0-9._-]{0,62}$/
-
-/** Also of a shared area: it becomes part of a path. */
-export function checkedShortName(name: string, what: string): string {
-  if (namePattern.test(name) && !name.includes('..')) return name
-  throw new AwError('invalid_name', `${JSON.stringify(name.slice(0, 100))} is no name for ${what}`, {
-    hint: 'Up to 63 small letters, digits, dots, dashes and underscores, the first a letter or a digit',
-    data: { name },
-  })
-}
-
 const variablePattern = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/
 
 /** `author=Ann` has a default, `author=` or `author` has none. */

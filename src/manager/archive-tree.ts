@@ -1,12 +1,11 @@
 import { AwError } from '../domain/errors.ts'
 import { profileOf } from '../domain/profiles.ts'
-import { nameOf, ofRepository, type TrashedTree, type Workspace } from '../domain/workspace/state.ts'
+import { nameOf, type TrashedTree, type Workspace } from '../domain/workspace/state.ts'
 import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { append, begin, giveUp, intentOf, isFenced, whose } from './operations.ts'
 import { stageOf, trashOf } from './places.ts'
 import { copying } from './source-tree.ts'
-import { wholeLayout } from './sources.ts'
-import { openTree } from './trees.ts'
+import { aboutWhole } from './whole-archive.ts'
 
 /**
  * A tree that went to the trash because its time was over is packed into a file before it is erased, if that is wanted.
@@ -44,11 +43,11 @@ async function pack(core: Core, request: Request, workspace: Workspace, operatio
   const stage = stageOf(operation)
   await core.storage.create(stage, { mode: core.config.settings['workspaces.dir_mode'] })
   await core.storage.import(stage, { place: trashOf(tree) }, copying(request, '.'))
-  using copy = await openTree(core, stage)
-  copy.remove(profileOf(workspace.profile).metadata, { recursive: true, missing: 'ignore' })
-  return await core.shelf.pack(core.storage.attachment(stage).path, path, {
+  await core.storage.ready(stage)
+  return core.shelf.pack(core.storage.attachment(stage).path, path, {
     stage: operation.id,
-    about: aboutOf(core, workspace, tree),
+    about: { ...aboutWhole(core, workspace), tree, at: core.clock.now().toISOString() },
+    exclude: [profileOf(workspace.profile).metadata],
     signal: request.signal,
     onProgress: (done) => request.onProgress?.({ phase: `packing ${nameOf(workspace)}`, ...done }),
   })
@@ -59,17 +58,6 @@ export async function undoArchive(core: Core, workspace: Workspace, operation: O
   await core.shelf.undo(intentOf(workspace, 'archive').path, operation.id)
   await core.storage.erase(stageOf(operation))
 }
-
-const aboutOf = (core: Core, workspace: Workspace, tree: string) => ({
-  layout: wholeLayout,
-  name: nameOf(workspace),
-  workspace: workspace.id,
-  tree,
-  profile: workspace.profile,
-  driver: core.storage.name,
-  ...ofRepository(workspace),
-  at: core.clock.now().toISOString(),
-})
 
 /** Names of workspaces are names of files, too. */
 const archiveName = (core: Core, { task, agent }: Workspace): string =>

@@ -1,18 +1,14 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
 import { profileOf } from '../domain/profiles.ts'
-import { nameOf, ofRepository, type Workspace } from '../domain/workspace/state.ts'
-import type { Place } from '../ports/storage-driver.ts'
+import { nameOf } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
-import { differs } from './diff.ts'
-import { withWorkspace } from './operations.ts'
-import { snapshotPlace } from './places.ts'
+import { frozenOf } from './present-state.ts'
 import { withScratch } from './scratch.ts'
-import { sideOf, type Side } from './sides.ts'
-import { takeSnapshot } from './snapshot.ts'
-import { wholeLayout } from './sources.ts'
+import { sideOf } from './sides.ts'
 import { create } from './start.ts'
 import type { WorkspaceView } from './view.ts'
+import { aboutWhole } from './whole-archive.ts'
 
 export async function exportArchive(core: Core, input: Inputs['export'], request: Request): Promise<Outputs['export']> {
   const side = await sideOf(core, input.of)
@@ -26,7 +22,7 @@ export async function exportArchive(core: Core, input: Inputs['export'], request
     })
     await core.storage.ready(place)
     return core.archives.pack(core.storage.attachment(place).path, input.file, {
-      about: aboutOf(core, workspace, snapshot),
+      about: { ...aboutWhole(core, workspace), snapshot },
       exclude: [profileOf(workspace.profile).metadata],
       replace: input.replace,
       signal: request.signal,
@@ -34,35 +30,6 @@ export async function exportArchive(core: Core, input: Inputs['export'], request
     })
   })
   return { file: input.file, workspace: nameOf(workspace), snapshot, ...packed }
-}
-
-/** Without the time of it: the same state twice gives the same file. */
-const aboutOf = (core: Core, workspace: Workspace, snapshot: string) => ({
-  layout: wholeLayout,
-  name: nameOf(workspace),
-  workspace: workspace.id,
-  snapshot,
-  profile: workspace.profile,
-  driver: core.storage.name,
-  ...ofRepository(workspace),
-})
-
-/** The frozen tree that is meant; of a workspace as it is now its head, if it still is that, else a new one. */
-export async function frozenOf(core: Core, request: Request, { place, workspace: found }: Side): Promise<Frozen> {
-  if (place.area !== 'volumes') return { place, name: place.name }
-  const snapshot = await withWorkspace(core, request, found.id, async (workspace) => {
-    const { head } = workspace
-    if (head !== null && !(await differs(core, workspace, head))) return head
-    const plan = { label: null, meta: { for: 'export' }, key: null, reason: 'auto' as const }
-    return (await takeSnapshot(core, request, workspace, plan)).snapshot.snapshot
-  })
-  return { place: snapshotPlace(snapshot), name: snapshot }
-}
-
-interface Frozen {
-  readonly place: Place
-  /** A snapshot's id, or the name of a base. */
-  readonly name: string
 }
 
 export async function importArchive(core: Core, input: Inputs['import'], request: Request): Promise<WorkspaceView> {

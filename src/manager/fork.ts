@@ -7,12 +7,11 @@ import { assertAllowed } from '../domain/workspace/allow.ts'
 import { baseOf, isLost, nameOf, ofRepository, type Source, type Workspace } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
 import { createFrom } from './create.ts'
-import { differs } from './diff.ts'
 import { findWorkspace } from './find.ts'
 import { readDocuments } from './metadata.ts'
 import { checkpointSignal, withWorkspace } from './operations.ts'
+import { presentState } from './present-state.ts'
 import { assertRoom } from './size-limit.ts'
-import { takeSnapshot } from './snapshot.ts'
 import { resolveSnapshot, snapshotsOf } from './snapshots.ts'
 import { view } from './view.ts'
 
@@ -76,12 +75,9 @@ async function forkPoint(
   request: Request,
 ): Promise<{ origin: Workspace; snapshot: SnapshotId }> {
   if (input.at !== undefined) return { origin: workspace, snapshot: await resolveSnapshot(core, workspace, input.at) }
-  if (workspace.head !== null && !(await differs(core, workspace, workspace.head)))
-    return { origin: workspace, snapshot: workspace.head }
-  await assertRoom(core, workspace)
-  const plan = { label: null, meta: {}, key: null, reason: 'fork' as const }
-  const made = await takeSnapshot(core, request, workspace, plan, { consistent: input.consistent })
-  return { origin: made.workspace, snapshot: made.snapshot.snapshot }
+  const taking = { reason: 'fork' as const, consistent: input.consistent, allowed: () => assertRoom(core, workspace) }
+  const { workspace: origin, snapshot } = await presentState(core, request, workspace, taking)
+  return { origin, snapshot }
 }
 
 async function forkOne(

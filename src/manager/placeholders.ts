@@ -55,7 +55,8 @@ export function fillPlaceholders(
   for (const path of files) {
     try {
       const text = tree.read(path).toString('latin1')
-      tree.write(path, Buffer.from(substitute(text, bytes), 'latin1'), { discard: true })
+      // The tree is durable as the template is; this is what it differs in.
+      tree.write(path, Buffer.from(substitute(text, bytes), 'latin1'), { durable: true })
     } catch (error) {
       // A template of a workspace may hold anything; what is no file any more has nothing to fill in.
       if (!['not_a_file', 'file_not_found'].includes(toAwError(error).code)) throw error

@@ -1,7 +1,7 @@
 import { AwError } from '../domain/errors.ts'
 import type { AnyEvent } from '../domain/event.ts'
 import { foldShared, type SharedAreas, sharedEventTypes } from '../domain/shared-areas.ts'
-import { checkedShortName } from '../domain/templates.ts'
+import { checkedShortName } from '../domain/names.ts'
 import type { Lock } from '../ports/host.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import type { Core, Request } from './core.ts'

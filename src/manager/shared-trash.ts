@@ -1,7 +1,7 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
 import type { TrashedArea } from '../domain/shared-areas.ts'
-import { checkedShortName } from '../domain/templates.ts'
+import { checkedShortName } from '../domain/names.ts'
 import type { Lock } from '../ports/host.ts'
 import { newEvent, type Core, type Request } from './core.ts'
 import { appendHome } from './home-stream.ts'

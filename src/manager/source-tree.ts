@@ -181,20 +181,18 @@ async function fill(
   { index, since }: Indexed = {},
 ): Promise<Filled> {
   const profile = profileOf(profileName)
+  // A whole workspace brings its directories along.
+  const isWhole = source.kind === 'archive' && source.whole === true
   if (since === undefined) {
     await core.storage.create(place, { mode: core.config.settings['workspaces.dir_mode'] })
     using tree = await openTree(core, place)
-    // A whole workspace brings them along.
-    const isWhole = source.kind === 'archive' && source.whole === true
     for (const directory of isWhole ? [] : profile.directories) tree.mkdir(directory, { parents: true })
   }
-  const root = core.storage.attachment(place).path
-  const isWhole = profile.content === '.' || (source.kind === 'archive' && source.whole === true)
-  const into = isWhole ? root : `${root}/${profile.content}`
+  const into = `${core.storage.attachment(place).path}/${isWhole ? '.' : profile.content}`
   if (source.kind === 'git') {
     const made = await cloned(core, request, source, into, access)
     using tree = await openTree(core, place)
-    return withBytes(made, sizeBelow(tree, profile.content === '.' ? '.git' : `${profile.content}/.git`, 'reject'))
+    return withBytes(made, sizeBelow(tree, `${profile.content}/.git`, 'reject'))
   }
   if (source.kind === 'archive') return unpacked(core, request, source, into)
   const report = await core.storage.import(

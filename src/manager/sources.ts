@@ -5,6 +5,7 @@ import { isCleanGitUrl } from '../domain/git-url.ts'
 import { profileOf } from '../domain/profiles.ts'
 import type { Source } from '../domain/workspace/state.ts'
 import type { Core } from './core.ts'
+import { wholeLayout } from './whole-archive.ts'
 
 type Creation = Pick<
   Inputs['create'],
@@ -100,9 +101,6 @@ function repositoryIn({ repository: url }: Readonly<Record<string, unknown>>): {
   if (typeof url !== 'string' || !isCleanGitUrl(url)) return {}
   return { repository: url }
 }
-
-/** A workspace without what aw itself puts into it, as its archive tells. */
-export const wholeLayout = 'workspace'
 
 function folderSource({ folder = '', exclude, ignored }: From): Source {
   return {

@@ -30,6 +30,8 @@ export interface ShelfOptions {
   readonly stage: string
   /** What is said about the tree in the file. */
   readonly about: Readonly<Record<string, unknown>>
+  /** Names at the top of the tree that are left out. */
+  readonly exclude?: readonly string[] | undefined
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((done: { files: number; bytes: number }) => void) | undefined
 }

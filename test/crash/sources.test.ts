@@ -13,7 +13,7 @@ it.each([
   'shared remove',
   'shared undelete',
 ])(
-  '%s can be killed at every point',
+  '%s can be killed at any point',
   async (operation) => {
     const points = await sweep(operation, sweptOperation(operation), { recovery: byRecover, ...sampled(6) })
     console.log(`${operation}: ${points} points`)

@@ -1,7 +1,11 @@
+import { execFile } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { codeOf, commit, contentOf, git, hasBases, makeRepository, namesIn, openGround } from './open.ts'
+
+const execute = promisify(execFile)
 
 it('a repository becomes a workspace: the default branch, a branch, a tag, a commit', async () => {
   const ground = await openGround()
@@ -106,6 +110,30 @@ it('urls that are none, and two sources at once, are refused before anything is 
     'invalid_input',
   )
   expect(await aw.list({ all: true })).toEqual([])
+})
+
+it('the work tree is where the layout has it', async () => {
+  const ground = await openGround()
+  const repo = makeRepository(ground)
+  for (const id of ['one', 'two']) {
+    const { path } = await ground.aw.create({ id, repo, profile: 'repo' })
+    expect(fs.readdirSync(path).toSorted()).toEqual(['.git', '.m', 'README', 'src'])
+    expect(git(path, 'status', '--porcelain')).toBe('?? .m/')
+  }
+})
+
+it('nine processes that ask for one repository at once all get it', { timeout: 120_000 }, async () => {
+  const ground = await openGround()
+  const repo = makeRepository(ground)
+  const program = join(import.meta.dirname, '..', 'crash', 'program.ts')
+  const answers = await Promise.all(
+    Array.from({ length: 9 }, async (_, index) => {
+      const input = JSON.stringify({ id: `process-${index}`, repo })
+      const { stdout } = await execute(process.execPath, [program, 'call', ground.home, 'create', input])
+      return (JSON.parse(stdout) as { result?: { path: string }; error?: unknown }).result ?? stdout
+    }),
+  )
+  for (const answer of answers) expect(contentOf(answer as { path: string }, 'README')).toBe('one\n')
 })
 
 it('many at once from one repository all come off', { timeout: 120_000 }, async () => {

@@ -1,7 +1,8 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
+import { openAw } from '../../src/index.ts'
 import { readTree } from '../../src/testing/tree.ts'
 import { codeOf, contentOf, hasBases, makeRepository, namesIn, openGround } from './open.ts'
 
@@ -120,6 +121,28 @@ it('a workspace goes into a file and comes back as it was', async () => {
   fs.writeFileSync(file, bytes)
   expect(await codeOf(aw.import({ file, id: 'damaged' }))).toBe('source_failed')
   expect(await codeOf(aw.get('damaged'))).toBe('workspace_not_found')
+})
+
+it('a file that one driver wrote is a workspace on another, and the same file again from there', async () => {
+  const { aw, base } = await openGround()
+  const other = await openAw({ home: join(base, 'other'), set: { 'storage.driver': 'dir' } })
+  onTestFinished(() => other[Symbol.asyncDispose]())
+  const { path } = await aw.create({ id: 'origin' })
+  const work = join(path, 'work')
+  fs.mkdirSync(join(work, 'empty'), { mode: 0o750 })
+  fs.writeFileSync(join(work, 'holes'), '')
+  fs.truncateSync(join(work, 'holes'), 1_000_000)
+  fs.writeFileSync(join(work, 'tool'), '#!/bin/sh\n', { mode: 0o755 })
+  fs.linkSync(join(work, 'tool'), join(work, 'twin'))
+  fs.symlinkSync('/nowhere', join(work, 'link'))
+  fs.utimesSync(join(work, 'tool'), 1, 1)
+  const [there, back] = [join(base, 'there.aw'), join(base, 'back.aw')]
+  await aw.export({ of: 'origin', file: there })
+  const copy = await other.import({ file: there })
+  const tree = (of: string) => readTree(of, { times: true, except: ['.aw'] })
+  expect(tree(copy.path)).toEqual(tree(path))
+  await other.export({ of: 'origin', file: back })
+  expect(tree((await aw.import({ file: back, id: 'again' })).path)).toEqual(tree(path))
 })
 
 it('files are copied in, out, and from one to another; nothing is replaced, no link is followed', async () => {

@@ -12,11 +12,11 @@ export function memoryShelf(disk: Disk, directory: string): Shelf {
   return {
     pathOf: (name) => `${directory}/${name}`,
     has: async (path) => disk.at(path) !== undefined,
-    async pack(tree, path, { about }) {
+    async pack(tree, path, { about, exclude = [] }) {
       if (disk.at(path) !== undefined) throw new AwError('file_exists', `There is a file already: ${path}`)
       const top = disk.directory(tree)
       if (top === undefined) throw new AwError('file_not_found', `There is no directory ${tree}`)
-      const bytes = Buffer.from(JSON.stringify({ about, tree: contentOf(top) }))
+      const bytes = Buffer.from(JSON.stringify({ about, tree: contentOf(top, exclude) }))
       disk.put(path, { kind: 'file', bytes, mode: 0o600, mtime: disk.now() })
       return { bytes: bytes.length, digest: digestOf(bytes) }
     },
@@ -33,8 +33,9 @@ export function memoryShelf(disk: Disk, directory: string): Shelf {
 
 const digestOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
-function contentOf(node: Node): unknown {
+function contentOf(node: Node, exclude: readonly string[] = []): unknown {
   if (node.kind === 'file') return node.bytes.toString('base64')
   if (node.kind !== 'directory') return node.kind
-  return Object.fromEntries([...node.entries].map(([name, below]) => [name, contentOf(below)]))
+  const entries = [...node.entries].filter(([name]) => !exclude.includes(name))
+  return Object.fromEntries(entries.map(([name, below]) => [name, contentOf(below)]))
 }
