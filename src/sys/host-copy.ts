@@ -121,6 +121,11 @@ function make(temporary: string, where: string): void {
     const details = { data: { path: where }, cause }
     if (hasCode(cause, 'ENOENT', 'ENOTDIR'))
       throw new AwError('file_not_found', `There is no directory ${where}`, { hint: 'Make it first', ...details })
+    if (hasCode(cause, 'ENOSPC', 'EDQUOT'))
+      throw new AwError('disk_full', `There is no room left in ${where}`, {
+        hint: 'See what takes it with aw usage, and make room with aw gc',
+        ...details,
+      })
     if (!hasCode(cause, 'EACCES', 'EPERM', 'EROFS')) throw cause
     throw new AwError('permission_denied', `${where} cannot be written to`, {
       hint: 'Ask for the permission to write there, or name another place',

@@ -1,5 +1,8 @@
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { expect, it } from 'vitest'
+import { toAwError } from '../../src/domain/errors.ts'
 import { openHome, outcome, until } from './open.ts'
 
 /** On a file system of a few hundred MB. */
@@ -51,4 +54,36 @@ it('a disk that a workspace has filled: clear errors, nothing lost, and room aga
   await aw.create({ id: 'new', from: { folder: source } })
   expect(fs.readFileSync(path('small', 'kept'), 'utf8')).toBe('kept')
   expect((await aw.list({})).map(({ name }) => name).toSorted()).toEqual(['new/main', 'small/main'])
+})
+
+it('a repository that does not fit: a clear error, nothing left, and it works when there is room', async () => {
+  await using home = await openHome({ 'space.min_free_mb': '1' })
+  const { aw } = home
+  const repo = `${home.home}-repository`
+  fs.mkdirSync(repo)
+  fs.writeFileSync(`${repo}/large`, randomBytes(40_000_000))
+  const settings = ['-c', 'user.name=test', '-c', 'user.email=test@localhost', '-c', 'init.defaultBranch=main']
+  for (const args of [
+    ['init', '--quiet'],
+    ['add', '--all'],
+    ['commit', '--quiet', '--message', 'large'],
+  ])
+    execFileSync('git', [...settings, ...args], { cwd: repo })
+  fs.rmSync(`${repo}/large`)
+  const filler = `${home.home}-filler`
+  const free = (): number => {
+    const { bavail, bsize } = fs.statfsSync(home.home)
+    return bavail * bsize
+  }
+  while (free() > 55_000_000) fs.appendFileSync(filler, randomBytes(1_000_000), { flush: true })
+  const error = await aw.create({ id: 'large', repo }).then(
+    () => undefined,
+    (cause: unknown) => toAwError(cause),
+  )
+  expect(error).toMatchObject({ code: 'disk_full', hint: expect.stringContaining('aw gc') as unknown })
+  expect(await outcome(aw.get('large'))).toBe('workspace_not_found')
+  expect((await aw.recover()).leftovers).toEqual([])
+  fs.rmSync(filler)
+  await until(async () => free() > 120_000_000)
+  expect(await aw.create({ id: 'large', repo })).toMatchObject({ state: 'ready' })
 })

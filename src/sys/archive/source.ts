@@ -46,8 +46,12 @@ function openFile(file: string): number {
     // Never waits: it may be a pipe.
     return fs.openSync(file, readFlags)
   } catch (error) {
-    const code = hasCode(error, 'ENOENT', 'ENOTDIR') ? 'file_not_found' : 'source_failed'
-    throw new AwError(code, `The archive cannot be opened: ${file}`, { data: { file }, cause: error })
+    const isMissing = hasCode(error, 'ENOENT', 'ENOTDIR')
+    throw new AwError(
+      isMissing ? 'file_not_found' : 'source_failed',
+      isMissing ? `There is no file ${file}` : `The archive cannot be opened: ${file}`,
+      { hint: isMissing ? 'Check its path' : 'Check that you may read it', data: { file }, cause: error },
+    )
   }
 }
 

@@ -16,8 +16,9 @@ export function sourceFailure(error: unknown, { url, secrets }: About): unknown 
   const words = wordsOf(error)
   if (words === undefined) return error
   const said = shortWords(words, secrets)
-  if (/No space left on device|Disk quota exceeded/i.test(words)) {
-    return new AwError('disk_full', `The disk is full: ${url} could not be stored`, {
+  // Of a file of the work tree that does not fit git says only that it could not be written.
+  if (/No space left on device|Out of diskspace|Disk quota exceeded|unable to write file|write error/i.test(words)) {
+    return new AwError('disk_full', `${url} could not be stored: the disk is full, or cannot be written to`, {
       hint: 'Make room, for instance with aw gc, then try again',
       data: { url },
     })
