@@ -1,0 +1,136 @@
+import type { Exit, Grades, Isolation, Limits, Network } from '../domain/sandbox/spec.ts'
+import type { Owner } from '../domain/workspace/state.ts'
+import type { Attachment } from './storage-driver.ts'
+
+/**
+ * Runs commands around a tree, behind walls that the kernel holds.
+ *
+ * A *sandbox* (or box) is one set of walls around one tree, with any number of commands in it, one after another or at
+ * once. A *supervisor* of its own holds it: a small process outside the walls that outlives whoever asked for it, so that
+ * another process finds the box again; when it ends, everything in the box has ended, also what forked twice.
+ *
+ * **Honesty.** What a spec asks for is enforced or refused: `sandbox_unenforceable`, with the reason and what would change
+ * it, before anything was started. `plan` tells beforehand, and by whom each limit is kept. A limit that the caller set
+ * (`spec.limits`) and that nobody would keep is refused; of `spec.defaults` it is left out and told.
+ *
+ * **What a command gets**: the tree at `spec.mount` (at its own path on levels without a mount of their own), descriptors
+ * 0 to 2 and no other, the environment that is given and nothing of ours, the walls of the level. What it and its
+ * children write is bytes and never trusted.
+ *
+ * The names of boxes are given by the caller, which has written them to the log first. Nobody starts one name twice at
+ * once. Every wait ends with the signal.
+ */
+export interface SandboxDriver extends AsyncDisposable {
+  readonly isolation: Isolation
+  /** Whether it works here, tried for real once; explains itself, never throws, leaves nothing behind. */
+  probe(): Promise<Probe>
+  /** How the spec would be enforced. `sandbox_unenforceable` if a part of it cannot be. Starts nothing. */
+  plan(spec: SandboxSpec): Promise<Plan>
+  /** All of it or nothing: on rejection nothing is left, and nothing of it ran. */
+  start(name: string, spec: SandboxSpec, options?: StartOptions): Promise<Sandbox>
+  /** One that was started earlier, by whomever, if it still lives. */
+  find(name: string): Promise<Sandbox | undefined>
+  /** Ends what lives of a box and removes all that stands for it. Absent = done; safe to repeat after a crash. */
+  remove(name: string): Promise<void>
+  /** All that have left a trace: living, or whose supervisor was killed. */
+  list(): Promise<{ readonly name: string; readonly alive: boolean }[]>
+}
+
+export type Probe =
+  | { readonly usable: true; readonly notes: readonly string[] }
+  | { readonly usable: false; readonly reasons: readonly string[]; readonly hint?: string | undefined }
+
+export interface SandboxSpec {
+  readonly attachment: Attachment
+  /** Where the tree is inside: absolute, `/workspace` by default of the caller. Without meaning for `none` and `guarded`. */
+  readonly mount: string
+  /** Names below the tree's root, as `.aw` or `work/.git/hooks`, that are read-only and there before anything runs. */
+  readonly protect: readonly string[]
+  /** Other trees: shared areas, a program's own files. Absolute on both sides. */
+  readonly binds: readonly { readonly source: string; readonly target: string; readonly writable: boolean }[]
+  readonly network: Network
+  /** What was asked for; each is enforced or the start is refused. */
+  readonly limits: Limits
+  /** What applies besides, as well as it can be had. */
+  readonly defaults: Limits
+  /** Every limit of memory, cpu and processes must be held by a cgroup, or the start is refused. */
+  readonly cgroupRequired: boolean
+  /** For every command in it, beside the level's own (PATH, HOME, …). */
+  readonly env: Readonly<Record<string, string>>
+  /** The host's user id to run as; only root can choose. Never 0 in `guarded` and `namespace`. */
+  readonly uid?: number | undefined
+  /** It ends when whoever started it lets go of it, or dies. */
+  readonly once?: boolean | undefined
+}
+
+export interface Plan {
+  readonly grades: Grades
+  /** What of `defaults` nobody keeps here, in words. */
+  readonly notes: readonly string[]
+}
+
+export interface StartOptions {
+  readonly signal?: AbortSignal | undefined
+}
+
+/** A box that lives, as one process is connected to it. Disposing of it lets go of it; the box lives on, unless `once`. */
+export interface Sandbox extends AsyncDisposable {
+  readonly name: string
+  /** Its supervisor. */
+  readonly owner: Owner
+  readonly plan: Plan
+  /** Many may run at once; one whose output is not read does not slow the others. */
+  exec(command: Command): Execution
+  /** A TCP connection to a port that something inside listens on at its loopback; `unsupported` where it is the host's. */
+  connect(port: number, options?: StartOptions): Promise<Connection>
+  /** Makes a file inside, outside the tree, for a command to read: its directories if need be, whole or not at all. */
+  put(path: string, content: Uint8Array, mode: number): Promise<void>
+  /** Stops all that runs inside where it is, so that nothing writes; it goes on after `thaw`, or when we are gone. */
+  freeze(): Promise<void>
+  thaw(): Promise<void>
+  /** How many commands run, and how many processes there are beside the box's own. */
+  status(): Promise<{ readonly commands: number; readonly processes: number }>
+  /** SIGTERM to all inside, SIGKILL after the grace; resolves when nothing of the box is left. */
+  stop(options?: { readonly graceMs?: number | undefined }): Promise<void>
+}
+
+export interface Command {
+  readonly argv: readonly string[]
+  /** Below the tree's root, as the caller's files are named; `.` is the root. Opened below it, no link leads out. */
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+  readonly limits: Limits
+  /** It has a terminal, and all its output is `stdout`. */
+  readonly terminal?: { readonly columns: number; readonly rows: number } | undefined
+  /** What it reads; without it, nothing is there to read. */
+  readonly input?: AsyncIterable<CommandInput> | undefined
+  /** Ends it, and all of its session, when it fires: it is then `signal: SIGKILL`. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export type CommandInput =
+  | { readonly kind: 'data'; readonly data: Uint8Array }
+  /** Nothing more to read. Also when the iteration ends. */
+  | { readonly kind: 'end' }
+  /** As `SIGINT`, to all of its foreground. */
+  | { readonly kind: 'signal'; readonly signal: string }
+  | { readonly kind: 'resize'; readonly columns: number; readonly rows: number }
+
+export interface OutputChunk {
+  readonly stream: 'stdout' | 'stderr'
+  readonly data: Uint8Array
+}
+
+export interface Execution {
+  /** Read once. If it is not read, the command waits when it has written a little. */
+  readonly output: AsyncIterable<OutputChunk>
+  /** `file_not_found`, `permission_denied` if it could not be started; `sandbox_gone` if the box ended under it. */
+  readonly exit: Promise<Exit>
+}
+
+export interface Connection extends AsyncDisposable {
+  readonly received: AsyncIterable<Uint8Array>
+  send(data: Uint8Array): Promise<void>
+  /** Nothing more will be sent; what comes can still be read. */
+  end(): Promise<void>
+}
