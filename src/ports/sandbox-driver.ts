@@ -83,8 +83,11 @@ export interface Sandbox extends AsyncDisposable {
   exec(command: Command): Execution
   /** A TCP connection to a port that something inside listens on at its loopback; `unsupported` where it is the host's. */
   connect(port: number, options?: StartOptions): Promise<Connection>
-  /** Makes a file inside, outside the tree, for a command to read: its directories if need be, whole or not at all. */
-  put(path: string, content: Uint8Array, mode: number): Promise<void>
+  /**
+   * Makes a file outside the tree that commands of the box can read and others cannot, whole or not at all; answers its
+   * path as they see it. `name` is a plain name; the same again replaces it.
+   */
+  put(name: string, content: Uint8Array, mode: number): Promise<string>
   /** Stops all that runs inside where it is, so that nothing writes; it goes on after `thaw`, or when we are gone. */
   freeze(): Promise<void>
   thaw(): Promise<void>
