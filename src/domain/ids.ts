@@ -5,8 +5,10 @@ export type EventId = `ev_${string}`
 export type OperationId = `op_${string}`
 export type SnapshotId = `snap_${string}`
 export type LeaseId = `ls_${string}`
+export type BoxId = `box_${string}`
+export type CommandId = `cmd_${string}`
 
-type Prefix = 'ws' | 'ev' | 'op' | 'ls' | 'cor' | 'snap'
+export type Prefix = 'ws' | 'ev' | 'op' | 'ls' | 'cor' | 'snap' | 'box' | 'cmd'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 

@@ -51,6 +51,17 @@ const gitSource = {
   lfs: 2,
 }
 
+const box = {
+  sandbox: 'box_01hzx5k8w40000000000000006' as const,
+  isolation: 'namespace' as const,
+  network: { mode: 'allowlist' as const, allow: ['registry.npmjs.org'] },
+  limits: { memory_mb: 2048 },
+  mount: '/workspace',
+  shared: [{ name: 'cache', path: '/shared/cache', writable: true }],
+  slot: 3,
+}
+const command = 'cmd_01hzx5k8w40000000000000007' as const
+
 const imported = {
   files: 12,
   bytes: 34567,
@@ -161,6 +172,45 @@ export const sampleData: { readonly [T in EventType]: EventData[T] } = {
   workspace_archive_started: { ...whose, operation: 'archive', owner, tree, path: archive },
   workspace_archived: { ...whose, tree, path: archive, digest: '9f0c'.repeat(16), bytes: 12345 },
   workspace_archive_removed: { ...whose, path: archive },
+  sandbox_launch_started: { ...whose, operation: 'launch', owner, ...box },
+  sandbox_launched: {
+    ...whose,
+    sandbox: box.sandbox,
+    supervisor: owner,
+    grades: { memory_mb: 'cgroup', open_files: 'rlimit' },
+    notes: ['cpu is not limited: there is no cgroup of ours'],
+  },
+  sandbox_stop_started: { ...whose, operation: 'stop', owner, sandbox: box.sandbox, why: 'user' },
+  sandbox_stopped: { ...whose, sandbox: box.sandbox, why: 'user' },
+  command_started: {
+    ...whose,
+    command,
+    owner,
+    sandbox: box.sandbox,
+    own_sandbox: false,
+    isolation: 'namespace',
+    argv: ['npm', 'test'],
+    argv_cut: false,
+    cwd: 'work',
+    env: ['CI'],
+    terminal: false,
+    slot: 3,
+  },
+  command_ended: {
+    ...whose,
+    command,
+    exit: {
+      code: 1,
+      signal: null,
+      duration_ms: 4200,
+      peak_memory_bytes: 104857600,
+      cpu_ms: 3900,
+      timed_out: false,
+      output_cut: false,
+    },
+    snapshot: plan.snapshot,
+  },
+  env_changed: { ...whose, set: [{ name: 'API_KEY', secret: true }], unset: ['DEBUG'] },
   operation_taken: { ...whose, operation: 'create', owner: { ...owner, pid: 4343 }, epoch: 2, from: owner },
   operation_abandoned: { ...whose, operation: 'create', code: 'disk_full', message: 'No space left on the device' },
   workspace_lost: { ...whose, workspace_path: path, reason: 'Its tree was removed from outside' },

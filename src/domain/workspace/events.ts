@@ -1,5 +1,6 @@
-import type { SnapshotId } from '../ids.ts'
-import type { CleanupReason, Imported, OperationKind, Owner, Source, WorkspaceConfig } from './state.ts'
+import type { BoxId, CommandId, SnapshotId } from '../ids.ts'
+import type { Exit, Grades, Isolation } from '../sandbox/spec.ts'
+import type { BoxFacts, CleanupReason, Imported, OperationKind, Owner, Source, WorkspaceConfig } from './state.ts'
 
 /** Every event of a workspace says whose it is, so that a task's history is a filter and not a join. */
 interface Whose {
@@ -148,6 +149,42 @@ export interface WorkspaceEventData {
   /** The time for which such a file is kept is over. */
   workspace_archive_removed: Whose & { path: string }
 
+  /** A sandbox that outlives its starter is about to be started around the tree. */
+  sandbox_launch_started: Intent & BoxFacts
+  sandbox_launched: Whose & {
+    sandbox: BoxId
+    supervisor: Owner
+    /** By whom each limit is kept, and what of the settings nobody keeps here. */
+    grades: Grades
+    notes: string[]
+  }
+  sandbox_stop_started: Intent & { sandbox: BoxId; why: StopReason }
+  /** Everything in it has ended. `lost`: not because aw ended it. */
+  sandbox_stopped: Whose & { sandbox: BoxId; why: StopReason | 'lost' }
+
+  /** A command is about to run. Of the environment only the names are told. */
+  command_started: Whose & {
+    command: CommandId
+    owner: Owner
+    /** The sandbox it runs in; one of its own ends with it. */
+    sandbox: BoxId
+    own_sandbox: boolean
+    isolation: Isolation
+    argv: string[]
+    /** The rest of a long command is left out. */
+    argv_cut: boolean
+    cwd: string
+    env: string[]
+    terminal: boolean
+    /** Which of the numbers it has that no other live workspace has; ports and user ids follow from it. */
+    slot: number
+  }
+  /** `exit` is null if nobody saw the end of it, or it could not be started: the problem says which. */
+  command_ended: Whose & { command: CommandId; exit: Exit | null; snapshot: SnapshotId | null; problem?: Problem }
+
+  /** Variables for the commands of a workspace were given or taken away. Their values are not in the log. */
+  env_changed: Whose & { set: { name: string; secret: boolean }[]; unset: string[] }
+
   /** Another process goes on with the operation, because its owner is dead or was stopped. */
   operation_taken: Whose & { operation: OperationKind; owner: Owner; epoch: number; from: Owner }
   /** The operation ended without its outcome; what it had done is undone, or kept as the reason says. */
@@ -175,6 +212,8 @@ interface RemovedSnapshot {
 /** `lost`: something other than aw removed it. */
 type RemovalReason = 'user' | 'limit' | 'budget' | 'unneeded' | 'lost'
 
+export type StopReason = 'user' | 'restore' | 'destroy' | 'reset' | 'rename' | 'shutdown'
+
 export type RestoreKind = 'restore' | 'undo' | 'redo'
 
 export type WorkspaceEventType = keyof WorkspaceEventData
@@ -196,4 +235,6 @@ export interface Intents {
   remove_snapshots: WorkspaceEventData['snapshot_remove_started']
   restore: WorkspaceEventData['workspace_restore_started']
   archive: WorkspaceEventData['workspace_archive_started']
+  launch: WorkspaceEventData['sandbox_launch_started']
+  stop: WorkspaceEventData['sandbox_stop_started']
 }

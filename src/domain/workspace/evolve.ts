@@ -1,6 +1,7 @@
 import type { AnyEvent } from '../event.ts'
 import type { OperationId, WorkspaceId } from '../ids.ts'
 import type { WorkspaceEventData, WorkspaceEventType } from './events.ts'
+import { evolveSandbox, withoutSandbox } from './evolve-sandbox.ts'
 import { isCounted } from './snapshots.ts'
 import {
   baseOf,
@@ -118,6 +119,8 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
     case 'snapshot_remove_started':
     case 'workspace_restore_started':
     case 'workspace_archive_started':
+    case 'sandbox_launch_started':
+    case 'sandbox_stop_started':
       return { ...before, operation: operationOf(event, before.state) }
     case 'snapshot_created': {
       const { snapshot, reason } = event.data
@@ -160,7 +163,8 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
       // The other trees that went to the trash before are still there.
       const trash = without(before.trash, [String(before.operation?.intent['tree'])])
       const problem = { code: 'lost', message: event.data.reason }
-      return { ...before, state: trash.length === 0 ? 'purged' : 'trashed', operation: null, trash, problem }
+      const state = trash.length === 0 ? 'purged' : 'trashed'
+      return { ...withoutSandbox(before), state, operation: null, trash, problem }
     }
     case 'trash_lost': {
       const trash = without(before.trash, event.data.trees)
@@ -174,7 +178,7 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
       return { ...before, state: 'trashed', problem: null, trash: [...before.trash, entry] }
     }
     default:
-      return before
+      return evolveSandbox(before, event)
   }
 }
 
@@ -252,7 +256,8 @@ function cleanedUp(before: Workspace, event: Of<'workspace_cleanup'>): Workspace
   const { tree, cleanup_reason: reason } = event.data
   const entry: TrashedTree[] = tree === null ? [] : [{ tree, generation: before.generation, reason, at: event.at }]
   const trash = [...before.trash, ...entry]
-  return { ...before, operation: null, problem: null, state: trash.length === 0 ? 'purged' : 'trashed', trash }
+  const left = withoutSandbox(before)
+  return { ...left, operation: null, problem: null, state: trash.length === 0 ? 'purged' : 'trashed', trash }
 }
 
 function purged(before: Workspace, data: WorkspaceEventData['workspace_purged']): Workspace {
@@ -289,11 +294,7 @@ function operationOf(
   }
 }
 
-const nameAndPath = ({ task, agent, path }: Workspace): { task: string; agent: string; path: string } => ({
-  task,
-  agent,
-  path,
-})
+const nameAndPath = ({ task, agent, path }: Workspace) => ({ task, agent, path })
 
 const without = (trash: readonly TrashedTree[], gone: readonly string[]): TrashedTree[] =>
   trash.filter((entry) => !gone.includes(entry.tree))

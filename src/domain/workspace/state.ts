@@ -1,4 +1,5 @@
-import type { OperationId, SnapshotId, WorkspaceId } from '../ids.ts'
+import type { BoxId, CommandId, OperationId, SnapshotId, WorkspaceId } from '../ids.ts'
+import type { Isolation, Limits, Network } from '../sandbox/spec.ts'
 
 export const workspaceStates = [
   'creating',
@@ -58,6 +59,8 @@ export type OperationKind =
   | 'remove_snapshots'
   | 'restore'
   | 'archive'
+  | 'launch'
+  | 'stop'
 
 /** A use case that has begun and whose outcome is not in the log yet. */
 export interface Operation {
@@ -185,6 +188,40 @@ export interface ArchivedTree {
   readonly at: string
 }
 
+/** What a sandbox is started with; enough to start it again. */
+export interface BoxFacts {
+  readonly sandbox: BoxId
+  readonly isolation: Isolation
+  readonly network: Network
+  readonly limits: Limits
+  /** Where the tree is inside. */
+  readonly mount: string
+  readonly shared: readonly SharedMount[]
+  readonly slot: number
+}
+
+/** A shared area in a sandbox: at an absolute path inside. */
+export interface SharedMount {
+  readonly name: string
+  readonly path: string
+  readonly writable: boolean
+}
+
+export interface RunningBox extends BoxFacts {
+  readonly started_at: string
+  readonly supervisor: Owner
+}
+
+/** A command whose end is not in the log. */
+export interface OpenCommand {
+  readonly command: CommandId
+  readonly owner: Owner
+  readonly sandbox: BoxId
+  readonly own_sandbox: boolean
+  readonly isolation: Isolation
+  readonly started_at: string
+}
+
 export interface Replaced {
   readonly snapshot: SnapshotId
   /** The one that was gone on with then. */
@@ -228,6 +265,12 @@ export interface Workspace {
   readonly expires_at?: string | undefined
   /** Without it, there never was one. */
   readonly archives?: readonly ArchivedTree[] | undefined
+  /** The sandbox that was started around it; without it, each command has one of its own. */
+  readonly sandbox?: RunningBox | undefined
+  /** Commands that have begun. Without it, there are none. */
+  readonly commands?: readonly OpenCommand[] | undefined
+  /** A number that no other live workspace has; ports and user ids follow from it. */
+  readonly slot?: number | undefined
   /** Why the workspace is in a state that nobody asked for. */
   readonly problem: { readonly code: string; readonly message: string } | null
   readonly version: number

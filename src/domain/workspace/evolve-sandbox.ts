@@ -1,0 +1,47 @@
+import type { AnyEvent } from '../event.ts'
+import type { Workspace } from './state.ts'
+
+/** The part of `evolve` that is about sandboxes and commands. */
+export function evolveSandbox(before: Workspace, event: AnyEvent): Workspace {
+  switch (event.type) {
+    case 'sandbox_launched': {
+      if (before.operation?.kind !== 'launch') return before
+      const intent = before.operation.intent as Omit<NonNullable<Workspace['sandbox']>, 'supervisor' | 'started_at'>
+      const { sandbox, isolation, network, limits, mount, shared, slot } = intent
+      const facts = { sandbox, isolation, network, limits, mount, shared, slot }
+      const box = { ...facts, started_at: event.at, supervisor: event.data.supervisor }
+      return { ...before, operation: null, problem: null, state: 'running', sandbox: box, slot }
+    }
+    case 'sandbox_stopped':
+      return stopped(before, event.data)
+    case 'command_started': {
+      const { command, owner, sandbox, own_sandbox, isolation, slot } = event.data
+      const open = { command, owner, sandbox, own_sandbox, isolation, started_at: event.at }
+      return { ...before, commands: [...(before.commands ?? []), open], slot }
+    }
+    case 'command_ended':
+      return withCommands(
+        before,
+        (before.commands ?? []).filter(({ command }) => command !== event.data.command),
+      )
+    default:
+      return before
+  }
+}
+
+/** What left its place has no sandbox; and the number it had may be another's. */
+export function withoutSandbox({ sandbox: _, commands: __, slot: ___, ...others }: Workspace): Workspace {
+  return others
+}
+
+function stopped(before: Workspace, { sandbox }: { sandbox: string }): Workspace {
+  const after = before.operation?.kind === 'stop' ? { ...before, operation: null } : before
+  if (before.sandbox?.sandbox !== sandbox) return after
+  const { sandbox: _, ...others } = after
+  return { ...others, state: before.state === 'running' ? 'stopped' : before.state }
+}
+
+/** Without any there is no such field: the fold is that of a version that knew of none. */
+function withCommands({ commands: _, ...others }: Workspace, commands: NonNullable<Workspace['commands']>): Workspace {
+  return commands.length === 0 ? others : { ...others, commands }
+}
