@@ -8,6 +8,7 @@ import type { AnyEvent } from './domain/event.ts'
 import { parseSize } from './domain/size.ts'
 import { foldTemplates, templateEventTypes } from './domain/templates.ts'
 import { directoryOf, loadConfig } from './drivers/config/load.ts'
+import { treeOwner } from './drivers/config/owner.ts'
 import { assertPlaces } from './drivers/config/places.ts'
 import { sqliteEvents } from './drivers/events/sqlite/sqlite.ts'
 import { inspectHost } from './sys/inspect.ts'
@@ -67,7 +68,7 @@ async function settle(options: OpenOptions): Promise<Settled> {
   const places = ['workspaces.base_path', 'storage.root', 'archive.directory'] as const
   if (places.some((key) => config.settings[key] !== '')) assertPlaces({ home, basePath, storageRoot: root, archives })
   const guarded = [home, join(home, 'locks'), join(home, 'texts'), basePath]
-  const storage = { home, root, claim: join(home, 'storage.id'), guarded, shortLived }
+  const storage = { home, root, claim: join(home, 'storage.id'), guarded, shortLived, owner: treeOwner(config) }
   return { home, config, configFile: file, basePath, archives, storage }
 }
 

@@ -7,10 +7,12 @@ const grounds = requirements.filter(({ fileSystem }) => fileSystem !== 'xfs')
 
 it.each(grounds)('$driver on $fileSystem makes workspaces from everything, as $as', { timeout: 600_000 }, (ground) => {
   const { driver, fileSystem, as } = ground
-  const files = ['git', 'others', 'state', 'repository', 'cp'].map((name) => `test/sources/${name}.inside.ts`)
+  const files = ['git', 'others', 'state', 'repository', 'cp', 'ownership'].map(
+    (name) => `test/sources/${name}.inside.ts`,
+  )
   const { passed, failures } = runOnImage({ fileSystem, as, files, env: { AW_TEST_DRIVER: driver } })
   expect(failures).toEqual([])
-  expect(passed).toBe(35)
+  expect(passed).toBe(40)
 })
 
 it('is tried wherever it can be', () => {

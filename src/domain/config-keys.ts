@@ -34,6 +34,12 @@ export const configKeys = {
     default: 0o755,
     about: 'Mode of directories that aw makes in a workspace',
   },
+  'workspaces.uid': {
+    kind: 'count',
+    default: 61_000,
+    about:
+      'Whom new workspaces belong to on disk, as user and group, when root runs aw; not 0, as commands in a sandbox are not root; without meaning for other users, who cannot give files away',
+  },
   'workspaces.file_mode': { kind: 'mode', default: 0o644, about: 'Mode of files that aw makes in a workspace' },
   'storage.root': {
     kind: 'text',

@@ -71,7 +71,7 @@ function assertVariables(env: Readonly<Record<string, string | undefined>>): voi
   const sections = Object.keys(configKeys).map((key) => variableOf(`${key.split('.')[0]}.`))
   for (const name of ours) {
     if (known.includes(name)) continue
-    const close = nearest(name, known, name.length > 12 ? 2 : 1)
+    const close = nearest(name, known, name.length > 15 ? 2 : 1)
     if (close === undefined && !sections.some((section) => name.startsWith(section))) continue
     throw unknownKey(name, 'environment', close ?? nearest(name, known))
   }

@@ -74,11 +74,13 @@ interface Known {
 
 /** What tells one state of a source from another. */
 async function stateOf(core: Core, request: Request, source: Outer, profile: string, access?: string): Promise<Known> {
+  // Whom a tree belongs to cannot be changed without looking at all of it: another owner, another base.
+  const { owner } = core.storage.capabilities
   if (source.kind === 'git') {
     const { shallow } = source
     // Of a path that there was nothing at before, what it really is becomes known only now.
     const { url, commit, ref, refs } = await resolved(core, request, source, access)
-    const group = groupOf('git', profile, { url, commit, ref, shallow, refs })
+    const group = groupOf('git', profile, { url, commit, ref, shallow, refs, owner })
     return {
       source: { ...source, url, commit, full_ref: ref, ...(refs !== undefined && { refs }) },
       group,
@@ -88,11 +90,11 @@ async function stateOf(core: Core, request: Request, source: Outer, profile: str
   if (source.kind === 'archive') {
     // A reset begins where the workspace began.
     const digest = source.digest ?? (await core.archives.digest(source.path, request.signal))
-    const group = groupOf('archive', profile, { digest, trusted: source.trusted })
+    const group = groupOf('archive', profile, { digest, trusted: source.trusted, owner })
     return { source: { ...source, digest }, group, base: group }
   }
   const { path, exclude, ignored } = source
-  return { source, group: groupOf('folder', profile, { path, exclude, ignored }) }
+  return { source, group: groupOf('folder', profile, { path, exclude, ignored, owner }) }
 }
 
 async function resolved(core: Core, request: Request, source: GitSource, access?: string): Promise<Resolved> {

@@ -50,11 +50,12 @@ export interface StorageDriver extends AsyncDisposable {
 
   /**
    * Copies a tree — a host folder's, or another place's, or one path of it — into a directory of a writable tree (made if
-   * missing; `.` is the tree's root): names, bytes, holes, modes, times, links as links, hard links among themselves;
-   * owners when the process may set them. Of a folder, sockets, pipes, devices and mounts are left out and reported, and
-   * so is what may not be read; a file of root or another user comes without set-user-id and set-group-id. Another
-   * place's tree is copied exactly, and `source_failed` if a part of it cannot be read; `file_not_found` if it does not
-   * have the path. Shares blocks with the source where the file system can.
+   * missing; `.` is the tree's root): names, bytes, holes, modes, times, links as links, hard links among themselves. Of
+   * a folder everything belongs to the owner of that directory; sockets, pipes, devices and mounts are left out and
+   * reported, and so is what may not be read; a file of root or another user comes without set-user-id and set-group-id.
+   * Another place's tree is copied exactly, with owners when the process may set them, and `source_failed` if a part of
+   * it cannot be read; `file_not_found` if it does not have the path. Shares blocks with the source where the file system
+   * can.
    */
   import(place: Place, source: ImportSource, options: ImportOptions): Promise<ImportReport>
 
@@ -169,6 +170,11 @@ export interface StorageCapabilities {
   readonly quota: 'kernel' | 'none'
   /** Whether `usage` can look into the trees. */
   readonly measures: boolean
+  /**
+   * Whom an empty tree belongs to, as user and group, if not whoever runs this; what is put into it by `import` and by
+   * file handles then does too. Trees that are made from others have their owners.
+   */
+  readonly owner?: number | undefined
   /** What a snapshot does not keep, and why. */
   readonly unfaithful: readonly { readonly what: string; readonly why: string }[]
 }

@@ -5,9 +5,11 @@ import { native } from './native.ts'
 import { copyAttributes, modeAfterWrite } from './safe-fs/xattr.ts'
 import { attributesText, writeAttributes } from './trees/attributes.ts'
 
-/** Who copies, and whether it is the tree of a workspace, which is kept exactly as it is. */
+/** Who copies, for whom, and whether it is the tree of a workspace, which is kept exactly as it is. */
 export interface Whose {
   readonly uid: number
+  /** Whom the copy belongs to if it is not exact: only root has a choice. */
+  readonly owner: { readonly uid: number; readonly gid: number }
   readonly own: boolean
 }
 
@@ -21,7 +23,7 @@ interface Dressing {
 
 /** Owner, attributes, mode and times, in the order in which none undoes another. */
 export function dress(whose: Whose, { from, to, paths, stat }: Dressing, isTop = false): void {
-  if (whose.uid === 0) hostFs.fchownSync(to, Number(stat.uid), Number(stat.gid))
+  if (whose.uid === 0) hostFs.fchownSync(to, ...ownersOf(whose, stat))
   if (whose.own) writeAttributes(paths[1], attributesText(paths[0]))
   else if (from !== undefined) copyAttributes(from, to)
   // Before the mode, which may close the way there.
@@ -32,11 +34,14 @@ export function dress(whose: Whose, { from, to, paths, stat }: Dressing, isTop =
 
 /** The same for what cannot be opened: a link, a pipe, a socket, a device. */
 export function dressUnopened(whose: Whose, { paths, stat }: Pick<Dressing, 'paths' | 'stat'>): void {
-  if (whose.uid === 0) hostFs.lchownSync(paths[1], Number(stat.uid), Number(stat.gid))
+  if (whose.uid === 0) hostFs.lchownSync(paths[1], ...ownersOf(whose, stat))
   if (whose.own) writeAttributes(paths[1], attributesText(paths[0]))
   if (!stat.isSymbolicLink()) hostFs.chmodSync(paths[1], modeOf(stat))
   hostFs.utimesNsSync(paths[1], stat.atimeNs, stat.mtimeNs)
 }
+
+const ownersOf = ({ own, owner }: Whose, stat: fs.BigIntStats): [number, number] =>
+  own ? [Number(stat.uid), Number(stat.gid)] : [owner.uid, owner.gid]
 
 /** Makes a pipe, a socket or a device once more. False if this process may not, or cannot without system calls. */
 export function makeNode(path: string | Buffer, stat: fs.BigIntStats): boolean {

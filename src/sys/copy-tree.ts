@@ -17,6 +17,8 @@ import { kindOf, look, type Looked, sizeIn } from './trees/stat.ts'
  * followed. Sockets, pipes, devices and what is mounted in it are left out and reported. Names are bytes: they need not
  * be text. Neither the depth of the tree nor the size of a file matters to others who work in this process.
  *
+ * What root copies belongs to the owner of the directory that it is copied into.
+ *
  * A tree of our own is copied exactly. What its owner may not read is made readable for the moment (a directory for as
  * long as it is walked): a process that is killed then leaves the source so, open to nobody but its owner.
  *
@@ -52,7 +54,7 @@ async function copyAll(source: number, target: number, options: CopyOptions, onl
     links: new Map(),
     kept: new Map(),
     skipped: [],
-    whose: { uid: process.getuid?.() ?? 0, own: options.own === true },
+    whose: { uid: process.getuid?.() ?? 0, owner: fs.fstatSync(target), own: options.own === true },
     sharing: true,
     files: 0,
     bytes: 0,

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { AwError } from '../domain/errors.ts'
 import { hardened } from './git/environment.ts'
-import { ownLike } from './git/own-like.ts'
+import { ownAllLike } from './own-like.ts'
 import { findProgram, run } from './run.ts'
 
 type GitInit = (directory: string, user: { name: string; email: string }, signal?: AbortSignal) => Promise<void>
@@ -25,7 +25,7 @@ export function gitInitIn(avoid: readonly string[]): GitInit {
     await git('init', '--quiet', '--template=', '--initial-branch=main')
     await git('config', '--file', join(repository, 'config'), 'user.name', user.name)
     await git('config', '--file', join(repository, 'config'), 'user.email', user.email)
-    ownLike(directory, repository)
+    ownAllLike(directory, repository)
   }
 }
 

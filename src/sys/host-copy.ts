@@ -8,6 +8,8 @@ import type { ImportReport } from '../ports/storage-driver.ts'
 import { copyTree } from './copy-tree.ts'
 import { hasCode } from './errno.ts'
 import { hostFs } from './host-fs.ts'
+import { ownLike } from './own-like.ts'
+import { at, directoryFlags } from './safe-fs/descriptors.ts'
 import { removeTree } from './safe-fs/index.ts'
 import { assertSource, identitiesIn } from './source-folder.ts'
 
@@ -19,7 +21,18 @@ export async function copyIn(
 ): Promise<CopyReport> {
   if (typeof source === 'string' && isFolder(source)) assertSource(source, guarded)
   make(to, 'The top of the workspace')
+  giveTo(dirname(to), to)
   return copy(source, to, guarded, options)
+}
+
+/** By its descriptor: others may be at work in the tree. */
+function giveTo(tree: string, made: string): void {
+  const fd = fs.openSync(made, directoryFlags)
+  try {
+    ownLike(tree, at(fd, '.'))
+  } finally {
+    fs.closeSync(fd)
+  }
 }
 
 const isFolder = (path: string): boolean => fs.lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true

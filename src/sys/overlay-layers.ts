@@ -49,12 +49,14 @@ interface LayerOptions {
   /** A directory whose owner, mode, times and attributes the top gets. */
   readonly like?: string | undefined
   readonly mode?: number | undefined
+  /** Of a top that is like no other, as user and group, if not this process's. */
+  readonly owner?: number | undefined
   /** Instead of one that nobody has used. */
   readonly id?: string | undefined
 }
 
 /** Only for who holds the lock of the records. */
-export function makeLayer(root: string, { like, mode = 0o755, id }: LayerOptions): NewLayer {
+export function makeLayer(root: string, { like, mode = 0o755, owner, id }: LayerOptions): NewLayer {
   const name = id ?? randomBytes(6).toString('hex')
   const directory = join(layersOf(root), name)
   hostFs.mkdirSync(directory, 0o700)
@@ -64,8 +66,11 @@ export function makeLayer(root: string, { like, mode = 0o755, id }: LayerOptions
     const files = filesOf(root, name)
     hostFs.mkdirSync(files, 0o700)
     hostFs.mkdirSync(workOf(root, name), 0o700)
-    if (like === undefined) hostFs.chmodSync(files, mode)
-    else dressTop(files, like)
+    if (like !== undefined) dressTop(files, like)
+    else {
+      if (owner !== undefined) hostFs.lchownSync(files, owner, owner)
+      hostFs.chmodSync(files, mode)
+    }
   } catch (error) {
     fs.closeSync(fd)
     throw error

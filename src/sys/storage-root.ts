@@ -100,9 +100,11 @@ export function assertRoot(root: string, key: string): void {
 /** A file below a mount point: seen only when nothing is mounted there, it says what to do. */
 export const unmountedNote = '.aw-unmounted'
 
-export function makeTree(path: string, mode: number): void {
+/** @param owner as user and group, if not this process's */
+export function makeTree(path: string, mode: number, owner?: number): void {
   try {
     hostFs.mkdirSync(path, mode)
+    if (owner !== undefined) hostFs.lchownSync(path, owner, owner)
     // The process's umask may have taken bits away.
     hostFs.chmodSync(path, mode)
   } catch (error) {

@@ -17,9 +17,10 @@ export interface Ground {
   readonly base: string
 }
 
-export async function openGround(set: Readonly<Record<string, string>> = {}): Promise<Ground> {
+/** @param at a home that is there already */
+export async function openGround(set: Readonly<Record<string, string>> = {}, at?: string): Promise<Ground> {
   const base = fs.mkdtempSync(join(tmpdir(), 'aw-sources-'))
-  const home = join(base, 'home')
+  const home = at ?? join(base, 'home')
   const aw = await openAw({ home, set: { 'storage.driver': driver, ...set } })
   onTestFinished(() => aw[Symbol.asyncDispose]())
   return { aw, home, base }
@@ -27,8 +28,10 @@ export async function openGround(set: Readonly<Record<string, string>> = {}): Pr
 
 export function git(cwd: string, ...args: string[]): string {
   const settings = ['-c', 'user.name=test', '-c', 'user.email=test@localhost', '-c', 'init.defaultBranch=main']
+  // What root made belongs to another user.
+  const safe = ['-c', 'safe.directory=*']
   const env = { PATH: process.env['PATH'], HOME: '/nonexistent' }
-  return execFileSync('git', [...settings, ...args], { cwd, env, encoding: 'utf8', stdio: 'pipe' }).trim()
+  return execFileSync('git', [...settings, ...safe, ...args], { cwd, env, encoding: 'utf8', stdio: 'pipe' }).trim()
 }
 
 /** Two commits on main, a branch, a tag. */

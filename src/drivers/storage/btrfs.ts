@@ -69,7 +69,8 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
     name: 'btrfs',
 
     get capabilities() {
-      return { ...capabilities, quota: canLimit(options.root) ? ('kernel' as const) : ('none' as const) }
+      const quota = canLimit(options.root) ? ('kernel' as const) : ('none' as const)
+      return { ...capabilities, quota, owner: options.owner }
     },
 
     probe: () => probeBtrfs(trees, work),
@@ -77,11 +78,12 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
     async create(place, { mode = 0o755, from, maxBytes } = {}) {
       assert()
       trees.assertFree(place)
+      const empty = { mode, owner: options.owner }
       if (maxBytes !== undefined) {
         assertLimits(options.root)
-        const source = from === undefined ? mode : found(from)
+        const source = from === undefined ? empty : found(from)
         buildTree(work, path(place), (unfinished) => makeLimited(unfinished, source, maxBytes))
-      } else if (from === undefined) buildTree(work, path(place), (unfinished) => makeEmpty(unfinished, mode))
+      } else if (from === undefined) buildTree(work, path(place), (unfinished) => makeEmpty(unfinished, empty))
       else {
         const source = found(from)
         free(place, () => snapshotSubvolume(source, path(place), { readOnly: false }))

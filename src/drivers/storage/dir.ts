@@ -60,7 +60,7 @@ const capabilities: StorageCapabilities = {
  * `docs/spec/content-store.md`.
  */
 export function dirStorage(options: TreeRootOptions): StorageDriver {
-  const { root, claim, shortLived = false } = options
+  const { root, claim, owner, shortLived = false } = options
   const path = (place: Place): string => join(root, place.area, place.name)
   const directories = [...areas, indexDirectory]
   const guarded = [...(options.guarded ?? []), root, ...directories.map((name) => join(root, name))]
@@ -83,7 +83,7 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
 
   return {
     name: 'dir',
-    capabilities,
+    capabilities: { ...capabilities, owner },
 
     probe: async () => probeRoot(root, key),
 
@@ -91,7 +91,7 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
       assertRoot(root, key)
       if (maxBytes !== undefined) throw noLimits('dir')
       if (from === undefined) {
-        makeTree(path(place), mode)
+        makeTree(path(place), mode, owner)
         return
       }
       const wanted = manifest(from)

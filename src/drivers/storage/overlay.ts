@@ -51,6 +51,7 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
   const overlay: Overlay = {
     root,
     mounts: isRoot,
+    owner: options.owner,
     trees: {
       ...trees,
       exists: (place) => (place.area === 'found' ? trees.exists(place) : readRecord(root, place) !== undefined),
@@ -66,7 +67,7 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
   }
   return {
     name: 'overlay',
-    capabilities,
+    capabilities: { ...capabilities, owner: options.owner },
 
     async probe() {
       try {

@@ -15,6 +15,8 @@ export interface StoragePlace {
   readonly claim: string
   readonly guarded: readonly string[]
   readonly shortLived?: boolean | undefined
+  /** Whom new trees belong to; see the capability. */
+  readonly owner?: number | undefined
 }
 
 export type DriverName = 'btrfs' | 'overlay' | 'dir'

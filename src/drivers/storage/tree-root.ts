@@ -14,6 +14,8 @@ export interface TreeRootOptions {
   readonly guarded?: readonly string[] | undefined
   /** The program does one thing and ends: it does without what takes long to load. */
   readonly shortLived?: boolean | undefined
+  /** Whom new trees belong to, as user and group; only root can give them away. */
+  readonly owner?: number | undefined
 }
 
 export interface TreeRoot {

@@ -10,9 +10,9 @@ interface Looked {
 
 /**
  * How an entry is to look. From somebody we do not trust nothing is taken over that gives rights, or that belongs to
- * another machine: owners are ours, files run with the rights of who runs them, and attributes are those of users.
+ * another machine: owners are the tree's, files run with the rights of who runs them, and attributes are those of users.
  */
-export function looksOf(member: Member, trusted: boolean): Looked {
+export function looksOf(member: Member, trusted: boolean, owner: Pick<Looks, 'uid' | 'gid'>): Looked {
   const { kind, mode, mtimeNs, uid, gid, attributes } = member
   const pairs = [...attributes].map(([name, value]) => [name, Buffer.from(value, 'latin1')] as const)
   const about = { kind: kind === 'hardlink' ? 'file' : kind, mtimeNs } as const
@@ -25,14 +25,13 @@ export function looksOf(member: Member, trusted: boolean): Looked {
       ...about,
       // The top stays usable by whom it is unpacked for.
       mode: (mode & ~setId) | (member.path === '.' ? 0o700 : 0),
-      ...us,
+      uid: owner.uid,
+      gid: owner.gid,
       attributes: formatAttributes(kept),
     },
     without: [...(setId === 0 ? [] : ['setuid']), ...dropped],
   }
 }
-
-const us = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 } as const
 
 /** Those of overlay are not the user's, though they look so: they change what a file system shows. */
 const isHarmless = (name: string): boolean =>

@@ -7,6 +7,8 @@ import { nameOf, openDirectories, parentOf } from '../content-store/directories.
 import { dress, dressFile, type Looks, makeNode } from '../content-store/make-entry.ts'
 import { hasCode, unless } from '../errno.ts'
 import { hostFs } from '../host-fs.ts'
+import { ownLike } from '../own-like.ts'
+import { at } from '../safe-fs/descriptors.ts'
 import type { Steps } from '../safe-fs/steps.ts'
 import { atBytes } from '../trees/names.ts'
 import { kindOf, look } from '../trees/stat.ts'
@@ -49,6 +51,7 @@ interface OpenFile {
  */
 export function newTreeMaker(top: number, options: MakeOptions): TreeMaker {
   const directories = openDirectories(top)
+  const owner = fs.fstatSync(top)
   /** Made by us, with what they are to be in the end; in the order in which they were made. */
   const dressing = new Map<string, Looks | undefined>([['.', undefined]])
   const skipped: Omission[] = []
@@ -82,6 +85,7 @@ export function newTreeMaker(top: number, options: MakeOptions): TreeMaker {
       if (hasCode(error, 'EEXIST')) throw inTheWay(path)
       throw error
     }
+    ownLike(at(top, '.'), place)
     // One that the archive does not tell of is as a new one would be.
     dressing.set(path, undefined)
   }
@@ -163,7 +167,7 @@ export function newTreeMaker(top: number, options: MakeOptions): TreeMaker {
         skip(path, reason)
         return undefined
       }
-      const { looks, without } = looksOf(member, options.trusted)
+      const { looks, without } = looksOf(member, options.trusted, owner)
       for (const what of [...lost, ...without]) reduced.push({ path: asText(path), reason: what })
       if (kind === 'directory') {
         if (!dressing.has(path)) makeDirectory(path)

@@ -1,5 +1,6 @@
 import * as fs from 'node:fs'
 import { hostFs } from '../host-fs.ts'
+import { ownLike } from '../own-like.ts'
 import { copyContent } from './copy-content.ts'
 import { at, directoryFlags, display, identity, mountId, type Name, namingFlags, readFlags } from './descriptors.ts'
 import { refusal } from './errors.ts'
@@ -106,9 +107,7 @@ function enter(state: Copying, name: Name, fd: number): boolean {
 function copyLink(state: Copying, name: Name): void {
   const path = at(state.to.top(), name)
   hostFs.symlinkSync(fs.readlinkSync(at(state.from.top(), name), { encoding: 'buffer' }), path)
-  if (process.getuid?.() !== 0) return
-  const { uid, gid } = fs.fstatSync(state.to.top())
-  hostFs.lchownSync(path, uid, gid)
+  ownLike(at(state.to.top(), '.'), path)
 }
 
 function copyFile(state: Copying, name: Name, old: { fd: number; stats: fs.Stats }): void {

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs'
 import type { FileInfo, PathOptions } from '../../ports/files.ts'
 import { hostFs } from '../host-fs.ts'
+import { ownLike } from '../own-like.ts'
 import { copyDirectory, fillFrom } from './copy-directory.ts'
 import { at } from './descriptors.ts'
 import { named, refusal } from './errors.ts'
@@ -62,6 +63,7 @@ function copyLink(old: Spot, spot: Spot, options: CopyOptions): void {
   const temporary = at(spot.dir, newTemporaryName())
   hostFs.symlinkSync(fs.readlinkSync(at(old.dir, old.name), { encoding: 'buffer' }), temporary)
   try {
+    ownLike(at(spot.dir, '.'), temporary)
     const rename = options.replace ? hostFs.renameSync : hostFs.renameNoReplaceSync
     rename(temporary, at(spot.dir, spot.name))
   } catch (error) {

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs'
 import { hasCode } from '../errno.ts'
 import { hostFs } from '../host-fs.ts'
+import { ownLike } from '../own-like.ts'
 import { at, directoryFlags } from '../safe-fs/descriptors.ts'
 
 /**
@@ -11,8 +12,9 @@ export function openInto(tree: string, into: string): Disposable & { readonly pa
   let fd = fs.openSync(tree, directoryFlags)
   try {
     for (const name of into.split('/').filter((one) => one !== '.' && one !== '')) {
-      makeDirectory(at(fd, name))
+      const isNew = makeDirectory(at(fd, name))
       const next = fs.openSync(at(fd, name), directoryFlags)
+      if (isNew) ownLike(at(fd, '.'), at(next, '.'))
       fs.closeSync(fd)
       fd = next
     }
@@ -23,10 +25,12 @@ export function openInto(tree: string, into: string): Disposable & { readonly pa
   return { path: at(fd, '.'), [Symbol.dispose]: () => fs.closeSync(fd) }
 }
 
-function makeDirectory(path: string): void {
+function makeDirectory(path: string): boolean {
   try {
     hostFs.mkdirSync(path, 0o755)
+    return true
   } catch (error) {
-    if (!hasCode(error, 'EEXIST')) throw error
+    if (hasCode(error, 'EEXIST')) return false
+    throw error
   }
 }

@@ -18,15 +18,22 @@ export function buildTree(work: Work, path: string, build: (unfinished: string) 
   }
 }
 
-export function makeEmpty(path: string, mode: number): void {
+interface Top {
+  readonly mode: number
+  /** As user and group, if not this process's. */
+  readonly owner?: number | undefined
+}
+
+export function makeEmpty(path: string, { mode, owner }: Top): void {
   makeSubvolume(path)
+  if (owner !== undefined) hostFs.lchownSync(path, owner, owner)
   // The process's umask may have taken bits away.
   hostFs.chmodSync(path, mode)
 }
 
-/** @param from what it is a copy of; else it is empty and has this mode */
-export function makeLimited(path: string, from: string | number, maxBytes: number): void {
-  if (typeof from === 'number') makeEmpty(path, from)
+/** @param from what it is a copy of; else it is empty and looks so */
+export function makeLimited(path: string, from: string | Top, maxBytes: number): void {
+  if (typeof from !== 'string') makeEmpty(path, from)
   else snapshotSubvolume(from, path, { readOnly: false })
   withSubvolume(path, (fd) => limitGrowth(fd, maxBytes))
 }

@@ -13,6 +13,8 @@ export interface Overlay {
   readonly trees: TreeRoot
   /** Whether trees are mounted on the host. An ordinary user's are in sandboxes alone. */
   readonly mounts: boolean
+  /** Whom new trees belong to, if not whoever runs this. */
+  readonly owner: number | undefined
 }
 
 export const isSeen = ({ area }: Place): boolean => area === 'volumes' || area === 'tmp'

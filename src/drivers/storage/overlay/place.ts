@@ -20,7 +20,7 @@ export async function createTree(
   const below = from === undefined ? [ground] : records.read(from)
   if (below === undefined) throw missing(from ?? place)
   const like = from === undefined ? undefined : filesOf(root, upperOf(below))
-  using layer = makeLayer(root, { like, mode })
+  using layer = makeLayer(root, { like, mode, owner: overlay.owner })
   const stack = [layer.id, ...below]
   const fd = overlay.mounts && isSeen(place) ? mounts.overlay(upperStack(root, stack)) : undefined
   try {
