@@ -21,7 +21,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 test('the tarball holds what is published and nothing else', () => {
   const names = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' }).trim().split('\n')
   const tops = new Set(names.map((name) => name.split('/')[1]))
-  expect(tops).toEqual(new Set(['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'package.json']))
+  expect(tops).toEqual(new Set(['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'package.json', 'prebuilt']))
   expect(names).toEqual(expect.arrayContaining(['package/dist/aw.cjs', 'package/dist/types/index.d.ts']))
   expect(names.filter((name) => name.includes('.test.') || /dist\/types\/(testing|cli)\//.test(name))).toEqual([])
 })

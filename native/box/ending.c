@@ -1,0 +1,100 @@
+/* The end of a box: everything in it killed, everything that stands for it removed. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "box.h"
+#include "procs.h"
+
+#define LAST_WORDS_MS 1000
+
+static bool kill_members(int directory) {
+  int fd = openat(directory, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+  if (fd >= 0) {
+    bool written = write_all(fd, "1", 1);
+    close(fd);
+    return written;
+  }
+  char text[65536];
+  int length = read_small(directory, "cgroup.procs", text, sizeof text);
+  if (length < 0) return false;
+  for (char *rest = text, *line; (line = strsep(&rest, "\n")) && *line;) {
+    uint64_t pid;
+    if (parse_number(line, INT32_MAX, &pid) && pid > 1) kill((pid_t)pid, SIGKILL);
+  }
+  return true;
+}
+
+/* Its members vanish a little after they were killed. */
+static void remove_cgroup(const char *path) {
+  for (long wait = 1; wait < 4000; wait *= 2) {
+    if (rmdir(path) == 0 || errno == ENOENT) return;
+    int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (directory < 0) return;
+    kill_members(directory);
+    close(directory);
+    pause_ms(wait);
+    reap_all();
+  }
+}
+
+static void kill_box(void) {
+  if (box.first > 0 && !box.first_ended) kill(box.first, SIGKILL);
+  if (box.proxy > 0) kill(box.proxy, SIGKILL);
+  close_fd(&box.init.fd);
+  /* A pid namespace is empty as soon as its first process is, which needs no search. */
+  for (int tries = 0; box.spec.level == LEVEL_NAMESPACE && tries < 50; tries++) {
+    if (reap_all()) break;
+    pause_ms(1);
+  }
+  kill_all_below();
+}
+
+static void remove_traces(void) {
+  kill_box();
+  for (size_t at = 0; at < box.spec.cgroups.count; at++) remove_cgroup(box.spec.cgroups.list[at]);
+  if (box.listener >= 0) unlinkat(box.spec.directory, "s", 0);
+  close_fd(&box.listener);
+}
+
+/* What waits for clients that read is still theirs. */
+static void flush_clients(void) {
+  for (int64_t until = now_ms() + LAST_WORDS_MS; now_ms() < until;) {
+    struct pollfd polls[CLIENTS_MOST];
+    struct client *owners[CLIENTS_MOST];
+    nfds_t count = 0;
+    for (int at = 0; at < CLIENTS_MOST; at++) {
+      struct client *client = &box.clients[at];
+      if (!client->open || !client->wire.first || client->wire.failed) continue;
+      owners[count] = client;
+      polls[count++] = (struct pollfd){.fd = client->wire.fd, .events = POLLOUT};
+    }
+    if (count == 0 || poll(polls, count, (int)(until - now_ms())) <= 0) return;
+    for (nfds_t at = 0; at < count; at++)
+      if (polls[at].revents) wire_flush(&owners[at]->wire, NULL);
+  }
+}
+
+void end_box(void) {
+  remove_traces();
+  flush_clients();
+  exit(0);
+}
+
+void end_start(int error, const char *what) {
+  char line[400];
+  remove_traces();
+  int length = snprintf(line, sizeof line, "error %d %s", error, what);
+  if (length > (int)sizeof line - 2) length = (int)sizeof line - 2;
+  for (int at = 0; at < length; at++)
+    if (line[at] == '\n') line[at] = ' ';
+  line[length] = '\n';
+  write_all(1, line, (size_t)length + 1);
+  exit(1);
+}

@@ -1,0 +1,135 @@
+/* Everything in the box, together: counted, signalled, stopped where it is. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "init.h"
+#include "procs.h"
+#include "tags.h"
+
+/* How long it may take until everything stands, and how often it is tried anew. */
+#define ROUND_MS 250
+#define ROUNDS 12
+#define REST_MS 2
+
+static struct {
+  bool frozen, waiting, resting;
+  uint32_t id;
+  int rounds;
+  int64_t look_at, round_ends, pause;
+} state;
+
+bool is_frozen(void) {
+  return state.frozen;
+}
+
+void signal_all(int signal) {
+  struct procs procs;
+  /* The kernel does it at once, and nothing can be born in between. */
+  if (getpid() == 1) {
+    kill(-1, signal);
+    return;
+  }
+  if (!procs_read(&procs)) return;
+  for (size_t at = 0; at < procs.count; at++) proc_signal(&procs.list[at], signal);
+  procs_free(&procs);
+}
+
+static void begin_round(int64_t now) {
+  signal_all(SIGSTOP);
+  state.pause = 1;
+  state.look_at = now;
+  state.round_ends = now + ROUND_MS;
+}
+
+void freeze(uint32_t id) {
+  if (state.frozen) {
+    wire_error(&init.wire, id, EBUSY, "freeze");
+    return;
+  }
+  state.frozen = state.waiting = true;
+  state.resting = false;
+  state.id = id;
+  state.rounds = 0;
+  begin_round(now_ms());
+}
+
+static void go_on(void) {
+  state.frozen = state.waiting = false;
+  signal_all(SIGCONT);
+}
+
+void freeze_cancel(void) {
+  if (state.waiting) wire_error(&init.wire, state.id, ECANCELED, "freeze");
+  go_on();
+}
+
+void thaw(uint32_t id) {
+  freeze_cancel();
+  wire_send(&init.wire, FRAME_OK, id, NULL, 0);
+}
+
+/* 1: everything stands; 0: not yet; -1: it cannot be seen. What is new since is stopped too. */
+static int all_stopped(void) {
+  struct procs procs;
+  if (!procs_read(&procs)) return -1;
+  int stopped = 1;
+  for (size_t at = 0; at < procs.count; at++) {
+    if (proc_stopped(&procs.list[at])) continue;
+    proc_signal(&procs.list[at], SIGSTOP);
+    stopped = 0;
+  }
+  procs_free(&procs);
+  return stopped;
+}
+
+/*
+ * A process that waits for its child to run a program (vfork) never stops if the child has stopped before that. So if not
+ * all stand after a while, all go on for a moment.
+ */
+int64_t freeze_check_time(int64_t now) {
+  if (!state.waiting) return INT64_MAX;
+  if (now < state.look_at) return state.look_at;
+  if (state.resting) {
+    state.resting = false;
+    begin_round(now);
+  }
+  int stopped = all_stopped();
+  if (stopped > 0) {
+    state.waiting = false;
+    wire_send(&init.wire, FRAME_OK, state.id, NULL, 0);
+    return INT64_MAX;
+  }
+  if (stopped < 0 || (now >= state.round_ends && ++state.rounds == ROUNDS)) {
+    go_on();
+    wire_error(&init.wire, state.id, stopped < 0 ? ENOENT : ETIMEDOUT, "freeze");
+    return INT64_MAX;
+  }
+  if (now >= state.round_ends) {
+    signal_all(SIGCONT);
+    state.resting = true;
+    return state.look_at = now + REST_MS;
+  }
+  state.pause = state.pause < 16 ? state.pause * 2 : state.pause;
+  return state.look_at = now + state.pause;
+}
+
+void status(uint32_t id) {
+  struct procs procs;
+  struct record record = {0};
+  if (!procs_read(&procs)) {
+    wire_error(&init.wire, id, errno, "status");
+    return;
+  }
+  uint64_t running = 0;
+  for (uint32_t at = 0; at < init.jobs_used; at++) {
+    const struct job *job = &init.jobs[at];
+    running += job->used && !job->is_stream && !job->exited;
+  }
+  record_number(&record, 'j', running);
+  record_number(&record, 'p', procs.count);
+  procs_free(&procs);
+  wire_send(&init.wire, FRAME_OK, id, record.bytes, record.length);
+}

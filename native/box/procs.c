@@ -1,0 +1,188 @@
+#include "procs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common.h"
+#include "kernel.h"
+
+#define PROCS_MOST (4u << 20)
+
+static bool is_number(const char *name) {
+  return *name >= '1' && *name <= '9';
+}
+
+/* The name of a program may hold anything, also blanks and brackets: what follows its last bracket counts. */
+static bool parse_stat(const char *text, struct proc *proc) {
+  const char *at = strrchr(text, ')');
+  int parent, session;
+  unsigned long long started;
+  if (!at) return false;
+  int found = sscanf(at + 1,
+                     " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+                     &proc->state, &parent, &session, &started);
+  if (found != 4) return false;
+  proc->pid = (pid_t)strtol(text, NULL, 10);
+  proc->parent = parent;
+  proc->session = session;
+  proc->started = started;
+  proc->below = false;
+  return true;
+}
+
+static bool read_proc(int dir, const char *path, struct proc *proc) {
+  char text[1024];
+  return read_small(dir, path, text, sizeof text) > 0 && parse_stat(text, proc);
+}
+
+static bool add(struct procs *procs, const struct proc *proc) {
+  if (procs->count == procs->room) {
+    size_t room = procs->room ? procs->room * 2 : 256;
+    struct proc *list = room <= PROCS_MOST ? realloc(procs->list, room * sizeof *list) : NULL;
+    if (!list) return false;
+    procs->list = list;
+    procs->room = room;
+  }
+  procs->list[procs->count++] = *proc;
+  return true;
+}
+
+static bool read_all(struct procs *procs, int dir) {
+  int copy = fcntl(dir, F_DUPFD_CLOEXEC, 3);
+  DIR *entries = copy < 0 ? NULL : fdopendir(copy);
+  if (!entries) {
+    close_fd(&copy);
+    return false;
+  }
+  bool whole = true;
+  for (struct dirent *entry; whole && (entry = readdir(entries));) {
+    char path[300];
+    struct proc proc;
+    if (!is_number(entry->d_name)) continue;
+    snprintf(path, sizeof path, "%s/stat", entry->d_name);
+    if (read_proc(dir, path, &proc)) whole = add(procs, &proc);
+  }
+  closedir(entries);
+  return whole;
+}
+
+static int by_pid(const void *one, const void *other) {
+  pid_t left = ((const struct proc *)one)->pid, right = ((const struct proc *)other)->pid;
+  return (left > right) - (left < right);
+}
+
+static void mark_below(struct procs *procs) {
+  pid_t self = getpid();
+  for (bool more = true; more;) {
+    more = false;
+    for (size_t at = 0; at < procs->count; at++) {
+      struct proc *proc = &procs->list[at];
+      if (proc->below || proc->pid == self) continue;
+      struct proc key = {.pid = proc->parent};
+      struct proc *parent = bsearch(&key, procs->list, procs->count, sizeof key, by_pid);
+      if (proc->parent != self && !(parent && parent->below)) continue;
+      proc->below = more = true;
+    }
+  }
+}
+
+bool procs_read(struct procs *procs) {
+  *procs = (struct procs){0};
+  int dir = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (dir < 0) return false;
+  bool whole = read_all(procs, dir);
+  close(dir);
+  if (!whole) {
+    procs_free(procs);
+    errno = ENOMEM;
+    return false;
+  }
+  if (procs->count > 0) qsort(procs->list, procs->count, sizeof *procs->list, by_pid);
+  mark_below(procs);
+  size_t kept = 0;
+  for (size_t at = 0; at < procs->count; at++) {
+    struct proc proc = procs->list[at];
+    if (proc.below && proc.state != 'Z' && proc.state != 'X') procs->list[kept++] = proc;
+  }
+  procs->count = kept;
+  return true;
+}
+
+void procs_free(struct procs *procs) {
+  free(procs->list);
+  *procs = (struct procs){0};
+}
+
+static enum signalled signal_result(int result) {
+  if (result == 0) return SIGNAL_SENT;
+  return errno == EPERM ? SIGNAL_FORBIDDEN : SIGNAL_GONE;
+}
+
+enum signalled proc_signal(const struct proc *proc, int signal) {
+  int fd = sys_pidfd_open(proc->pid);
+  /* A filter around init may forbid handles of processes. There, numbers are those of the box alone. */
+  if (fd < 0) return errno == ESRCH ? SIGNAL_GONE : signal_result(kill(proc->pid, signal));
+  char path[32];
+  struct proc now;
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)proc->pid);
+  bool same = read_proc(AT_FDCWD, path, &now) && now.started == proc->started;
+  enum signalled result = same ? signal_result(sys_pidfd_send_signal(fd, signal)) : SIGNAL_GONE;
+  close(fd);
+  return result;
+}
+
+bool proc_stopped(const struct proc *proc) {
+  char path[32];
+  snprintf(path, sizeof path, "/proc/%d/task", (int)proc->pid);
+  int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (dir < 0) return errno == ENOENT;
+  struct procs threads = {0};
+  bool stopped = read_all(&threads, dir);
+  close(dir);
+  for (size_t at = 0; stopped && at < threads.count; at++) stopped = strchr("TtZX", threads.list[at].state) != NULL;
+  procs_free(&threads);
+  return stopped;
+}
+
+bool reap_all(void) {
+  pid_t pid;
+  do pid = waitpid(-1, NULL, WNOHANG);
+  while (pid > 0);
+  return pid < 0 && errno == ECHILD;
+}
+
+void pause_ms(long ms) {
+  nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+/* How many there were; those that may not be signalled do not count. */
+static size_t signal_below(int signal) {
+  struct procs procs;
+  if (!procs_read(&procs)) return 0;
+  size_t count = 0;
+  for (size_t at = 0; at < procs.count; at++) count += proc_signal(&procs.list[at], signal) != SIGNAL_FORBIDDEN;
+  procs_free(&procs);
+  return count;
+}
+
+void kill_all_below(void) {
+  if (reap_all()) return;
+  /* Stopped first: what is killed makes room for more, what is stopped does not. */
+  for (size_t last = 0, pass = 0; pass < 20; pass++) {
+    size_t count = signal_below(SIGSTOP);
+    if (count == last) break;
+    last = count;
+  }
+  for (long wait = 1; signal_below(SIGKILL) > 0; wait = wait < 100 ? wait * 2 : wait) {
+    pause_ms(wait);
+    if (reap_all()) return;
+  }
+}

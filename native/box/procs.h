@@ -1,0 +1,36 @@
+/* The processes below one, as /proc shows them, and signals to them that cannot hit another by a reused number. */
+#ifndef AW_PROCS_H
+#define AW_PROCS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct proc {
+  pid_t pid, parent, session;
+  char state;
+  bool below;
+  unsigned long long started;
+};
+
+struct procs {
+  struct proc *list;
+  size_t count, room;
+};
+
+/* All that are below this process now; zombies left out. False with errno if /proc cannot be read. */
+bool procs_read(struct procs *procs);
+void procs_free(struct procs *procs);
+
+enum signalled { SIGNAL_SENT, SIGNAL_GONE, SIGNAL_FORBIDDEN };
+enum signalled proc_signal(const struct proc *proc, int signal);
+/* Whether every thread of it has stopped. */
+bool proc_stopped(const struct proc *proc);
+
+/* Reaps all that has ended. True if there is no child left: then nothing is below a process that orphans come to. */
+bool reap_all(void);
+/* Kills everything below this process until nothing is left but what it may not kill; reaps what ends. */
+void kill_all_below(void);
+void pause_ms(long ms);
+
+#endif

@@ -1,0 +1,60 @@
+/* The way out of an allow-listed box: a program of ours that accepts on a socket inside it, started when it is needed. */
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "box.h"
+#include "kernel.h"
+
+#define SOCKET_FD 3
+#define LOG_FD 4
+/* A proxy that ends at once is not started again and again. */
+#define AGAIN_AFTER_MS 1000
+
+static int option(int fd, int name) {
+  int value = -1;
+  socklen_t length = sizeof value;
+  return getsockopt(fd, SOL_SOCKET, name, &value, &length) < 0 ? -1 : value;
+}
+
+/* Whoever sent it is not trusted: it must be what was asked for. */
+bool proxy_receive(int fd) {
+  struct sockaddr_in at;
+  socklen_t length = sizeof at;
+  if (option(fd, SO_DOMAIN) != AF_INET || option(fd, SO_TYPE) != SOCK_STREAM || option(fd, SO_ACCEPTCONN) != 1)
+    return false;
+  if (getsockname(fd, (struct sockaddr *)&at, &length) < 0 || length != sizeof at) return false;
+  if (at.sin_addr.s_addr != htonl(INADDR_LOOPBACK) || at.sin_port != htons(box.spec.port)) return false;
+  if (!set_nonblocking(fd)) return false;
+  box.proxy_socket = fd;
+  return true;
+}
+
+extern char **environ;
+
+_Noreturn static void run_proxy(pid_t parent) {
+  reset_signals();
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent) _exit(1);
+  int socket = fcntl(box.proxy_socket, F_DUPFD_CLOEXEC, 10);
+  int log = fcntl(box.spec.proxy_log, F_DUPFD_CLOEXEC, 10);
+  if (socket < 0 || log < 0 || dup2(socket, SOCKET_FD) < 0 || dup2(log, LOG_FD) < 0) _exit(1);
+  if (sys_close_range(LOG_FD + 1, ~0u, 0) < 0) _exit(1);
+  execve(box.spec.proxy.list[0], box.spec.proxy.list, environ);
+  _exit(127);
+}
+
+void proxy_start(void) {
+  pid_t parent = getpid();
+  pid_t pid = fork();
+  if (pid == 0) run_proxy(parent);
+  box.proxy_after = now_ms() + AGAIN_AFTER_MS;
+  if (pid > 0) box.proxy = pid;
+}
+
+void proxy_ended(void) {
+  box.proxy = 0;
+}

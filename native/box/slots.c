@@ -1,0 +1,89 @@
+#include <signal.h>
+#include <string.h>
+
+#include "box.h"
+
+#define GRANT_LEAST 4096
+
+struct slot *slot_new(enum slot_kind kind, uint8_t request, struct client *client, uint32_t id) {
+  for (uint32_t at = 0; at < SLOTS_MOST; at++) {
+    struct slot *slot = &box.slots[at];
+    if (slot->kind != SLOT_FREE) continue;
+    *slot = (struct slot){.kind = kind, .request = request, .client = client, .id = id, .use = slot->use + 1};
+    slot->limit = UINT64_MAX;
+    slot->deadline = INT64_MAX;
+    if (at >= box.slots_used) box.slots_used = at + 1;
+    return slot;
+  }
+  return NULL;
+}
+
+struct slot *slot_of(const struct client *client, uint32_t id) {
+  for (uint32_t at = 0; at < box.slots_used; at++) {
+    struct slot *slot = &box.slots[at];
+    if (slot->kind != SLOT_FREE && slot->client == client && slot->id == id) return slot;
+  }
+  return NULL;
+}
+
+uint32_t slot_number(const struct slot *slot) {
+  return (uint32_t)(slot - box.slots);
+}
+
+void slot_free(struct slot *slot) {
+  slot->kind = SLOT_FREE;
+  slot->client = NULL;
+}
+
+void slot_grant(struct slot *slot) {
+  if (slot->kind != SLOT_JOB && slot->kind != SLOT_STREAM) return;
+  bool discards = !slot->client || slot->delivered >= slot->limit;
+  uint32_t held = slot->granted + slot->queued;
+  if (slot->granted > WINDOW / 2 || held >= WINDOW) return;
+  if (!discards && slot->client->wire.queued >= UNREAD_MOST) return;
+  uint64_t give = WINDOW - held;
+  if (!discards && slot->owed < give) give = slot->owed;
+  /* Not in crumbs; there will be more room when the client has taken what waits. */
+  if (give == 0 || (give < GRANT_LEAST && slot->queued > 0)) return;
+  if (!discards) slot->owed -= give;
+  slot->granted += (uint32_t)give;
+  uint8_t payload[4];
+  payload[0] = (uint8_t)give;
+  payload[1] = (uint8_t)(give >> 8);
+  payload[2] = (uint8_t)(give >> 16);
+  payload[3] = (uint8_t)(give >> 24);
+  wire_send(&box.init, FRAME_CREDIT, slot_number(slot), payload, sizeof payload);
+}
+
+void slot_sent(uint32_t number, uint32_t use, uint32_t weight) {
+  struct slot *slot = &box.slots[number];
+  if (slot->kind == SLOT_FREE || slot->use != use) return;
+  slot->queued -= weight;
+  slot_grant(slot);
+}
+
+static void kill_slot(const struct slot *slot) {
+  const uint8_t payload[4] = {SIGKILL};
+  wire_send(&box.init, FRAME_SIGNAL, slot_number(slot), payload, sizeof payload);
+}
+
+void slot_abandon(struct slot *slot) {
+  slot->client = NULL;
+  slot->queued = 0;
+  if (slot->kind != SLOT_JOB && slot->kind != SLOT_STREAM) return;
+  kill_slot(slot);
+  slot_grant(slot);
+}
+
+int64_t slots_check_time(int64_t now) {
+  int64_t next = INT64_MAX;
+  for (uint32_t at = 0; at < box.slots_used; at++) {
+    struct slot *slot = &box.slots[at];
+    if (slot->kind != SLOT_JOB || slot->timed_out) continue;
+    if (slot->deadline <= now) {
+      slot->timed_out = true;
+      kill_slot(slot);
+    } else if (slot->deadline < next) next = slot->deadline;
+  }
+  return next;
+}

@@ -1,0 +1,40 @@
+/* What a supervisor is to do: the record it reads when it starts. */
+#ifndef AW_SPEC_H
+#define AW_SPEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common.h"
+
+#define SPEC_MOST (1u << 20)
+
+/* Strings of one tag, in order, with a NULL behind them. */
+struct strings {
+  char **list;
+  size_t count;
+};
+
+struct spec {
+  int directory;
+  struct strings walls, environment, join, cgroups, binds, lowers, proxy;
+  int handles[64];
+  size_t handle_count;
+  bool changes_user;
+  uid_t uid;
+  gid_t gid;
+  const char *stage, *overlay, *upper, *work;
+  bool own_user_namespace, ends_with_clients;
+  uint16_t port;
+  int proxy_log, landlock, filter;
+  uint64_t wall_ms;
+  enum level level;
+};
+
+/* False with errno, and what is wrong in `*problem`. The strings live as long as the text. */
+bool spec_parse(struct spec *spec, char *text, size_t length, const char **problem);
+bool spec_keeps(const struct spec *spec, int fd);
+
+#endif
