@@ -103,6 +103,7 @@ export const errorTable = {
   // active or busy
   workspace_active: { exit: 9, status: 409, retryable: false, about: 'Processes or a lease still use the workspace' },
   workspace_busy: { exit: 9, status: 409, retryable: true, about: 'Another operation on the workspace is in progress' },
+  sandbox_gone: { exit: 9, status: 409, retryable: false, about: 'The sandbox has ended, and all that ran in it' },
   log_busy: { exit: 9, status: 503, retryable: true, about: 'The log is held by other writers for too long' },
   // time
   timeout: { exit: 124, status: 504, retryable: true, about: 'The time allowed for this ran out' },

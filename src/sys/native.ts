@@ -2,6 +2,7 @@ import { closeSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { constants, platform } from 'node:os'
 import { numbers, type Syscall } from './syscall-numbers.ts'
+import { systemError } from './system-error.ts'
 
 /**
  * The system calls that Node does not offer, through koffi, which is an optional dependency: where it does not load (or
@@ -64,6 +65,9 @@ export interface Native {
   /** A handle on a process that no later process with its pid can take over. */
   pidfdOpen(pid: number): number
   pidfdSendSignal(pidfd: number, signal: number): void
+  /** A new set of Landlock rules; without attributes and with flag 1, which version of Landlock the kernel has. */
+  createRuleset(attributes: Buffer | null, flags: number): number
+  addRule(ruleset: number, type: number, rule: Buffer): void
 }
 
 export const AT_FDCWD = -100
@@ -133,6 +137,7 @@ function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
   const statBytesCall = shape('int fd, const void *name, int flags, unsigned int mask, void *buffer')
   const rangeCall = shape('int fd, int64_t offset, int64_t length, unsigned int flags')
   const numberCall = shape('int first, int second, void *third, unsigned int fourth')
+  const rulesetCall = shape('const void *attributes, size_t size, unsigned int flags')
 
   const check = (result: number | bigint, syscall: Syscall): number => {
     if (result >= 0) return Number(result)
@@ -249,6 +254,13 @@ function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
     pidfdOpen: (pid) => check(numberCall(number.pidfd_open, pid, 0, null, 0), 'pidfd_open'),
     pidfdSendSignal: (pidfd, signal) =>
       void check(numberCall(number.pidfd_send_signal, pidfd, signal, null, 0), 'pidfd_send_signal'),
+    createRuleset: (attributes, flags) =>
+      check(
+        rulesetCall(number.landlock_create_ruleset, attributes, attributes?.length ?? 0, flags),
+        'landlock_create_ruleset',
+      ),
+    addRule: (ruleset, type, rule) =>
+      void check(numberCall(number.landlock_add_rule, ruleset, type, rule, 0), 'landlock_add_rule'),
   }
 }
 
@@ -282,13 +294,4 @@ function works(open: () => number): boolean {
   } catch {
     return false
   }
-}
-
-// Two names share a number here and there; the first of these is the one that Node uses.
-const names = new Map<number, string>()
-for (const [name, value] of Object.entries(constants.errno)) if (!names.has(value)) names.set(value, name)
-
-function systemError(errno: number, syscall: string): NodeJS.ErrnoException {
-  const code = names.get(errno) ?? `E${errno}`
-  return Object.assign(new Error(`${code}: ${syscall}`), { code, errno: -errno, syscall })
 }

@@ -8,6 +8,19 @@ import { native } from './native.ts'
 
 let self: Owner | undefined
 
+/** A process of this namespace, by its number now; undefined if there is none. */
+export function processOwner(pid: number): Owner | undefined {
+  const started = startTime(pid)
+  return started === undefined ? undefined : { ...ownProcess(), pid, start_time: started }
+}
+
+/** The processes that a process has started itself, as far as the kernel tells. */
+export const childrenOf = (pid: number): Owner[] =>
+  (read(`/proc/${pid}/task/${pid}/children`) ?? '')
+    .split(' ')
+    .filter(Boolean)
+    .flatMap((child) => processOwner(Number(child)) ?? [])
+
 /** This process. On systems without /proc the boot and the namespace are not known, and so never proved different. */
 export function ownProcess(): Owner {
   self ??= {

@@ -29,6 +29,8 @@ export const numbers = {
     syncfs: 306,
     pidfd_open: 434,
     pidfd_send_signal: 424,
+    landlock_create_ruleset: 444,
+    landlock_add_rule: 445,
   },
   arm64: {
     openat2: 437,
@@ -59,6 +61,8 @@ export const numbers = {
     syncfs: 267,
     pidfd_open: 434,
     pidfd_send_signal: 424,
+    landlock_create_ruleset: 444,
+    landlock_add_rule: 445,
   },
 } as const
 

@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto'
+import type { Isolation } from '../../domain/sandbox/spec.ts'
+import type { Probe, SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
+import { type BoxRecord, boxDirectory, boxNames, readRecord } from '../../sys/box/record.ts'
+import { isAlive, removeBox } from '../../sys/box/remove.ts'
+import { type BoxPlan, findBox, startBox } from '../../sys/box/start.ts'
+import { groupDirectories } from '../../sys/cgroups/group.ts'
+import type { Machine } from './keepers.ts'
+import { groupLimits, type PlannedLimits, rlimitsOf } from './limits.ts'
+import { openSandbox } from './sandbox.ts'
+
+export interface BoxOptions {
+  /** Where each box has its directory: ours alone, on a local file system. Made if need be. */
+  readonly run: string
+  /** The arguments of the program that lets a box reach these hosts; without it no box has an allow-list. */
+  readonly proxy?: ((allow: readonly string[]) => readonly string[]) | undefined
+}
+
+/** What is special about a level; the rest is the same for all. */
+export interface Level {
+  readonly isolation: Isolation
+  readonly machine: Machine
+  probe(): Promise<Probe>
+  /** Everything that can be said before anything is made. */
+  prepare(spec: SandboxSpec): Promise<Prepared>
+}
+
+export interface Prepared extends Disposable, Pick<BoxPlan, 'makesPlaceholders' | 'tags'> {
+  readonly planned: PlannedLimits
+  readonly about: Pick<BoxRecord, 'tree' | 'inside' | 'files' | 'env' | 'mountedIn' | 'placeholders'>
+}
+
+export function boxDriver({ run }: BoxOptions, level: Level): SandboxDriver {
+  const { isolation, machine } = level
+
+  return {
+    isolation,
+    probe: () => level.probe(),
+    async plan(spec) {
+      using prepared = await level.prepare(spec)
+      return prepared.planned.plan
+    },
+    async start(name, spec, { signal } = {}) {
+      boxDirectory(run, name)
+      using prepared = await level.prepare(spec)
+      const plan = planOf(name, spec, prepared)
+      return openSandbox(run, name, await startBox(run, name, plan, signal))
+    },
+    async find(name) {
+      const found = await findBox(run, name)
+      if (found === undefined || found.record.isolation === isolation) return found && openSandbox(run, name, found)
+      await found.connection[Symbol.asyncDispose]()
+      return undefined
+    },
+    remove: (name) => removeBox(run, name),
+    list: async () =>
+      boxNames(run)
+        .filter((name) => isOfLevel(name))
+        .map((name) => ({ name, alive: isAlive(boxDirectory(run, name)) })),
+    async [Symbol.asyncDispose]() {},
+  }
+
+  /** What a crash has left before its record was written is of any level: whoever looks may remove it. */
+  function isOfLevel(name: string): boolean {
+    return (readRecord(boxDirectory(run, name))?.isolation ?? isolation) === isolation
+  }
+
+  function planOf(name: string, spec: SandboxSpec, prepared: Prepared): BoxPlan {
+    const { plan, limits } = prepared.planned
+    const group = groupOf(name, prepared.planned)
+    return {
+      makesPlaceholders: prepared.makesPlaceholders,
+      group,
+      record: {
+        isolation,
+        plan,
+        limits,
+        rlimits: rlimitsOf(limits, plan),
+        network: spec.network.mode,
+        cgroups: group === undefined ? [] : groupDirectories(group.places, group.name),
+        once: spec.once === true,
+        ...prepared.about,
+      },
+      tags: (directory, held) => [
+        ...prepared.tags(directory, held),
+        ...(group === undefined ? [] : groupTags(groupDirectories(group.places, group.name))),
+        ...(spec.once === true ? ([['i', '']] as const) : []),
+      ],
+    }
+  }
+
+  /** Where there are cgroups every box has one: what is in it can be found and ended, whatever it has become. */
+  function groupOf(name: string, { limits, plan }: PlannedLimits): BoxPlan['group'] {
+    const places = machine.groups()
+    if (Object.keys(places.places).length === 0) return undefined
+    const home = createHash('sha256').update(run).digest('hex').slice(0, 8)
+    return { places, name: `${name}.${home}`, limits: groupLimits(limits, plan) }
+  }
+}
+
+const groupTags = (directories: readonly string[]) =>
+  directories.flatMap((path) => [['c', `${path}/cgroup.procs`] as const, ['C', path] as const])

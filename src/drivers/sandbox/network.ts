@@ -1,0 +1,42 @@
+import { AwError } from '../../domain/errors.ts'
+import type { Network } from '../../domain/sandbox/spec.ts'
+import type { Tag } from '../../sys/box/frames.ts'
+import type { Handles } from '../../sys/box/handles.ts'
+import { openLog } from '../../sys/box/log.ts'
+import { proxyPort } from '../../sys/box/places.ts'
+import type { BoxOptions } from './boxes.ts'
+
+/** The program that a box with an allow-list reaches the network through; undefined if it has none. */
+export type Way = readonly string[] | undefined
+
+export function planNetwork(network: Network, proxy: BoxOptions['proxy']): Way {
+  // An empty list is nothing, and nothing is not a way out.
+  if (network.mode !== 'allowlist' || network.allow.length === 0) return undefined
+  if (proxy !== undefined) return proxy(network.allow)
+  throw new AwError('sandbox_unenforceable', 'There is no proxy that could keep a sandbox to an allow-list', {
+    hint: 'Use the network none or host',
+  })
+}
+
+/** What programs inside look at to find the way out. */
+export function networkEnv(way: Way): Record<string, string> {
+  if (way === undefined) return {}
+  const proxy = `http://127.0.0.1:${proxyPort}`
+  const local = 'localhost,127.0.0.1,::1'
+  return {
+    http_proxy: proxy,
+    https_proxy: proxy,
+    HTTP_PROXY: proxy,
+    HTTPS_PROXY: proxy,
+    no_proxy: local,
+    NO_PROXY: local,
+    // Node looks at them only if it is told to.
+    NODE_USE_ENV_PROXY: '1',
+  }
+}
+
+export function networkTags(way: Way, directory: string, held: Handles): Tag[] {
+  if (way === undefined) return []
+  const log = held.add(openLog(directory, 'network.log'))
+  return [...way.map((argument): Tag => ['X', argument]), ['x', log], ['P', proxyPort]]
+}

@@ -1,0 +1,123 @@
+import { AwError, toAwError } from '../../domain/errors.ts'
+import type { Command, Sandbox } from '../../ports/sandbox-driver.ts'
+import { encodeTags, numberTag, request, uint32 } from '../../sys/box/frames.ts'
+import { failed, runJob } from '../../sys/box/job.ts'
+import { removeBox, untilDead } from '../../sys/box/remove.ts'
+import type { LivingBox } from '../../sys/box/start.ts'
+import { openStream } from '../../sys/box/stream.ts'
+import { directoryInside } from '../../sys/box/tree.ts'
+import { commandLimits } from './limits.ts'
+
+const answerMs = 30_000
+const nothing = new Uint8Array(0)
+
+/** A box that we are connected to. */
+export function openSandbox(run: string, name: string, { record, owners, connection }: LivingBox): Sandbox {
+  const ask = (type: number, payload: Uint8Array, timeoutMs = answerMs) =>
+    connection.ask(type, payload, { timeoutMs, failure: refused })
+
+  return {
+    name,
+    owner: owners.supervisor,
+    plan: record.plan,
+    exec(command) {
+      try {
+        return runJob(connection, jobOf(command))
+      } catch (error) {
+        return failed(toAwError(error))
+      }
+    },
+    async connect(port, { signal } = {}) {
+      if (record.isolation !== 'namespace' || record.network === 'host') throw sharedNetwork(port)
+      assertPort(port)
+      return openStream(connection, port, { timeoutMs: answerMs, signal })
+    },
+    async put(file, content, mode) {
+      if (!/^[A-Za-z0-9_-][A-Za-z0-9._-]{0,100}$/.test(file)) {
+        throw new AwError('invalid_name', `A file for a sandbox cannot be called ${JSON.stringify(file)}`)
+      }
+      const path = `${record.files}/${file}`
+      const head = encodeTags([
+        ['f', path],
+        ['o', (mode & 0o777).toString(8)],
+      ])
+      await ask(request.put, Buffer.concat([head, Buffer.alloc(1), content]))
+      return path
+    },
+    freeze: async () => void (await ask(request.freeze, nothing)),
+    thaw: async () => void (await ask(request.thaw, nothing)),
+    async status() {
+      const tags = await ask(request.status, nothing)
+      return { commands: numberTag(tags, 'j'), processes: numberTag(tags, 'p') }
+    },
+    async stop({ graceMs = 5_000 } = {}) {
+      await ask(request.stop, uint32(graceMs), graceMs + answerMs).catch(unlessGone)
+      await untilDead(owners.supervisor, graceMs + answerMs).catch(() => undefined)
+      await connection[Symbol.asyncDispose]()
+      await removeBox(run, name)
+    },
+    async [Symbol.asyncDispose]() {
+      await connection[Symbol.asyncDispose]()
+      if (!record.once) return
+      await untilDead(owners.supervisor, answerMs).catch(() => undefined)
+      await removeBox(run, name)
+    },
+  }
+
+  function jobOf(command: Command) {
+    assertCommand(command)
+    const { terminal, input, signal } = command
+    return {
+      argv: command.argv,
+      env: {
+        ...record.env,
+        ...(terminal === undefined ? {} : { TERM: 'xterm-256color' }),
+        ...command.env,
+      },
+      directory: directoryInside(record, command.cwd),
+      ...commandLimits(record, command.limits),
+      terminal,
+      input,
+      signal,
+    }
+  }
+}
+
+/** Callers of a door are not bound by types. */
+function assertCommand({ argv, env, terminal }: Command): void {
+  const isText = (value: unknown): boolean => typeof value === 'string' && !value.includes('\0')
+  if (!Array.isArray(argv) || argv.length === 0 || !argv.every(isText) || argv[0] === '') {
+    throw new AwError('invalid_input', 'A command is a list of texts, the program first, without NUL bytes', {
+      data: { field: 'argv' },
+    })
+  }
+  for (const [variable, value] of Object.entries(env)) {
+    if (/^[^=\0]+$/.test(variable) && isText(value)) continue
+    throw new AwError('invalid_input', `${JSON.stringify(variable)} is no variable that a command can have`, {
+      data: { field: 'env' },
+    })
+  }
+  const isSize = (value: number): boolean => Number.isInteger(value) && value > 0 && value < 65_536
+  if (terminal === undefined || (isSize(terminal.columns) && isSize(terminal.rows))) return
+  throw new AwError('invalid_input', 'A terminal has from 1 to 65535 columns and rows', { data: { field: 'terminal' } })
+}
+
+function assertPort(port: number): void {
+  if (Number.isInteger(port) && port > 0 && port < 65_536) return
+  throw new AwError('invalid_input', `There is no port ${String(port)}`, { data: { field: 'port' } })
+}
+
+const sharedNetwork = (port: number): AwError =>
+  new AwError('unsupported', `The sandbox has the network of the host: its port ${port} is the host's own`, {
+    hint: `Connect to 127.0.0.1:${port}`,
+    data: { port },
+  })
+
+const refused = (errno: number, text: string): AwError =>
+  new AwError('aw_command_failed', `The sandbox could not do it: ${text}`, { data: { errno } })
+
+/** It has ended by itself: that is what was wanted. */
+function unlessGone(error: unknown): void {
+  if (error instanceof AwError && error.code === 'sandbox_gone') return
+  throw error
+}

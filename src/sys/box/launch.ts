@@ -1,0 +1,141 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { constants } from 'node:os'
+import { join } from 'node:path'
+import { AwError } from '../../domain/errors.ts'
+import { counted } from '../crash-points.ts'
+import { readIfPresent } from '../durable-file.ts'
+import { hostFs } from '../host-fs.ts'
+import { childrenOf, processOwner } from '../process.ts'
+import { encodeTags, type Tag } from './frames.ts'
+import { boxProgram } from './program.ts'
+import { type BoxOwners, writeOwners } from './record.ts'
+
+interface Launch {
+  /** The box's own, as a path and open. */
+  readonly path: string
+  readonly directory: number
+  /** All of the spec but the version and the directory. */
+  readonly tags: readonly Tag[]
+  /** In the order of their numbers, from 4 on. */
+  readonly descriptors: readonly number[]
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal | undefined
+}
+
+const supervisors = counted({ spawn })
+
+/**
+ * Starts a supervisor, which lives on when we are gone, and waits until its box stands. On rejection it has ended and
+ * nothing of it runs. What it and its tools complain about is in the file `log`.
+ */
+export async function launchBox(launch: Launch): Promise<BoxOwners> {
+  const child = startSupervisor(launch)
+  try {
+    const pid = child.pid
+    if (pid === undefined) throw new AwError('aw_command_failed', 'The supervisor of the sandbox cannot be started')
+    const supervisor = processOwner(pid)
+    if (supervisor !== undefined) writeOwners(launch.path, { supervisor, inside: [] })
+    const first = await untilReady(child, launch)
+    if (supervisor === undefined) throw failed(launch, 'its supervisor has ended')
+    const owner = processOwner(first)
+    const owners = { supervisor, inside: owner === undefined ? [] : [owner, ...childrenOf(first)] }
+    writeOwners(launch.path, owners)
+    return owners
+  } catch (error) {
+    await ended(child)
+    throw error
+  } finally {
+    child.stdout?.destroy()
+    child.unref()
+  }
+}
+
+/** The spec is a file that was written whole: one that we did not finish can never be taken for one. */
+function startSupervisor({ path, directory, tags, descriptors }: Launch): ChildProcess {
+  const spec = join(path, 'spec')
+  write(spec, encodeTags([['V', 1], ['D', 3], ...tags]))
+  const log = hostFs.createSync(join(path, 'log'), 0o600)
+  const input = openSync(spec, 'r')
+  try {
+    return supervisors.spawn(boxProgram(), ['supervise'], {
+      cwd: '/',
+      env: {},
+      detached: true,
+      stdio: [input, 'pipe', log, directory, ...descriptors],
+    })
+  } finally {
+    closeSync(input)
+    closeSync(log)
+  }
+}
+
+function write(file: string, bytes: Buffer): void {
+  const fd = hostFs.createSync(file, 0o600)
+  try {
+    hostFs.writeSync(fd, bytes)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function untilReady(child: ChildProcess, launch: Launch): Promise<number> {
+  const { timeoutMs, signal } = launch
+  return new Promise((resolve, reject) => {
+    let text = ''
+    const late = setTimeout(
+      () => settle(() => reject(new AwError('timeout', `The sandbox was not ready within ${timeoutMs} ms`))),
+      timeoutMs,
+    )
+    const cancel = (): void =>
+      settle(() => reject(new AwError('aborted', 'Starting the sandbox was cancelled', { cause: signal?.reason })))
+    const settle = (act: () => void): void => {
+      clearTimeout(late)
+      signal?.removeEventListener('abort', cancel)
+      act()
+    }
+    const decide = (): void => {
+      const ready = /^ready (\d+)$/m.exec(text)?.[1]
+      settle(() => (ready === undefined ? reject(refusal(launch, text)) : resolve(Number(ready))))
+    }
+    if (signal?.aborted) return cancel()
+    signal?.addEventListener('abort', cancel, { once: true })
+    child.once('error', (error) => settle(() => reject(failed(launch, error.message))))
+    child.stdout?.setEncoding('utf8')
+    child.stdout?.on('data', (chunk: string) => {
+      text = (text + chunk).slice(0, 4096)
+      if (text.includes('\n')) decide()
+    })
+    child.stdout?.once('close', decide)
+  })
+}
+
+/** It must not outlive a start that has failed. */
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+  const exit = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  child.kill('SIGTERM')
+  const hard = setTimeout(() => child.kill('SIGKILL'), 5_000)
+  await exit
+  clearTimeout(hard)
+}
+
+/** `error <errno> <what failed>`, or nothing if it died. */
+function refusal(launch: Launch, text: string): AwError {
+  const [, number = '0', what = 'its supervisor has ended'] = /^error (\d+) (.*)$/m.exec(text) ?? []
+  const errno = Number(number)
+  if (errno === constants.errno.ESTALE) {
+    return new AwError('path_outside_workspace', `Another directory is now where the workspace was: ${what}`, {
+      hint: 'Put the directory back that was there; to see what else is wrong, run: aw doctor',
+    })
+  }
+  return failed(launch, what, errno)
+}
+
+function failed({ path }: Launch, what: string, errno = 0): AwError {
+  const said = (readIfPresent(join(path, 'log')) ?? '').trim().slice(-2000)
+  return new AwError('sandbox_unenforceable', `The sandbox could not be started: ${said === '' ? what : said}`, {
+    hint: 'See what this machine can do: aw doctor',
+    data: { what, errno },
+  })
+}

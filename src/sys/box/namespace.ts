@@ -1,0 +1,111 @@
+import type { SandboxSpec } from '../../ports/sandbox-driver.ts'
+import { allSockets, seccompFilter } from '../seccomp.ts'
+import { type BoxMount, bwrapArguments } from './bwrap.ts'
+import type { Bubblewrap } from './bwrap-program.ts'
+import type { Tag } from './frames.ts'
+import type { Handles } from './handles.ts'
+import { type Layers, layeredMounts, lookInLayers, upperIdentity } from './layers.ts'
+import { makeMounts, planMounts } from './mounts.ts'
+import { partFile } from './parts.ts'
+import { boxHome } from './places.ts'
+import { boxProgram } from './program.ts'
+import type { BoxRecord } from './record.ts'
+import { byStage, bySelf } from './sources.ts'
+import { systemArguments } from './system-view.ts'
+import { type BoxTree, lookBelow, openTree } from './tree.ts'
+import { chooseUser, ensureStage } from './user.ts'
+
+interface NamespaceBox {
+  readonly spec: SandboxSpec
+  readonly run: string
+  readonly bwrap: Bubblewrap
+}
+
+/** The walls of a `namespace` box, planned; its tree is held open until they are disposed of. */
+export interface NamespaceWalls extends Disposable, Pick<BoxRecord, 'tree' | 'mountedIn' | 'placeholders'> {
+  readonly makesPlaceholders: boolean
+  readonly note?: string | undefined
+  tags(directory: string, held: Handles): Tag[]
+}
+
+export function namespaceWalls(box: NamespaceBox): NamespaceWalls {
+  const { attachment } = box.spec
+  if (attachment.kind === 'overlay') return overLayers(box, attachment)
+  const tree = openTree(attachment.path)
+  try {
+    return aroundTree(box, tree)
+  } catch (error) {
+    tree[Symbol.dispose]()
+    throw error
+  }
+}
+
+function aroundTree({ spec, run, bwrap }: NamespaceBox, tree: BoxTree): NamespaceWalls {
+  const { path } = spec.attachment
+  const user = chooseUser({ path, owner: tree.owner }, spec.uid)
+  const planned = planMounts(spec, (names) => lookBelow(tree.root, names))
+  const place = { path, identity: tree.identity }
+  return {
+    tree: place,
+    mountedIn: place,
+    placeholders: planned.placeholders,
+    makesPlaceholders: true,
+    note: user.note,
+    tags(_, held) {
+      const sources = user.uid === undefined ? bySelf(held) : byStage(ensureStage(), user)
+      const mounts = makeMounts(spec, tree, planned, sources)
+      return [
+        ...sources.tags,
+        ...(user.uid === undefined ? [] : [['u', `${user.uid}:${user.uid}`] as const]),
+        ...wallTags({ spec, run, bwrap }, mounts, held),
+      ]
+    },
+    [Symbol.dispose]: () => tree[Symbol.dispose](),
+  }
+}
+
+function overLayers({ spec, run, bwrap }: NamespaceBox, layers: Layers): NamespaceWalls {
+  const planned = planMounts(spec, lookInLayers(layers))
+  return {
+    tree: { path: layers.path, identity: null },
+    mountedIn: { path: layers.upper, identity: upperIdentity(layers) },
+    placeholders: planned.placeholders,
+    makesPlaceholders: false,
+    tags(directory, held) {
+      const { tags, mounts } = layeredMounts({ spec, layers, planned, run, directory, held })
+      return [...tags, ...wallTags({ spec, run, bwrap }, mounts, held)]
+    },
+    [Symbol.dispose]: () => undefined,
+  }
+}
+
+function wallTags({ spec, run, bwrap }: NamespaceBox, mounts: readonly BoxMount[], held: Handles): Tag[] {
+  const part = (content: Buffer): number => held.open(partFile(run, content))
+  const data = {
+    passwd: part(passwd),
+    group: part(group),
+    hosts: part(hosts),
+    box: held.open(boxProgram()),
+    filter: part(seccompFilter({ sockets: allSockets })),
+  }
+  const walls = bwrapArguments({
+    bwrap: bwrap.path,
+    system: systemArguments(),
+    data,
+    mounts,
+    mount: spec.mount,
+    network: spec.network.mode,
+    disablesUserns: bwrap.disablesUserns,
+  })
+  return [
+    ['k', 'namespace'],
+    ...walls.map((argument): Tag => ['A', argument]),
+    ...Object.values(data).map((descriptor): Tag => ['H', descriptor]),
+  ]
+}
+
+const passwd = Buffer.from(
+  `agent:x:1000:1000:agent:${boxHome}:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n`,
+)
+const group = Buffer.from('agent:x:1000:\nnogroup:x:65534:\n')
+const hosts = Buffer.from('127.0.0.1 localhost aw\n::1 localhost\n')

@@ -1,0 +1,103 @@
+import { closeSync, fsyncSync, lstatSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { AwError } from '../../domain/errors.ts'
+import type { Isolation, Limits, Network } from '../../domain/sandbox/spec.ts'
+import type { Owner } from '../../domain/workspace/state.ts'
+import type { Plan } from '../../ports/sandbox-driver.ts'
+import { assertOurs, ensureDirectory, syncDirectory } from '../directories.ts'
+import { readIfPresent } from '../durable-file.ts'
+import { hostFs } from '../host-fs.ts'
+
+/**
+ * What is known of a box outside of it, in a directory of its own: `record.json` is written before anything of it is
+ * made and says what there may be to clean up; `owner.json` is written when its supervisor has been started.
+ */
+export interface BoxRecord {
+  readonly isolation: Isolation
+  readonly plan: Plan
+  /** Its path and which object is there: another one at the same path is not what the box shows. Null if unseen here. */
+  readonly tree: { readonly path: string; readonly identity: string | null }
+  /** Where commands find the tree. */
+  readonly inside: string
+  /** Where a file for them is put, as they see it. */
+  readonly files: string
+  readonly network: Network['mode']
+  /** What every command gets. */
+  readonly env: Readonly<Record<string, string>>
+  readonly limits: Limits
+  /** How many resources of the kernel each process may have. */
+  readonly rlimits: Readonly<Record<string, number>>
+  /** Names that were made to be mounted on, and below what: the tree, or the upper layer of one that is not seen here. */
+  readonly placeholders: readonly Placeholder[]
+  readonly mountedIn: { readonly path: string; readonly identity: string | null }
+  /** Directories of its cgroups. */
+  readonly cgroups: readonly string[]
+  /** It ends when whoever started it lets go of it. */
+  readonly once: boolean
+}
+
+export interface Placeholder {
+  readonly path: string
+  readonly kind: 'directory' | 'file'
+}
+
+/** Its supervisor first, then the box's first processes. */
+export interface BoxOwners {
+  readonly supervisor: Owner
+  readonly inside: readonly Owner[]
+}
+
+/** The directory that holds the boxes' directories: ours, and for nobody else. */
+export function ensureRun(run: string): void {
+  ensureDirectory(run, 0o700)
+  assertOurs(run, 'directory for sandboxes')
+}
+
+export function boxDirectory(run: string, name: string): string {
+  if (/^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/.test(name)) return join(run, name)
+  throw new AwError('invalid_name', `A sandbox cannot be called ${JSON.stringify(name)}`)
+}
+
+/** Those that have left a trace. What begins with a dot is ours too, and no box. */
+export const boxNames = (run: string): string[] =>
+  lstatSync(run, { throwIfNoEntry: false }) === undefined
+    ? []
+    : readdirSync(run).filter((name) => !name.startsWith('.'))
+
+/** @param durable something outside the directory is going to be made that only this tells of */
+export function writeRecord(directory: string, record: BoxRecord, durable: boolean): void {
+  write(join(directory, 'record.json'), record, durable)
+  if (durable) syncDirectory(directory)
+}
+
+export const writeOwners = (directory: string, owners: BoxOwners): void =>
+  write(join(directory, 'owner.json'), owners, false)
+
+/** Undefined if there is none, or a crash has left no whole one: then nothing was made yet. */
+export const readRecord = (directory: string): BoxRecord | undefined =>
+  read(join(directory, 'record.json')) as BoxRecord | undefined
+
+export const readOwners = (directory: string): BoxOwners | undefined =>
+  read(join(directory, 'owner.json')) as BoxOwners | undefined
+
+function write(file: string, content: unknown, durable: boolean): void {
+  const unfinished = `${file}.new`
+  const fd = hostFs.createSync(unfinished, 0o600)
+  try {
+    hostFs.writeSync(fd, Buffer.from(JSON.stringify(content)))
+    if (durable) fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+  hostFs.renameSync(unfinished, file)
+}
+
+function read(file: string): unknown {
+  const text = readIfPresent(file)
+  if (text === undefined) return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

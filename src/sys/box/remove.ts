@@ -1,0 +1,100 @@
+import { closeSync, lstatSync, openSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { AwError } from '../../domain/errors.ts'
+import type { Owner } from '../../domain/workspace/state.ts'
+import { removeGroup } from '../cgroups/group.ts'
+import { killProcess, liveness, processesUsing, processOwner } from '../process.ts'
+import { directoryFlags } from '../safe-fs/descriptors.ts'
+import { removeTree } from '../safe-fs/index.ts'
+import { connectBox } from './connection.ts'
+import { request, uint32 } from './frames.ts'
+import { removePlaceholders } from './protect.ts'
+import { boxDirectory, boxNames, type BoxRecord, type Placeholder, readOwners, readRecord } from './record.ts'
+
+const patienceMs = 15_000
+
+/** Whether a box lives, as far as its record tells: a pid alone is never believed. */
+export function isAlive(directory: string): boolean {
+  const owners = readOwners(directory)
+  return owners !== undefined && liveness(owners.supervisor) !== 'dead'
+}
+
+/**
+ * Ends what lives of a box and removes all that stands for it, whoever was interrupted when. Absent = done. It is asked to
+ * end first, as then it cleans up after itself; one that does not answer is killed.
+ */
+export async function removeBox(run: string, name: string): Promise<void> {
+  const directory = boxDirectory(run, name)
+  if (lstatSync(directory, { throwIfNoEntry: false }) === undefined) return
+  const record = readRecord(directory)
+  await endSupervisor(directory)
+  for (const inside of readOwners(directory)?.inside ?? []) await gone(inside)
+  if (record !== undefined) {
+    await removeGroup(record.cgroups, patienceMs)
+    const { path, identity } = record.mountedIn
+    removePlaceholders(path, identity, notInUse(run, name, record))
+  }
+  await removeTree(run, name)
+}
+
+async function endSupervisor(directory: string): Promise<void> {
+  const owner = readOwners(directory)?.supervisor ?? strayOf(directory)
+  if (owner === undefined || liveness(owner) === 'dead') return
+  try {
+    await askToEnd(directory)
+    await untilDead(owner, patienceMs)
+  } catch {
+    // Whatever is wrong with it, the kernel ends it and the box with it.
+    await killProcess(owner, { timeoutMs: patienceMs, confirm: async () => true })
+  }
+}
+
+/** One that was started a moment before whoever started it was killed: it has the box's directory open. */
+function strayOf(directory: string): Owner | undefined {
+  const found = processesUsing(directory).find(({ command }) => command.startsWith('aw-box'))
+  return found && processOwner(found.pid)
+}
+
+async function askToEnd(directory: string): Promise<void> {
+  const fd = openSync(directory, directoryFlags)
+  try {
+    await using box = await connectBox(fd, { timeoutMs: 2_000 })
+    const failure = (_: number, text: string): AwError => new AwError('aw_command_failed', text)
+    await box.ask(request.stop, uint32(0), { timeoutMs: 5_000, failure })
+    await Promise.race([box.closed, sleep(patienceMs, undefined, { ref: false })])
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** The kernel ends it with its supervisor; one that does not notice is killed. */
+async function gone(owner: Owner): Promise<void> {
+  try {
+    await untilDead(owner, 2_000)
+  } catch {
+    await killProcess(owner, { timeoutMs: patienceMs, confirm: async () => true })
+  }
+}
+
+export async function untilDead(owner: Owner, timeoutMs: number): Promise<void> {
+  const until = performance.now() + timeoutMs
+  for (let pauseMs = 1; liveness(owner) === 'alive'; pauseMs = Math.min(pauseMs * 2, 50)) {
+    if (performance.now() > until) throw new AwError('timeout', `Process ${owner.pid} did not end in ${timeoutMs} ms`)
+    await sleep(pauseMs)
+  }
+}
+
+/** Another box on the same tree may be mounted on the same names: they go with the last one. */
+function notInUse(run: string, name: string, { mountedIn, placeholders }: BoxRecord): Placeholder[] {
+  if (placeholders.length === 0) return []
+  const used = new Set(otherPlaceholders(run, name, mountedIn.path).map(({ path }) => path))
+  return placeholders.filter(({ path }) => !used.has(path))
+}
+
+/** What living boxes on a tree have made to be mounted on. */
+export const otherPlaceholders = (run: string, name: string, tree: string): Placeholder[] =>
+  boxNames(run).flatMap((other) => {
+    const directory = boxDirectory(run, other)
+    const record = other === name ? undefined : readRecord(directory)
+    return record?.mountedIn.path === tree && isAlive(directory) ? record.placeholders : []
+  })

@@ -1,0 +1,110 @@
+import { closeSync, openSync } from 'node:fs'
+import { AwError } from '../../domain/errors.ts'
+import { makeGroup, type GroupLimits } from '../cgroups/group.ts'
+import type { CgroupPlaces } from '../cgroups/places.ts'
+import { unless } from '../errno.ts'
+import { hostFs } from '../host-fs.ts'
+import { directoryFlags } from '../safe-fs/descriptors.ts'
+import { type BoxConnection, connectBox, gone } from './connection.ts'
+import type { Tag } from './frames.ts'
+import { type Handles, handles } from './handles.ts'
+import { launchBox } from './launch.ts'
+import { makePlaceholders } from './protect.ts'
+import {
+  boxDirectory,
+  type BoxOwners,
+  type BoxRecord,
+  ensureRun,
+  readOwners,
+  readRecord,
+  writeRecord,
+} from './record.ts'
+import { isAlive, otherPlaceholders, removeBox } from './remove.ts'
+
+/** All that makes a box. */
+export interface BoxPlan {
+  readonly record: BoxRecord
+  readonly group?: { readonly places: CgroupPlaces; readonly name: string; readonly limits: GroupLimits } | undefined
+  /** Whether the names to be mounted on are made here, and not by what makes the walls. */
+  readonly makesPlaceholders: boolean
+  /** Makes what is in the box's own directory, and says what its supervisor is to do. */
+  tags(directory: string, held: Handles): Tag[]
+}
+
+/** A box that lives, and our connection to it. */
+export interface LivingBox {
+  readonly record: BoxRecord
+  readonly owners: BoxOwners
+  readonly connection: BoxConnection
+}
+
+const readyMs = 30_000
+const connectMs = 10_000
+
+/** Starts a box under a name that none has. On rejection nothing is left of it, and nothing in it ran. */
+export async function startBox(
+  run: string,
+  name: string,
+  plan: BoxPlan,
+  signal: AbortSignal | undefined,
+): Promise<LivingBox> {
+  ensureRun(run)
+  const directory = boxDirectory(run, name)
+  if (isAlive(directory)) {
+    throw new AwError('invalid_state', `The sandbox ${name} is running already`, { hint: 'Stop it first' })
+  }
+  await removeBox(run, name)
+  hostFs.mkdirSync(directory, 0o700)
+  try {
+    return await make(run, name, directory, plan, signal)
+  } catch (error) {
+    await removeBox(run, name)
+    throw error
+  }
+}
+
+async function make(
+  run: string,
+  name: string,
+  directory: string,
+  plan: BoxPlan,
+  signal: AbortSignal | undefined,
+): Promise<LivingBox> {
+  const placeholders = [...plan.record.placeholders, ...otherPlaceholders(run, name, plan.record.mountedIn.path)]
+  const record = { ...plan.record, placeholders }
+  writeRecord(directory, record, placeholders.length > 0)
+  if (plan.makesPlaceholders && placeholders.length > 0) makePlaceholders(record.tree.path, plan.record.placeholders)
+  if (plan.group !== undefined) makeGroup(plan.group.places, plan.group.name, plan.group.limits)
+  const fd = openSync(directory, directoryFlags)
+  try {
+    using held = handles()
+    const tags = plan.tags(directory, held)
+    const { descriptors } = held
+    const owners = await launchBox({ path: directory, directory: fd, tags, descriptors, timeoutMs: readyMs, signal })
+    const connection = await connectBox(fd, { timeoutMs: connectMs, signal })
+    return { record, owners, connection }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Connects to a box that somebody started; undefined if it does not live. */
+export async function findBox(run: string, name: string, signal?: AbortSignal): Promise<LivingBox | undefined> {
+  const directory = boxDirectory(run, name)
+  const [record, owners] = [readRecord(directory), readOwners(directory)]
+  if (record === undefined || owners === undefined || !isAlive(directory)) return undefined
+  const fd = unless(['ENOENT'], () => openSync(directory, directoryFlags))
+  if (fd === undefined) return undefined
+  try {
+    const connection = await connectBox(fd, { timeoutMs: connectMs, signal })
+    // Whoever answers must be whom the record names.
+    if (connection.pid === owners.supervisor.pid) return { record, owners, connection }
+    await connection[Symbol.asyncDispose]()
+    throw gone()
+  } catch (error) {
+    if (error instanceof AwError && error.code === 'sandbox_gone') return undefined
+    throw error
+  } finally {
+    closeSync(fd)
+  }
+}
