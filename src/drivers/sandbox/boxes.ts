@@ -27,7 +27,8 @@ export interface Level {
 
 export interface Prepared extends Disposable, Pick<BoxPlan, 'makesPlaceholders' | 'tags'> {
   readonly planned: PlannedLimits
-  readonly about: Pick<BoxRecord, 'tree' | 'inside' | 'files' | 'env' | 'mountedIn' | 'placeholders'>
+  /** @param directory the box's own */
+  about(directory: string): Pick<BoxRecord, 'tree' | 'inside' | 'files' | 'env' | 'mountedIn' | 'placeholders'>
 }
 
 export function boxDriver({ run }: BoxOptions, level: Level): SandboxDriver {
@@ -79,7 +80,7 @@ export function boxDriver({ run }: BoxOptions, level: Level): SandboxDriver {
         network: spec.network.mode,
         cgroups: group === undefined ? [] : groupDirectories(group.places, group.name),
         once: spec.once === true,
-        ...prepared.about,
+        ...prepared.about(boxDirectory(run, name)),
       },
       tags: (directory, held) => [
         ...prepared.tags(directory, held),

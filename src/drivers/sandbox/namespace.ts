@@ -49,14 +49,14 @@ export function namespaceSandbox(options: BoxOptions): SandboxDriver {
     const notes = [...planned.plan.notes, ...(walls.note === undefined ? [] : [walls.note])]
     return {
       planned: { ...planned, plan: { ...planned.plan, notes } },
-      about: {
+      about: () => ({
         tree: walls.tree,
         mountedIn: walls.mountedIn,
         placeholders: walls.placeholders,
         inside: spec.mount,
         files: filesPath,
         env: { ...surroundings, ...networkEnv(network), ...spec.env },
-      },
+      }),
       makesPlaceholders: walls.makesPlaceholders,
       tags: (directory, held) => [...walls.tags(directory, held), ...networkTags(network, directory, held)],
       [Symbol.dispose]: () => walls[Symbol.dispose](),

@@ -14,8 +14,11 @@ import type { BoxUser } from './user.ts'
  * supervisor binds it if it is still that object.
  */
 export interface Sources {
-  /** @param fd stays the caller's */
-  add(fd: number, path: string): BoxMount['source']
+  /**
+   * @param fd stays the caller's
+   * @param name on the stage, where it matters
+   */
+  add(fd: number, path: string, name?: string): BoxMount['source']
   readonly tags: readonly Tag[]
 }
 
@@ -35,9 +38,8 @@ export function byStage(stage: string, user: BoxUser): Sources {
   const tags: Tag[] = [['g', stage]]
   return {
     tags,
-    add(fd, path) {
+    add(fd, path, name = `m${tags.length}`) {
       const { dev, ino, uid } = fstatSync(fd, { bigint: true })
-      const name = `m${tags.length}`
       tags.push(['b', `${dev}:${ino}:${user.mapOf(Number(uid))}:${name}:${path}`])
       return { path: `${stage}/${name}` }
     },

@@ -1,0 +1,49 @@
+import { AwError } from '../../domain/errors.ts'
+import type { Probe, SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
+import { landlockLacks, landlockProblem, landlockVersion } from '../../sys/landlock.ts'
+import { boxDriver, type BoxOptions, type Prepared } from './boxes.ts'
+import { machine as thisMachine } from './keepers.ts'
+import { isOffline, prepareOpen } from './open-level.ts'
+import { probeByStarting } from './probe.ts'
+
+/**
+ * Rules instead of walls, by Landlock and a filter of system calls, for machines without user namespaces. Files: only the
+ * tree and directories of the box's own are written, only they and the system are read. Network: the host's, or no
+ * sockets at all. It does not hide that other files and processes are there, nor keep a part of the tree read-only.
+ */
+export function guardedSandbox(options: BoxOptions): SandboxDriver {
+  const machine = thisMachine()
+  const driver: SandboxDriver = boxDriver(options, { isolation: 'guarded', machine, probe, prepare })
+  return driver
+
+  async function probe(): Promise<Probe> {
+    const version = landlockVersion()
+    if (version === 0) {
+      return {
+        usable: false,
+        reasons: [landlockProblem()],
+        hint: 'Use the isolation namespace, or Linux 5.13 and later',
+      }
+    }
+    const notes = [...landlockLacks(version), ...always]
+    return probeByStarting(driver, options.run, undefined, notes)
+  }
+
+  async function prepare(spec: SandboxSpec): Promise<Prepared> {
+    if (spec.network.mode === 'allowlist' && !isOffline(spec)) {
+      throw new AwError('sandbox_unenforceable', 'The level guarded cannot keep a network to an allow-list', {
+        hint: 'Use the isolation namespace, or the network none or host',
+        data: { network: spec.network.mode },
+      })
+    }
+    const prepared = prepareOpen('guarded', options, machine, spec)
+    const { planned } = prepared
+    const notes = [...planned.plan.notes, ...landlockLacks(landlockVersion())]
+    return { ...prepared, planned: { ...planned, plan: { ...planned.plan, notes } } }
+  }
+}
+
+const always = [
+  'that files and processes of others are there can be seen',
+  'the mode and times of files of the same user can be changed',
+]

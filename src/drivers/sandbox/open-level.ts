@@ -1,0 +1,47 @@
+import { AwError } from '../../domain/errors.ts'
+import type { SandboxSpec } from '../../ports/sandbox-driver.ts'
+import { openWalls } from '../../sys/box/open-walls.ts'
+import { ensureRun } from '../../sys/box/record.ts'
+import type { BoxOptions, Prepared } from './boxes.ts'
+import type { Machine } from './keepers.ts'
+import { planLimits } from './limits.ts'
+
+/** What `none` and `guarded` have in common: they mount nothing for their commands. */
+export function prepareOpen(
+  level: 'none' | 'guarded',
+  { run }: BoxOptions,
+  machine: Machine,
+  spec: SandboxSpec,
+): Prepared {
+  const planned = planLimits(spec, machine.keepers('open'))
+  if (spec.protect.length > 0) {
+    throw new AwError(
+      'sandbox_unenforceable',
+      `The level ${level} cannot keep a part of the workspace read-only: ${spec.protect.join(', ')}`,
+      { hint: 'Use the isolation namespace, or protect nothing', data: { protect: spec.protect } },
+    )
+  }
+  ensureRun(run)
+  const walls = openWalls({ spec, run, level })
+  const notes = [...planned.plan.notes, ...(walls.note === undefined ? [] : [walls.note])]
+  return {
+    planned: { ...planned, plan: { ...planned.plan, notes } },
+    about(directory) {
+      const { env, ...places } = walls.places(directory)
+      return {
+        ...places,
+        tree: walls.tree,
+        mountedIn: walls.tree,
+        placeholders: [],
+        env: { ...env, ...spec.env },
+      }
+    },
+    makesPlaceholders: false,
+    tags: (directory, held) => walls.tags(directory, held),
+    [Symbol.dispose]: () => walls[Symbol.dispose](),
+  }
+}
+
+/** Whether a network that was asked for is none at all: an empty allow-list allows nothing. */
+export const isOffline = ({ network }: SandboxSpec): boolean =>
+  network.mode === 'none' || (network.mode === 'allowlist' && network.allow.length === 0)
