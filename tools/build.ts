@@ -15,6 +15,7 @@ import { inRoot, root } from './root.ts'
 const dist = inRoot('dist')
 const command = 'src/cli/main.ts'
 const library = 'src/index.ts'
+const proxy = 'src/sys/proxy/main.ts'
 
 /** True when nothing that goes into dist/ has changed since it was built. */
 export async function buildIsCurrent(): Promise<boolean> {
@@ -24,13 +25,14 @@ export async function buildIsCurrent(): Promise<boolean> {
 
 /** Builds aside and then takes its place, so that a build that fails leaves the last good one. */
 export async function build(to = dist): Promise<void> {
-  await Promise.all([command, library].map(entryExists))
+  await Promise.all([command, library, proxy].map(entryExists))
   // On the file system of its place; beside dist/ the checks would find it.
   const fresh = to === dist ? inRoot(`node_modules/.cache/aw-build-${process.pid}`) : `${to}-${process.pid}`
   try {
     await typesTo(join(fresh, 'types'))
     await bundleLibrary(fresh)
     await bundleCommand(fresh)
+    await bundleProxy(fresh)
     await rm(to, { recursive: true, force: true })
     await rename(fresh, to)
   } finally {
@@ -87,6 +89,19 @@ async function bundleCommand(outdir: string): Promise<void> {
   const [file = ''] = Object.keys(metafile.outputs)
   const launcher = await readFile(inRoot('tools/launcher.cjs'), 'utf8')
   await writeFile(join(outdir, 'aw.cjs'), launcher.replace('BUNDLE', basename(file)), { mode: 0o755 })
+}
+
+/** A program of its own, started for a box that uses the network: small, and nothing but Node's modules in it. */
+async function bundleProxy(outdir: string): Promise<void> {
+  await bundle({
+    ...(await common()),
+    entryPoints: { proxy },
+    outdir,
+    outExtension: { '.js': '.cjs' },
+    format: 'cjs',
+    minifyWhitespace: true,
+    external: [],
+  })
 }
 
 async function typesTo(outDir: string): Promise<void> {

@@ -1,0 +1,57 @@
+import type { Socket } from 'node:net'
+import type { Target } from '../../domain/network/rules.ts'
+import type { LogEntry, RequestLog } from './log.ts'
+
+/** One request on its way, until its line is in the log. */
+export interface Exchange {
+  wants(target: Target): void
+  /** Bytes are counted from now on. */
+  reaches(address: string, upstream: Socket): void
+  /** The first call counts. */
+  end(verdict: LogEntry['verdict'], reason: LogEntry['reason']): void
+}
+
+export interface Exchanges {
+  begin(method: string | undefined): Exchange
+  count(): number
+  /** The proxy ends: what is under way is written as it stands. */
+  stop(): void
+}
+
+export function openExchanges(log: RequestLog): Exchanges {
+  const open = new Set<Exchange>()
+
+  const begin = (method: string | undefined): Exchange => {
+    const started = Date.now()
+    const clock = performance.now()
+    let target: Target | undefined
+    let upstream: { readonly address: string; readonly socket: Socket } | undefined
+    const exchange: Exchange = {
+      wants: (wanted) => (target = wanted),
+      reaches: (address, socket) => (upstream = { address, socket }),
+      end: (verdict, reason) => {
+        if (!open.delete(exchange)) return
+        log.write({
+          time: new Date(started).toISOString(),
+          method: method ?? null,
+          host: target?.host.text ?? null,
+          port: target?.port ?? null,
+          address: upstream?.address ?? null,
+          verdict,
+          reason,
+          up: upstream?.socket.bytesWritten ?? 0,
+          down: upstream?.socket.bytesRead ?? 0,
+          ms: Math.round(performance.now() - clock),
+        })
+      },
+    }
+    open.add(exchange)
+    return exchange
+  }
+
+  return {
+    begin,
+    count: () => open.size,
+    stop: () => [...open].forEach((exchange) => exchange.end('allowed', 'stopped')),
+  }
+}

@@ -1,0 +1,79 @@
+import { connect, type Socket } from 'node:net'
+import { parseAddress, type Address } from '../../domain/network/address.ts'
+import { classOf } from '../../domain/network/address-class.ts'
+import { judge, type Rule, type Target } from '../../domain/network/rules.ts'
+import type { Reason } from './reasons.ts'
+import type { Surroundings } from './surroundings.ts'
+
+export type Reached =
+  | { readonly kind: 'connected'; readonly socket: Socket; readonly address: string }
+  | { readonly kind: 'refused' | 'failed'; readonly reason: Reason }
+
+/**
+ * Judges a target, looks its name up once, and connects to exactly what was found then and looked at: a name that leads
+ * elsewhere a moment later makes no difference. Never rejects.
+ */
+export async function reach(
+  target: Target,
+  rules: readonly Rule[],
+  surroundings: Surroundings,
+  timeoutMs: number,
+): Promise<Reached> {
+  const judged = judge(rules, target)
+  if (!judged.allowed) return { kind: 'refused', reason: judged.reason }
+  if (judged.addresses !== undefined) return connectToOne(judged.addresses, target.port, timeoutMs)
+  const found = await inTime(surroundings.lookup(target.host.text), timeoutMs).catch(() => [])
+  const addresses = found.map(parseAddress).filter((address) => address !== undefined)
+  if (addresses.length === 0) return { kind: 'failed', reason: 'name_not_found' }
+  const outside = addresses.filter((address) => classOf(address) === 'public')
+  if (outside.length === 0) return { kind: 'refused', reason: 'address_not_public' }
+  // A service that trusts this machine would take us for it.
+  const own = new Set(surroundings.ownAddresses())
+  const others = outside.filter(({ text }) => !own.has(text))
+  if (others.length === 0) return { kind: 'refused', reason: 'own_address' }
+  return connectToOne(others, target.port, timeoutMs)
+}
+
+/** One after the other, in the order in which the machine prefers them, within the time for all. */
+async function connectToOne(addresses: readonly Address[], port: number, timeoutMs: number): Promise<Reached> {
+  const tried = addresses.slice(0, mostTried)
+  let reason: Reason = 'unreachable'
+  for (const { text } of tried) {
+    const reached = await connectTo(text, port, Math.ceil(timeoutMs / tried.length))
+    if (reached.kind === 'connected') return reached
+    reason = reached.reason
+  }
+  return { kind: 'failed', reason }
+}
+
+const mostTried = 4
+
+function connectTo(address: string, port: number, timeoutMs: number): Promise<Reached> {
+  return new Promise((resolve) => {
+    // An address is not looked up again. Both directions end on their own.
+    const socket = connect({ host: address, port, allowHalfOpen: true, noDelay: true })
+    const fail = (reason: Reason): void => {
+      socket.destroy()
+      resolve({ kind: 'failed', reason })
+    }
+    const timer = setTimeout(() => fail('connect_timeout'), timeoutMs)
+    const refused = (): void => fail('unreachable')
+    socket.once('error', refused)
+    socket.once('close', () => clearTimeout(timer))
+    socket.once('connect', () => {
+      clearTimeout(timer)
+      socket.off('error', refused)
+      // Whoever takes it over listens too; until then an error must not end the process.
+      socket.on('error', () => undefined)
+      resolve({ kind: 'connected', socket, address })
+    })
+  })
+}
+
+/** The lookup itself cannot be called off; nobody waits for it any more. */
+function inTime<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('The name was not found in time')), timeoutMs)
+    work.finally(() => clearTimeout(timer)).then(resolve, reject)
+  })
+}

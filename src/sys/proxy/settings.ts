@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs'
+import { AwError } from '../../domain/errors.ts'
+import { parseRules, type Rule } from '../../domain/network/rules.ts'
+import { defaultLimits, type ProxyLimits } from './limits.ts'
+
+/** What a proxy is told, in a file that only its owner reads: nothing of it is an argument that others could see. */
+export interface ProxySettings {
+  /** As its owner would name the workspace, to say what to type. */
+  readonly workspace: string
+  /** Rules and presets, as they were written. */
+  readonly allow: readonly string[]
+  readonly limits?: Partial<ProxyLimits> | undefined
+}
+
+/** The content of that file. Throws `invalid_input` if a rule is none, so that it is noticed before a box starts. */
+export function settingsText(settings: ProxySettings): string {
+  parseRules(settings.allow)
+  const { workspace, allow, limits = {} } = settings
+  return `${JSON.stringify({ version: 1, workspace, allow, limits })}\n`
+}
+
+export interface ReadSettings {
+  readonly workspace: string
+  readonly rules: readonly Rule[]
+  readonly limits: ProxyLimits
+}
+
+/** All of it is understood or it is refused: what an older program would overlook might have been a wall. */
+export function readSettings(file: string): ReadSettings {
+  const settings = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>
+  const { version, workspace, allow, limits, ...unknown } = settings
+  if (version !== 1 || Object.keys(unknown).length > 0) throw unreadable()
+  if (typeof workspace !== 'string' || !isTexts(allow) || !isLimits(limits)) throw unreadable()
+  return { workspace, rules: parseRules(allow), limits: { ...defaultLimits, ...limits } }
+}
+
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string')
+
+const isLimits = (value: unknown): value is Partial<ProxyLimits> =>
+  typeof value === 'object' &&
+  value !== null &&
+  Object.entries(value).every(
+    ([name, limit]) => Object.hasOwn(defaultLimits, name) && Number.isSafeInteger(limit) && limit > 0,
+  )
+
+const unreadable = (): AwError => new AwError('invalid_input', 'The settings of the proxy are not of this version')
