@@ -1,72 +1,153 @@
-import { splitPath } from '../../domain/paths.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Command, OutputChunk } from '../../ports/sandbox-driver.ts'
+import { AwError } from '../../domain/errors.ts'
+import type { Command, CommandInput, OutputChunk } from '../../ports/sandbox-driver.ts'
 import type { Disk } from '../files/memory-disk.ts'
 
-/** What a program of the machine in memory can use. */
+/** What a command of a box in memory has around it. */
 export interface Surroundings {
   readonly disk: Disk
-  /** The directory that it starts in. */
+  /** The tree, and the directory in it where the command begins, as paths of the disk. */
+  readonly tree: string
   readonly cwd: string
+  /** Where commands see the tree. */
+  readonly mount: string
   readonly env: Readonly<Record<string, string>>
-  readonly input: Command['input']
-  readonly signal: AbortSignal
-  readonly write: (stream: OutputChunk['stream'], text: string | Uint8Array) => void
+  readonly files: ReadonlyMap<string, Uint8Array>
+  /** Fires when the command is ended by a signal. */
+  readonly ended: AbortSignal
+  /** Waits while the box is frozen. */
+  thawed(): Promise<void>
 }
 
-type Program = (args: readonly string[], around: Surroundings) => Promise<number> | number
+type Program = (words: readonly string[], around: Surroundings, command: Command) => AsyncGenerator<OutputChunk, number>
 
-/** A few programs, named like the ones they behave like, as far as tests of the core need them. */
-export const programs: Readonly<Record<string, Program>> = {
-  true: () => 0,
-  false: () => 1,
-  echo(args, { write }) {
-    write('stdout', `${args.join(' ')}\n`)
+const chunk = (text: string | Uint8Array, stream: OutputChunk['stream'] = 'stdout'): OutputChunk => ({
+  stream,
+  data: typeof text === 'string' ? Buffer.from(text) : text,
+})
+
+/**
+ * The few programs that such a box knows, named like the ones they behave like: each writes chunks and answers its exit
+ * code. `complain`, `exit`, `write` and `flood` are what a shell would have to be started for.
+ */
+const programs: Readonly<Record<string, Program>> = {
+  async *true() {
     return 0
   },
-  env(_, { env, write }) {
-    for (const [name, value] of Object.entries(env)) write('stdout', `${name}=${value}\n`)
+  async *false() {
+    return 1
+  },
+  async *echo(words) {
+    yield chunk(`${words.join(' ')}\n`)
     return 0
   },
-  async cat([file], around) {
-    if (file !== undefined) return show(file, around)
-    for await (const item of around.input ?? []) {
-      if (item.kind === 'end') break
-      if (item.kind === 'data') around.write('stdout', item.data)
-    }
+  async *complain(words) {
+    yield chunk(`${words.join(' ')}\n`, 'stderr')
     return 0
   },
-  async tee([file = 'out'], around) {
+  async *exit([code = '0']) {
+    return Number(code)
+  },
+  async *pwd(_, { cwd, tree, mount }) {
+    yield chunk(`${mount}${cwd.slice(tree.length)}\n`)
+    return 0
+  },
+  async *env(_, { env }) {
+    for (const [name, value] of Object.entries(env)) yield chunk(`${name}=${value}\n`)
+    return 0
+  },
+  async *printenv([name = ''], { env }) {
+    if (!Object.hasOwn(env, name)) return 1
+    yield chunk(`${env[name]}\n`)
+    return 0
+  },
+  async *sleep([seconds = '0'], { ended, thawed }) {
+    await sleep(Number(seconds) * 1000, undefined, { signal: ended }).catch(() => undefined)
+    await thawed()
+    return 0
+  },
+  async *write([path = '', ...text], around) {
+    await put(path, Buffer.from(text.join(' ')), around)
+    return 0
+  },
+  async *touch(paths, around) {
+    for (const path of paths) await put(path, Buffer.from(contentOf(path, around) ?? []), around)
+    return 0
+  },
+  async *rm(words, around) {
+    await around.thawed()
+    const paths = words.filter((word) => !word.startsWith('-'))
+    const missing = paths.filter((path) => !around.disk.remove(placeOf(path, around)))
+    return missing.length === 0 || words.some((word) => /^-[a-z]*f/.test(word)) ? 0 : 1
+  },
+  async *tee([path = 'out'], around, { input }) {
     const parts: Uint8Array[] = []
-    for await (const item of around.input ?? []) {
-      if (item.kind === 'end') break
-      if (item.kind === 'data') parts.push(item.data)
+    for await (const data of dataOf(input, around.ended)) {
+      parts.push(data)
+      yield chunk(data)
     }
-    const bytes = Buffer.concat(parts)
-    around.disk.put(below(around, file), { kind: 'file', bytes, mode: 0o644, mtime: around.disk.now() })
-    around.write('stdout', bytes)
+    await put(path, Buffer.concat(parts), around)
     return 0
   },
-  touch(files, around) {
-    const node = { kind: 'file', bytes: Buffer.alloc(0), mode: 0o644, mtime: around.disk.now() } as const
-    for (const file of files) around.disk.put(below(around, file), node)
+  async *cat(paths, around, { input }) {
+    for (const path of paths) {
+      const content = contentOf(path, around)
+      if (content === undefined) {
+        yield chunk(`cat: ${path}: No such file or directory\n`, 'stderr')
+        return 1
+      }
+      yield chunk(content)
+    }
+    if (paths.length === 0) for await (const data of dataOf(input, around.ended)) yield chunk(data)
     return 0
   },
-  rm(args, around) {
-    for (const file of args.filter((arg) => !arg.startsWith('-'))) around.disk.remove(below(around, file))
-    return 0
-  },
-  async sleep([seconds = '0'], { signal }) {
-    await sleep(Number(seconds) * 1000, undefined, { signal }).catch(() => undefined)
+  /** As many bytes as it is told, a little at a time: it waits when nobody reads. */
+  async *flood([bytes = '0'], { ended }) {
+    for (let left = Number(bytes); left > 0 && !ended.aborted; left -= 65_536)
+      yield chunk(new Uint8Array(Math.min(left, 65_536)).fill(120))
     return 0
   },
 }
 
-const below = ({ cwd }: Surroundings, file: string): string => `/${splitPath(`${cwd}/${file}`).join('/')}`
+/** `file_not_found` if there is no such program. */
+export function programOf([name = '', ...words]: readonly string[]): (
+  around: Surroundings,
+  command: Command,
+) => AsyncGenerator<OutputChunk, number> {
+  const program = Object.hasOwn(programs, name) ? programs[name] : undefined
+  if (program !== undefined) return (around, command) => program(words, around, command)
+  throw new AwError('file_not_found', `The command could not be started: ${name}`, { data: { program: name } })
+}
 
-function show(file: string, around: Surroundings): number {
-  const node = around.disk.at(file.startsWith('/') ? file : below(around, file))
-  if (node?.kind === 'file') around.write('stdout', node.bytes)
-  else around.write('stderr', `cat: ${file}: No such file or directory\n`)
-  return node?.kind === 'file' ? 0 : 1
+async function put(path: string, bytes: Buffer, around: Surroundings): Promise<void> {
+  await around.thawed()
+  around.disk.put(placeOf(path, around), { kind: 'file', bytes, mode: 0o644, mtime: around.disk.now() })
+}
+
+function placeOf(path: string, { cwd, tree, mount }: Surroundings): string {
+  if (path.startsWith(`${mount}/`)) return `${tree}${path.slice(mount.length)}`
+  return path.startsWith('/') ? path : `${cwd}/${path}`
+}
+
+function contentOf(path: string, around: Surroundings): Uint8Array | undefined {
+  const file = around.files.get(path)
+  if (file !== undefined) return file
+  const node = around.disk.at(placeOf(path, around))
+  return node?.kind === 'file' ? node.bytes : undefined
+}
+
+async function* dataOf(
+  input: AsyncIterable<CommandInput> | undefined,
+  ended: AbortSignal,
+): AsyncGenerator<Uint8Array, void> {
+  if (input === undefined) return
+  const over = new Promise<undefined>((resolve) =>
+    ended.addEventListener('abort', () => resolve(undefined), { once: true }),
+  )
+  const iterator = input[Symbol.asyncIterator]()
+  for (;;) {
+    const next = await Promise.race([iterator.next(), over])
+    if (next === undefined || next.done === true || next.value.kind === 'end') return
+    if (next.value.kind === 'data') yield next.value.data
+  }
 }

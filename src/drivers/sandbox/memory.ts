@@ -1,120 +1,187 @@
-import { AwError } from '../../domain/errors.ts'
-import { splitPath } from '../../domain/paths.ts'
-import type { Exit, Isolation } from '../../domain/sandbox/spec.ts'
+import { AwError, toAwError } from '../../domain/errors.ts'
+import { parsePath } from '../../domain/paths.ts'
+import type { Exit, Grade, Isolation, LimitName } from '../../domain/sandbox/spec.ts'
 import type { Owner } from '../../domain/workspace/state.ts'
-import type {
-  Command,
-  Execution,
-  OutputChunk,
-  Plan,
-  Sandbox,
-  SandboxDriver,
-  SandboxSpec,
-} from '../../ports/sandbox-driver.ts'
+import type { Command, Execution, Sandbox, SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
 import type { Disk } from '../files/memory-disk.ts'
-import { programs } from './memory-programs.ts'
+import { commandLimits, planLimits, type PlannedLimits } from './limits.ts'
+import { memoryExecution } from './memory-execution.ts'
+import { programOf } from './memory-programs.ts'
 
-/** The sandboxes of a machine in memory, whoever looks at them. */
-export interface MemoryBoxes {
-  readonly boxes: Map<string, Box>
-}
-
-interface Box {
-  readonly spec: SandboxSpec
-  readonly isolation: Isolation
-  readonly running: Set<AbortController>
-}
-
-interface Options {
+export interface MemorySandboxOptions {
   readonly disk: Disk
   readonly isolation: Isolation
+  /** The boxes that live, for all who look. */
   readonly machine: MemoryBoxes
-  /** A process of the machine that holds a sandbox. */
+  /** A process of the machine that holds a box. */
   readonly supervisor: () => Owner
+  /** Who keeps a limit, where it is not as on a machine with cgroups. */
+  readonly grades?: Readonly<Partial<Record<LimitName, Grade>>> | undefined
+}
+
+/** The boxes of a machine in memory, whoever looks at them. */
+export interface MemoryBoxes {
+  readonly boxes: Map<string, MemoryBox>
 }
 
 export const memoryBoxes = (): MemoryBoxes => ({ boxes: new Map() })
 
-/** Walls around nothing: the shortest driver that keeps the contract, over the few programs of a machine in memory. */
-export function memorySandboxes({ disk, isolation, machine: { boxes }, supervisor }: Options): SandboxDriver {
-  const plan: Plan = { grades: {}, notes: [] }
+interface MemoryBox {
+  readonly isolation: Isolation
+  readonly spec: SandboxSpec
+  readonly planned: PlannedLimits
+  readonly files: Map<string, Uint8Array>
+  readonly running: Set<AbortController>
+  /** Fires when the box ends. */
+  readonly over: AbortController
+  frozen: PromiseWithResolvers<void> | undefined
+}
+
+/**
+ * The oracle: boxes without walls in the memory of one process, around trees of a disk in memory, over the few programs
+ * of `memory-programs.ts`.
+ */
+export function memorySandboxes(options: MemorySandboxOptions): SandboxDriver {
+  const { disk, isolation, supervisor } = options
+  const world = options.machine.boxes
+  const grades = { ...withGroups, ...options.grades }
+  const plan = (spec: SandboxSpec): PlannedLimits => planLimits(spec, { grades, problems: ['it is so in this test'] })
+
   const end = (name: string): void => {
-    for (const command of boxes.get(name)?.running ?? []) command.abort()
-    boxes.delete(name)
+    const box = world.get(name)
+    world.delete(name)
+    box?.over.abort()
+    for (const command of box?.running ?? []) command.abort()
+    box?.frozen?.resolve()
   }
-  function connected(name: string, box: Box): Sandbox {
+
+  function open(name: string, box: MemoryBox): Sandbox {
+    let froze = false
+    const thaw = (): void => {
+      if (froze) box.frozen?.resolve()
+      if (froze) box.frozen = undefined
+      froze = false
+    }
+    const alive = (): void => {
+      if (box.over.signal.aborted) throw gone()
+    }
     return {
       name,
       owner: supervisor(),
-      plan,
-      exec: (command) => execute(disk, box, command),
-      connect: async () => {
-        throw new AwError('unsupported', 'A machine in memory has no network')
+      plan: box.planned.plan,
+      exec: (command) => exec(box, command),
+      async connect(port) {
+        alive()
+        throw new AwError('file_not_found', `Nothing in the sandbox listens on port ${port} at its loopback`)
       },
-      async put(file, content, mode) {
-        const path = `/boxes/${name}/${file}`
-        disk.put(path, { kind: 'file', bytes: Buffer.from(content), mode, mtime: disk.now() })
+      async put(file, content) {
+        alive()
+        if (!/^[A-Za-z0-9_-][A-Za-z0-9._-]{0,100}$/.test(file)) throw new AwError('invalid_name', `No name: ${file}`)
+        const path = `/run/aw/files/${file}`
+        box.files.set(path, Uint8Array.from(content))
         return path
       },
-      freeze: async () => undefined,
-      thaw: async () => undefined,
-      status: async () => ({ commands: box.running.size, processes: box.running.size }),
-      stop: async () => end(name),
+      async freeze() {
+        alive()
+        if (box.frozen !== undefined) throw new AwError('aw_command_failed', 'The sandbox is frozen already')
+        box.frozen = Promise.withResolvers<void>()
+        froze = true
+      },
+      async thaw() {
+        alive()
+        thaw()
+      },
+      async status() {
+        alive()
+        return { commands: box.running.size, processes: box.running.size }
+      },
+      async stop() {
+        end(name)
+      },
       async [Symbol.asyncDispose]() {
+        thaw()
         if (box.spec.once === true) end(name)
       },
     }
   }
+
+  function exec(box: MemoryBox, command: Command): Execution {
+    try {
+      if (box.over.signal.aborted) throw gone()
+      const { rlimits: _, ...limits } = commandLimits({ limits: box.planned.limits, rlimits: {} }, command.limits)
+      const around = {
+        disk,
+        tree: box.spec.attachment.path,
+        cwd: directoryOf(disk, box.spec, command.cwd),
+        mount: box.spec.mount,
+        env: { ...box.spec.env, ...command.env },
+        files: box.files,
+        thawed: async () => box.frozen?.promise,
+      }
+      return memoryExecution({ program: programOf(command.argv), around, command, limits, running: box.running })
+    } catch (error) {
+      const failure = toAwError(error)
+      const exit = Promise.reject<Exit>(failure)
+      exit.catch(() => undefined)
+      return { exit, output: failing(failure) }
+    }
+  }
+
   return {
     isolation,
-    probe: async () => ({ usable: true, notes: ['it is in memory'] }),
-    plan: async () => plan,
-    async start(name, spec) {
-      const box: Box = { spec, isolation, running: new Set() }
-      boxes.set(name, box)
-      return connected(name, box)
+    probe: async () => ({ usable: true, notes: [] }),
+    plan: async (spec) => plan(spec).plan,
+    async start(name, spec, { signal } = {}) {
+      if (signal?.aborted) throw new AwError('aborted', 'Starting the sandbox was cancelled', { cause: signal.reason })
+      if (world.has(name)) throw new AwError('invalid_state', `The sandbox ${name} is running already`)
+      const planned = plan(spec)
+      if (disk.directory(spec.attachment.path) === undefined) {
+        throw new AwError('file_not_found', 'There is no such file or directory: the workspace itself')
+      }
+      const box: MemoryBox = {
+        isolation,
+        spec,
+        planned,
+        files: new Map(),
+        running: new Set(),
+        over: new AbortController(),
+        frozen: undefined,
+      }
+      world.set(name, box)
+      return open(name, box)
     },
     async find(name) {
-      const box = boxes.get(name)
-      return box?.isolation === isolation ? connected(name, box) : undefined
+      const box = world.get(name)
+      return box?.isolation === isolation ? open(name, box) : undefined
     },
     remove: async (name) => end(name),
     list: async () =>
-      [...boxes].filter(([, box]) => box.isolation === isolation).map(([name]) => ({ name, alive: true })),
+      [...world].filter(([, box]) => box.isolation === isolation).map(([name]) => ({ name, alive: true })),
     async [Symbol.asyncDispose]() {},
   }
 }
 
-function execute(disk: Disk, box: Box, command: Command): Execution {
-  const chunks: OutputChunk[] = []
-  const life = new AbortController()
-  const timeout = command.limits.wall_ms === undefined ? [] : [AbortSignal.timeout(command.limits.wall_ms)]
-  const signal = AbortSignal.any([life.signal, ...timeout, ...(command.signal === undefined ? [] : [command.signal])])
-  box.running.add(life)
-  const began = performance.now()
-  const run = async (): Promise<Exit> => {
-    const [name = '', ...args] = command.argv
-    const program = Object.hasOwn(programs, name) ? programs[name] : undefined
-    if (program === undefined) throw new AwError('file_not_found', `There is no program ${name}`, { data: { name } })
-    const cwd = `/${splitPath(`${box.spec.attachment.path}/${command.cwd}`).join('/')}`
-    const write = (stream: OutputChunk['stream'], text: string | Uint8Array): void =>
-      void chunks.push({ stream, data: Buffer.from(text as Uint8Array) })
-    const code = await program(args, { disk, cwd, env: command.env, input: command.input, signal, write })
-    return {
-      code: signal.aborted ? null : code,
-      signal: signal.aborted ? 'SIGKILL' : null,
-      duration_ms: Math.round(performance.now() - began),
-      peak_memory_bytes: 0,
-      cpu_ms: 0,
-      timed_out: timeout.some(({ aborted }) => aborted),
-      output_cut: false,
-    }
-  }
-  const exit = run().finally(() => box.running.delete(life))
-  return { exit, output: afterwards(exit, chunks) }
+function directoryOf(disk: Disk, { attachment, mount }: SandboxSpec, cwd: string): string {
+  const { names } = parsePath(cwd, { roots: [mount] })
+  const path = [attachment.path, ...names].join('/')
+  if (disk.directory(path) !== undefined) return path
+  throw disk.at(path) === undefined
+    ? new AwError('file_not_found', `There is no such file or directory: ${cwd}`)
+    : new AwError('not_a_directory', `It is not a directory: ${cwd}`)
 }
 
-async function* afterwards(exit: Promise<Exit>, chunks: readonly OutputChunk[]): AsyncGenerator<OutputChunk> {
-  await exit.catch(() => undefined)
-  yield* chunks
+async function* failing(error: AwError): AsyncGenerator<never, void> {
+  throw error
+}
+
+const gone = (): AwError => new AwError('sandbox_gone', 'The sandbox has ended, and what ran in it has ended with it')
+
+const withGroups: Readonly<Record<LimitName, Grade>> = {
+  memory_mb: 'cgroup',
+  cpu_percent: 'cgroup',
+  processes: 'cgroup',
+  open_files: 'rlimit',
+  file_size_mb: 'rlimit',
+  wall_ms: 'supervisor',
+  output_mb: 'supervisor',
 }
