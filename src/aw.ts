@@ -12,12 +12,13 @@ import { treeOwner } from './drivers/config/owner.ts'
 import { assertPlaces } from './drivers/config/places.ts'
 import { sqliteEvents } from './drivers/events/sqlite/sqlite.ts'
 import { inspectHost } from './sys/inspect.ts'
-import { laterArchives, laterRepositories } from './drivers/later.ts'
+import { laterArchives, laterRepositories, laterSandboxes } from './drivers/later.ts'
 import { linuxHost } from './drivers/host/linux.ts'
 import { openStorage, type StoragePlace, type Wanted } from './drivers/storage/registry.ts'
 import { dirShelf } from './drivers/archives/shelf.ts'
 import { dirSizes } from './drivers/sizes/dir.ts'
 import { dirTexts } from './drivers/texts/dir.ts'
+import { dirVariables } from './drivers/variables/dir.ts'
 import { makeManager } from './manager/manager.ts'
 import type { Clock } from './ports/clock.ts'
 import type { EventStore } from './ports/event-store.ts'
@@ -67,7 +68,7 @@ async function settle(options: OpenOptions): Promise<Settled> {
   // The defaults are in order, and need not be looked up.
   const places = ['workspaces.base_path', 'storage.root', 'archive.directory'] as const
   if (places.some((key) => config.settings[key] !== '')) assertPlaces({ home, basePath, storageRoot: root, archives })
-  const guarded = [home, join(home, 'locks'), join(home, 'texts'), basePath]
+  const guarded = [home, ...['locks', 'texts', 'variables', 'run'].map((name) => join(home, name)), basePath]
   const storage = { home, root, claim: join(home, 'storage.id'), guarded, shortLived, owner: treeOwner(config) }
   return { home, config, configFile: file, basePath, archives, storage }
 }
@@ -78,9 +79,10 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
   const { home, config, configFile, basePath, archives, storage: place } = await settle(options)
   const locks = join(home, 'locks')
   const texts = join(home, 'texts')
+  const variables = join(home, 'variables')
   // Locks are cheaper with them, and a process keeps to the kind of its first. What runs but once does not wait for them.
   if (shortLived !== true) native()
-  prepareHome(home, [locks, texts])
+  prepareHome(home, [locks, texts, variables])
   const reserve = reserveIn(home, config.settings['space.reserve_mb'] * 2 ** 20)
   const store = await openLog(home, reserve)
   const storage = await openStorage(place, config.settings['storage.driver']).catch(async (error: unknown) => {
@@ -99,6 +101,8 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
       repositories: laterRepositories({ root: join(home, 'mirrors'), avoid: [home, basePath, place.root] }),
       archives: laterArchives,
       shelf: dirShelf(archives),
+      variables: dirVariables({ directory: variables }),
+      sandboxes: laterSandboxes(join(home, 'run')),
       clock,
       config,
       basePath,

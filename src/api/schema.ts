@@ -24,7 +24,20 @@ export interface JsonSchema {
   /** `bytes`: a string or a byte array in process, base64 in JSON. */
   readonly contentEncoding?: 'base64'
   /** How a command line gives the value when it is not plain text: see `cli/flags.ts`. */
-  readonly 'x-cli'?: 'start' | 'repository' | 'file' | 'place' | 'pairs' | 'json' | 'stdin' | 'duration' | 'octal'
+  readonly 'x-cli'?:
+    | 'start'
+    | 'repository'
+    | 'file'
+    | 'place'
+    | 'pairs'
+    | 'json'
+    | 'stdin'
+    /** From standard input alone: others see what stands on a command line. */
+    | 'secret'
+    | 'duration'
+    | 'octal'
+    /** A program and its arguments: all that follows, flags too. */
+    | 'command'
 }
 
 export type Schema<T> = JsonSchema & { readonly [type]?: T }

@@ -13,6 +13,17 @@ export const sizeLimitView = object(
   'Its size limit',
 )
 
+/** How a command ended. */
+export const exitView = {
+  code: optional(nullable(integer('Its exit code; null if a signal ended it'))),
+  signal: optional(nullable(string('The signal that ended it'))),
+  duration_ms: optional(integer('How long it ran')),
+  peak_memory_bytes: optional(integer('Memory of its largest process')),
+  cpu_ms: optional(integer('Processor time')),
+  timed_out: optional(boolean('It was ended because its time was over')),
+  output_cut: optional(boolean('A part of its output was thrown away')),
+}
+
 /** What the doors show of a workspace. */
 export const workspaceView = object(
   {
@@ -48,6 +59,17 @@ export const workspaceView = object(
       }),
       'Trees of this workspace in the trash',
     ),
+    sandbox: nullable(
+      object({
+        id: string('box_…'),
+        isolation: string('Behind which walls'),
+        network: string('What it may reach'),
+        allow: list(string('A host or preset'), 'Through the proxy'),
+        mount: string('Where the workspace is inside'),
+        started_at: string('Since when (ISO 8601)'),
+      }),
+    ),
+    commands: integer('How many commands run in it'),
     head: nullable(string('The snapshot that its tree was last equal to')),
     branch: string('The line of snapshots that work goes on with'),
     branches: json('The last snapshot of each branch'),

@@ -1,14 +1,14 @@
 import { AwError } from '../domain/errors.ts'
 import type { CallContext } from '../ports/manager.ts'
 
-const known = ['actor', 'correlationId', 'causationId', 'signal', 'onProgress'] as const
+const known = ['actor', 'correlationId', 'causationId', 'signal', 'input', 'onProgress'] as const
 const longest = 200
 
 /** Who asks and why goes into every event of a call, for good: it is checked as its input is. */
 export function checkedContext(context: unknown): CallContext | undefined {
   if (context === undefined) return undefined
   if (typeof context !== 'object' || context === null || Array.isArray(context)) throw wrong('it', 'an object')
-  const { actor, correlationId, causationId, signal, onProgress, ...rest } = context as Record<
+  const { actor, correlationId, causationId, signal, input, onProgress, ...rest } = context as Record<
     (typeof known)[number],
     unknown
   >
@@ -16,6 +16,8 @@ export function checkedContext(context: unknown): CallContext | undefined {
     if (value !== undefined && !isLine(value)) throw wrong(name, `text of 1 to ${longest} characters on one line`)
   }
   if (signal !== undefined && !(signal instanceof AbortSignal)) throw wrong('signal', 'an AbortSignal')
+  if (input !== undefined && !(typeof input === 'object' && input !== null && Symbol.asyncIterator in input))
+    throw wrong('input', 'an async iterable')
   if (onProgress !== undefined && typeof onProgress !== 'function') throw wrong('onProgress', 'a function')
   const [unknown] = Object.keys(rest)
   if (unknown !== undefined) throw wrong(unknown.slice(0, 60), `left out; known are ${known.join(', ')}`)

@@ -1,5 +1,7 @@
 import type { Archives } from '../ports/archives.ts'
+import type { Isolation } from '../domain/sandbox/spec.ts'
 import type { Repositories } from '../ports/repositories.ts'
+import type { SandboxDriver } from '../ports/sandbox-driver.ts'
 
 /** Drivers that few calls need are loaded when the first one does. */
 
@@ -14,6 +16,19 @@ export function laterRepositories(places: { root: string; avoid: readonly string
     list: async () => (await driver()).list(),
     remove: async (name) => (await driver()).remove(name),
   }
+}
+
+/** @param run where each box has a directory of its own */
+export function laterSandboxes(run: string): (isolation: Isolation) => Promise<SandboxDriver> {
+  let opened: Promise<(isolation: Isolation) => Promise<SandboxDriver>> | undefined
+  const open = async () => {
+    const [{ sandboxDrivers }, { proxyCommand }] = await Promise.all([
+      import('./sandbox/registry.ts'),
+      import('../sys/proxy/program.ts'),
+    ])
+    return sandboxDrivers({ run, proxy: proxyCommand() })
+  }
+  return async (isolation) => (await (opened ??= open()))(isolation)
 }
 
 const tar = async (): Promise<Archives> => (await import('./archives/tar.ts')).tarArchives

@@ -1,6 +1,7 @@
 import { AwError } from '../domain/errors.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
+import { assertNothingRuns } from './commands.ts'
 import type { Core } from './core.ts'
 import { trashOf, volumeOf } from './places.ts'
 
@@ -22,6 +23,12 @@ export async function assertUnused(core: Core, workspace: Workspace, risks: Risk
       })
     }
   }
+  if (risks.force !== true && risks.include_active !== true)
+    await assertNothingRuns(
+      core,
+      workspace,
+      'Wait for it, end it with aw stop, or accept the risk with --include-active',
+    )
   await assertNoProcesses(core, workspace, [volumeOf(workspace)], risks)
 }
 

@@ -1,6 +1,6 @@
 import type { Config } from '../domain/config.ts'
 import type { EventData, EventMeta, EventType, NewEvent } from '../domain/event.ts'
-import { makeId, type OperationId } from '../domain/ids.ts'
+import { makeId, type OperationId, type Prefix } from '../domain/ids.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { EventStore } from '../ports/event-store.ts'
@@ -12,7 +12,10 @@ import type { Repositories } from '../ports/repositories.ts'
 import type { Shelf } from '../ports/shelf.ts'
 import type { Sizes } from '../ports/sizes.ts'
 import type { StorageDriver } from '../ports/storage-driver.ts'
+import type { Isolation } from '../domain/sandbox/spec.ts'
+import type { SandboxDriver } from '../ports/sandbox-driver.ts'
 import type { Texts } from '../ports/texts.ts'
+import type { Variables } from '../ports/variables.ts'
 
 /** Everything a use case may use. Assembled once, in `aw.ts`. */
 export interface Core {
@@ -25,6 +28,9 @@ export interface Core {
   readonly repositories: Repositories
   readonly archives: Archives
   readonly shelf: Shelf
+  readonly variables: Variables
+  /** The driver of a level, loaded when it is first asked for. */
+  readonly sandboxes: (isolation: Isolation) => Promise<SandboxDriver>
   readonly clock: Clock
   readonly config: Config
   /** Where workspaces are found: absolute, without a slash at the end. */
@@ -59,7 +65,7 @@ export interface Request extends CallContext {
   readonly correlationId: string
 }
 
-export const newId = <P extends 'ws' | 'ev' | 'op' | 'ls' | 'cor' | 'snap'>(core: Core, prefix: P): `${P}_${string}` =>
+export const newId = <P extends Prefix>(core: Core, prefix: P): `${P}_${string}` =>
   makeId(prefix, core.clock.now().getTime(), core.clock.random(10))
 
 export interface OperationRef {

@@ -5,6 +5,8 @@ import { type CleanupReason, isLive, nameOf, type Workspace } from '../domain/wo
 import { assertUnused } from './activity.ts'
 import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { findWorkspace, notFound } from './find.ts'
+import { closeLostRuns } from './reconcile-boxes.ts'
+import { endBoxes } from './launch.ts'
 import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
 import { trashOf, treeName, volumeOf } from './places.ts'
 import { purgeTrees } from './purge.ts'
@@ -37,8 +39,10 @@ export async function destroyUnderLock(
 ): Promise<Workspace> {
   if (!isLive(workspace.state)) throw await notFound(core, input.id)
   assertAllowed(workspace, 'destroy')
-  await assertUnused(core, workspace, input)
-  const begun = await begin(core, request, workspace, 'workspace_destroy_started', 'destroy', {
+  const current = await closeLostRuns(core, request, workspace)
+  await assertUnused(core, current, input)
+  const quiet = await endBoxes(core, request, current, 'destroy')
+  const begun = await begin(core, request, quiet, 'workspace_destroy_started', 'destroy', {
     ...whose(workspace),
     workspace_path: workspace.path,
     cleanup_reason: input.reason ?? 'user',

@@ -9,12 +9,17 @@ import { doctor, showConfig } from './doctor.ts'
 import { exportArchive, importArchive } from './export.ts'
 import * as files from './files.ts'
 import { branch } from './branch.ts'
+import { connect } from './connect.ts'
 import { diff } from './diff.ts'
+import * as env from './env.ts'
+import { exec } from './exec-all.ts'
 import { fork } from './fork.ts'
 import { gc } from './gc.ts'
+import { history } from './history.ts'
 import { label } from './label.ts'
 import { limit } from './limit.ts'
 import { acquireLease, releaseLease, renewLease } from './lease.ts'
+import { start, stop } from './launch.ts'
 import { events, sealAudit, verifyAudit } from './log.ts'
 import { describe, snapshots, verify } from './look-snapshots.ts'
 import * as look from './look.ts'
@@ -57,6 +62,12 @@ const useCases: UseCases = {
   destroy,
   undelete,
   purge,
+  start,
+  stop,
+  'env set': env.setEnv,
+  'env unset': env.unsetEnv,
+  'env list': env.listEnv,
+  history,
   snapshot,
   snapshots,
   describe,
@@ -108,7 +119,7 @@ const useCases: UseCases = {
 
 type Streams = { [N in StreamName]: (core: Core, input: Inputs[N], request: Request) => AsyncIterable<Outputs[N]> }
 
-const streams: Streams = { events, diff }
+const streams: Streams = { events, diff, exec, connect }
 
 export function makeManager(parts: Omit<Core, 'recover'>, close: () => Promise<void>): Manager {
   const core: Core = { ...parts, recover: recoverOperation }

@@ -9,6 +9,7 @@ import { appendHome } from './home-stream.ts'
 import { append, whose, withWorkspace } from './operations.ts'
 import { erasingOf, pathOf, trashOf, treeName, volumeOf } from './places.ts'
 import { reconcileSnapshots } from './reconcile-snapshots.ts'
+import { closeLostRuns, removeStrayBoxes } from './reconcile-boxes.ts'
 import { reconcileHome } from './reconcile-home.ts'
 import { relocate } from './rename.ts'
 import { removeScratch, strayScratch } from './scratch.ts'
@@ -58,6 +59,7 @@ export async function reconcile(core: Core, request: Request, only?: Workspace):
   const snapshots = await reconcileSnapshots(core, request, onDisk, known)
   lost.push(...snapshots.lost.filter((name) => !lost.includes(name)))
   if (only !== undefined) return { relinked, lost, failed, found, orphans: [], leftovers: [] }
+  await removeStrayBoxes(core)
   const home = await reconcileHome(core, request, onDisk)
   const orphans = [...snapshots.unknown, ...home.unknown].map(({ area, name }) => `${area}/${name}`)
   // What was in the way of a tree was put aside a moment ago.
@@ -69,7 +71,11 @@ export async function reconcile(core: Core, request: Request, only?: Workspace):
 
 /** Under its lock: who looks into a tree is taken for somebody who works there. */
 async function tidy(core: Core, request: Request, { id }: Workspace): Promise<void> {
-  await whenFree(core, request, id, (now) => removeUnfinishedCopies(core, now), undefined).catch(() => undefined)
+  const work = async (now: Workspace): Promise<void> => {
+    await closeLostRuns(core, request, now)
+    await removeUnfinishedCopies(core, now)
+  }
+  await whenFree(core, request, id, work, undefined).catch(() => undefined)
 }
 
 /** True if a tree that should be in the trash is not, now that we look under the lock. */

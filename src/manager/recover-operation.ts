@@ -2,6 +2,7 @@ import { isLive, type OperationKind } from '../domain/workspace/state.ts'
 import type { Recovery } from './core.ts'
 import { closeFailed, createdEvent } from './create.ts'
 import { closeLost, finishDestroy } from './destroy.ts'
+import { finishStop, undoLaunch } from './launch.ts'
 import { refreshMetadata } from './metadata.ts'
 import { abandon, append, intentOf, isFenced } from './operations.ts'
 import { undoArchive } from './archive-tree.ts'
@@ -96,6 +97,16 @@ const recoveries: Readonly<Record<OperationKind, Recovery>> = {
     const reason = new Error('the process that archived it died before the file was complete')
     return { workspace: await abandon(core, request, workspace, operation, 'archive', reason), outcome: 'undone' }
   },
+
+  launch: async (core, request, workspace, operation) => ({
+    workspace: await undoLaunch(core, request, workspace, operation),
+    outcome: 'undone',
+  }),
+
+  stop: async (core, request, workspace, operation) => ({
+    workspace: await finishStop(core, request, workspace, operation),
+    outcome: 'stopped',
+  }),
 
   remove_snapshots: async (core, request, workspace, operation) => ({
     workspace: await finishRemoval(core, request, workspace, operation),

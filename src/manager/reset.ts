@@ -5,6 +5,8 @@ import { assertUnused } from './activity.ts'
 import { buildTree } from './build.ts'
 import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { findWorkspace } from './find.ts'
+import { closeLostRuns } from './reconcile-boxes.ts'
+import { endBoxes, restarted } from './launch.ts'
 import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
 import { stageOf, trashOf, treeName, volumeOf } from './places.ts'
 import { undoLog } from './undo.ts'
@@ -15,8 +17,10 @@ export async function reset(core: Core, input: Inputs['reset'], request: Request
   const { id } = await findWorkspace(core, input.id)
   return withWorkspace(core, request, id, async (workspace) => {
     assertAllowed(workspace, 'reset')
-    await assertUnused(core, workspace, input)
-    return view(await resetUnderLock(core, request, workspace))
+    const current = await closeLostRuns(core, request, workspace)
+    await assertUnused(core, current, input)
+    const quiet = await endBoxes(core, request, current, 'reset')
+    return view(await restarted(core, request, current, await resetUnderLock(core, request, quiet)))
   })
 }
 

@@ -7,6 +7,8 @@ import { assertUnused, type Risks } from './activity.ts'
 import type { Core, Request } from './core.ts'
 import { differs, isBelow, stepsOf } from './diff.ts'
 import { findWorkspace } from './find.ts'
+import { closeLostRuns } from './reconcile-boxes.ts'
+import { endBoxes, restarted } from './launch.ts'
 import { withWorkspace } from './operations.ts'
 import { snapshotPlace, volumeOf } from './places.ts'
 import { assertOutsideMetadata, checkedPaths } from './restore-paths.ts'
@@ -103,17 +105,25 @@ export async function redo(core: Core, input: Inputs['redo'], request: Request):
 
 async function underLock(
   core: Core,
-  input: Risks & { id: string },
+  input: Risks & { id: string; restart?: boolean | undefined },
   request: Request,
   planned: (workspace: Workspace) => Promise<Plan>,
 ): Promise<Restored> {
   const { id } = await findWorkspace(core, input.id)
   return withWorkspace(core, request, id, async (workspace) => {
     assertAllowed(workspace, 'restore')
-    await assertUnused(core, workspace, input)
-    const plan = await planned(workspace)
-    if (!(await core.storage.exists(snapshotPlace(plan.snapshot)))) throw gone(workspace, plan.snapshot)
-    return restoreTo(core, request, workspace, plan)
+    const current = await closeLostRuns(core, request, workspace)
+    await assertUnused(core, current, input.restart === true ? { ...input, include_active: true } : input)
+    const plan = await planned(current)
+    if (!(await core.storage.exists(snapshotPlace(plan.snapshot)))) throw gone(current, plan.snapshot)
+    // A sandbox that runs would go on seeing the tree that is replaced.
+    const quiet = await endBoxes(core, request, current, 'restore')
+    try {
+      return await restoreTo(core, request, quiet, plan)
+    } finally {
+      const after = await core.store.get(id)
+      if (after?.operation === null) await restarted(core, request, current, after)
+    }
   })
 }
 

@@ -3,6 +3,8 @@ import { AwError, toAwError } from '../domain/errors.ts'
 import { isLive, nameOf, workspaceStates, type Workspace } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
 import { destroy } from './destroy.ts'
+import { endBoxes } from './launch.ts'
+import { withWorkspace } from './operations.ts'
 
 type Result = Outputs['shutdown']['results'][number]
 
@@ -28,9 +30,13 @@ async function applyPolicy(
   request: Request,
 ): Promise<Result> {
   const about = { id: workspace.id, name: nameOf(workspace) }
-  if (policy !== 'trash') return { ...about, ok: true, error: null }
+  if (policy === 'keep') return { ...about, ok: true, error: null }
   try {
     if (request.signal?.aborted) throw new AwError('timeout', 'The time for shutting down is over; it was kept')
+    if (policy === 'stop') {
+      await withWorkspace(core, request, workspace.id, (now) => endBoxes(core, request, now, 'shutdown'))
+      return { ...about, ok: true, error: null }
+    }
     await destroy(core, { id: workspace.id, force: true, reason: 'pod_shutdown' }, request)
     return { ...about, ok: true, error: null }
   } catch (error) {

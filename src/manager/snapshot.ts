@@ -6,7 +6,6 @@ import { assertAllowed } from '../domain/workspace/allow.ts'
 import type { Intents, SnapshotFacts } from '../domain/workspace/events.ts'
 import { makeRoom, type Snapshot } from '../domain/workspace/snapshots.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
-import type { Frozen } from '../ports/storage-driver.ts'
 import { newEvent, newId, type Core, type OperationRef, type Request } from './core.ts'
 import { findWorkspace } from './find.ts'
 import { abandon, append, begin, giveUp, isFenced, whose, withWorkspace } from './operations.ts'
@@ -14,6 +13,7 @@ import { snapshotPlace, volumeOf } from './places.ts'
 import { removeSnapshots } from './remove-snapshots.ts'
 import { assertRoom } from './size-limit.ts'
 import { excluded, forksOf, neededIds, snapshotsOf } from './snapshots.ts'
+import { whileStill, type Kept } from './still.ts'
 import { snapshotView } from './view.ts'
 
 export async function snapshot(core: Core, input: Inputs['snapshot'], request: Request): Promise<Outputs['snapshot']> {
@@ -28,12 +28,24 @@ export async function snapshot(core: Core, input: Inputs['snapshot'], request: R
     assertAllowed(found, 'snapshot')
     const earlier = plan.key === null ? undefined : await withKey(core, found, plan.key)
     if (earlier !== undefined) return { ...snapshotView(earlier, found), created: false }
-    await assertRoom(core, found)
-    const spare = await spareOnes(core, found)
-    const made = await takeSnapshot(core, request, found, plan, { consistent: input.consistent })
-    const after = spare.length === 0 ? made.workspace : await thinned(core, request, made.workspace, spare)
-    return { ...snapshotView(await asKept(core, made.snapshot, spare), after), created: true }
+    const made = await keepSnapshot(core, request, found, plan, { consistent: input.consistent })
+    return { ...snapshotView(made.snapshot, made.workspace), created: true }
   })
+}
+
+/** Takes one, if there is room for it or room can be made. Needs the lock. */
+export async function keepSnapshot(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  plan: Plan,
+  options: { consistent?: boolean | undefined } = {},
+): Promise<{ workspace: Workspace; snapshot: Snapshot }> {
+  await assertRoom(core, workspace)
+  const spare = await spareOnes(core, workspace)
+  const made = await takeSnapshot(core, request, workspace, plan, options)
+  const after = spare.length === 0 ? made.workspace : await thinned(core, request, made.workspace, spare)
+  return { workspace: after, snapshot: await asKept(core, made.snapshot, spare) }
 }
 
 /** Nothing goes before the new one is in the log. What cannot go now goes with the next: that one is not hindered. */
@@ -132,13 +144,15 @@ export async function takeSnapshot(
   const begun = await begin(core, request, workspace, 'snapshot_started', 'snapshot', { ...whose(workspace), ...facts })
   const place = snapshotPlace(facts.snapshot)
   try {
-    const frozen = await core.storage.snapshot(volumeOf(workspace), place, {
-      exclude: excluded(workspace),
-      since: workspace.head === null ? undefined : snapshotPlace(workspace.head),
-      consistent: options.consistent,
-      signal: request.signal,
-      onProgress: (done) => request.onProgress?.({ phase: 'keeping', ...done }),
-    })
+    const frozen = await whileStill(core, workspace, options.consistent === true, (consistent) =>
+      core.storage.snapshot(volumeOf(workspace), place, {
+        exclude: excluded(workspace),
+        since: workspace.head === null ? undefined : snapshotPlace(workspace.head),
+        consistent,
+        signal: request.signal,
+        onProgress: (done) => request.onProgress?.({ phase: 'keeping', ...done }),
+      }),
+    )
     const data = { ...whose(workspace), ...factsOf(facts, frozen) }
     const event = newEvent(core, request, 'snapshot_created', data, begun.operation)
     const after = await append(core, request, begun.workspace, [event])
@@ -153,7 +167,7 @@ export async function takeSnapshot(
 
 export const factsOf = (
   plan: Plan & { snapshot: SnapshotId; parent: SnapshotId | null; branch: string },
-  { mechanism, consistency, changed, left_out: left }: Frozen,
+  { mechanism, consistency, changed, left_out: left }: Kept,
 ): SnapshotFacts => ({
   ...plan,
   // What is not in it is told by it as long as it is there.

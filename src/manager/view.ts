@@ -29,6 +29,8 @@ export function view(workspace: Workspace): WorkspaceView {
         : { id: operation.id, kind: operation.kind, started_at: operation.started_at, epoch: operation.epoch },
     problem: workspace.problem,
     trash: workspace.trash,
+    sandbox: sandboxView(workspace),
+    commands: workspace.commands?.length ?? 0,
     head: workspace.head,
     branch: workspace.branch,
     branches: workspace.branches,
@@ -38,6 +40,12 @@ export function view(workspace: Workspace): WorkspaceView {
     archives: workspace.archives ?? [],
     imported: workspace.imported as WorkspaceView['imported'],
   }
+}
+
+function sandboxView({ sandbox }: Workspace): WorkspaceView['sandbox'] {
+  if (sandbox === undefined) return null
+  const { sandbox: id, isolation, network, mount, started_at } = sandbox
+  return { id, isolation, network: network.mode, allow: 'allow' in network ? network.allow : [], mount, started_at }
 }
 
 export type SnapshotView = Outputs['snapshots'][number]

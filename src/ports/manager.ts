@@ -1,3 +1,4 @@
+import type { CommandInput } from './sandbox-driver.ts'
 import type { Inputs, OperationName, Outputs, StreamName } from '../api/table.ts'
 
 /**
@@ -24,6 +25,8 @@ export interface CallContext {
   readonly correlationId?: string | undefined
   readonly causationId?: string | undefined
   readonly signal?: AbortSignal | undefined
+  /** What a command is given while it runs: `exec` and `connect`. */
+  readonly input?: AsyncIterable<CommandInput> | undefined
   /** Told now and then how far long work has come. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
 }

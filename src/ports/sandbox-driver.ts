@@ -46,6 +46,10 @@ export interface SandboxSpec {
   readonly mount: string
   /** Names below the tree's root, as `.aw` or `work/.git/hooks`, that are read-only and there before anything runs. */
   readonly protect: readonly string[]
+  /** The same where its directory is there: `work/.git/hooks` of a tree without `work/.git` is left to the box. */
+  readonly protectWithin?: readonly string[] | undefined
+  /** As its owner names the workspace, to tell those inside what to ask for. */
+  readonly label?: string | undefined
   /** Other trees: shared areas, a program's own files. Absolute on both sides. */
   readonly binds: readonly { readonly source: string; readonly target: string; readonly writable: boolean }[]
   readonly network: Network

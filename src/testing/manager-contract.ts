@@ -12,6 +12,7 @@ import { historyContract } from './manager-contract/history.ts'
 import { lifeContract } from './manager-contract/life.ts'
 import { logContract } from './manager-contract/log.ts'
 import { restoreContract } from './manager-contract/restore.ts'
+import { sandboxContract } from './manager-contract/sandboxes.ts'
 import { snapshotContract } from './manager-contract/snapshots.ts'
 import { sourceContract } from './manager-contract/sources.ts'
 import { spaceContract } from './manager-contract/space.ts'
@@ -82,6 +83,9 @@ export function managerContract(
     })
     describe('files', () => {
       fileContract(open)
+    })
+    describe('sandboxes', () => {
+      sandboxContract(open)
     })
     describe('snapshots', () => {
       snapshotContract(open)

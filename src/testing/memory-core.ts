@@ -6,9 +6,12 @@ import { memoryFiles } from '../drivers/files/memory.ts'
 import { memoryMachine, type Machine } from '../drivers/host/memory.ts'
 import { memorySizes } from '../drivers/sizes/memory.ts'
 import { memoryStorage } from '../drivers/storage/memory.ts'
+import { memoryBoxes, memorySandboxes } from '../drivers/sandbox/memory.ts'
 import { memoryTexts } from '../drivers/texts/memory.ts'
+import { memoryVariables } from '../drivers/variables/memory.ts'
 import { resolveConfig } from '../domain/config.ts'
 import { AwError } from '../domain/errors.ts'
+import type { Isolation } from '../domain/sandbox/spec.ts'
 import { parseGitUrl } from '../domain/git-url.ts'
 import { makeManager } from '../manager/manager.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -78,6 +81,10 @@ export function memoryCore({
   const texts = memoryTexts()
   const sizes = memorySizes()
   const shelf = memoryShelf(disk, '/archives')
+  const variables = memoryVariables()
+  const boxes = memoryBoxes()
+  // A box lives on when the process that started it has ended.
+  const init = machine.host()
   function start(steps = Infinity): MemoryProcess {
     const life = { left: steps }
     const host = machine.host()
@@ -96,6 +103,12 @@ export function memoryCore({
         remove: async () => undefined,
       },
       archives: { digest: outside, about: outside, unpack: outside, pack: outside },
+      variables: mortal(variables, life, ['write']),
+      sandboxes: async (isolation: Isolation) =>
+        mortal(memorySandboxes({ disk, isolation, machine: boxes, supervisor: () => init.owner() }), life, [
+          'start',
+          'remove',
+        ]),
       shelf: mortal(shelf, life, ['pack', 'undo', 'remove']),
       clock,
       config: resolveConfig({ set }),

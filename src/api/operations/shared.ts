@@ -20,6 +20,11 @@ export const risks = {
   force: optional(boolean('Both of the above')),
 }
 
+export const restoring = {
+  ...risks,
+  restart: optional(boolean('End what runs in its sandbox, and start the sandbox anew afterwards')),
+}
+
 export const lifetime = optional(
   string('How long it is needed: 12h, 7d; then aw gc may move it to the trash', { 'x-cli': 'duration' }),
 )

@@ -1,7 +1,7 @@
 import { operation } from '../operation.ts'
 import { boolean, choice, integer, json, list, nullable, object, optional, pairs, string } from '../schema.ts'
 import { changeView, forkView, madeSnapshot, snapshotView } from '../views.ts'
-import { absent, host, id, lifetime, risks } from './shared.ts'
+import { absent, host, id, lifetime, restoring } from './shared.ts'
 
 const which = 'its id snap_… or the beginning of it, its label, head, or base (what a fork began as)'
 
@@ -134,7 +134,7 @@ export const snapshotOperations = [
       snapshot: optional(string(`The snapshot: ${which} (default: head)`)),
       branch: optional(string('Go on with this branch, from its last snapshot')),
       paths: optional(list(string('A path below the workspace'), 'Only these paths, such as work/src')),
-      ...risks,
+      ...restoring,
     }),
     output: restored,
     positional: ['id', 'snapshot'],
@@ -161,7 +161,7 @@ export const snapshotOperations = [
     group: 'Snapshots',
     summary: 'Go back to the head, or from an unchanged head to the snapshot before it',
     details: 'What is replaced is kept: aw redo brings it back.',
-    input: object({ id, ...risks }),
+    input: object({ id, ...restoring }),
     output: restored,
     positional: ['id'],
     states: 'restore',
@@ -173,7 +173,7 @@ export const snapshotOperations = [
     kind: 'destructive',
     group: 'Snapshots',
     summary: 'Take back the last undo',
-    input: object({ id, ...risks }),
+    input: object({ id, ...restoring }),
     output: restored,
     positional: ['id'],
     states: 'restore',

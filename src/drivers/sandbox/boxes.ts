@@ -12,8 +12,8 @@ import { openSandbox } from './sandbox.ts'
 export interface BoxOptions {
   /** Where each box has its directory: ours alone, on a local file system. Made if need be. */
   readonly run: string
-  /** The arguments of the program that lets a box reach these hosts; without it no box has an allow-list. */
-  readonly proxy?: ((allow: readonly string[]) => readonly string[]) | undefined
+  /** The program that lets a box reach the hosts of its allow-list, to which the path of its settings is added. */
+  readonly proxy?: readonly string[] | undefined
 }
 
 /** What is special about a level; the rest is the same for all. */

@@ -38,7 +38,7 @@ export function namespaceSandbox(options: BoxOptions): SandboxDriver {
 
   async function prepare(spec: SandboxSpec): Promise<Prepared> {
     const planned = planLimits(spec, machine.keepers('namespace'))
-    const network = planNetwork(spec.network, options.proxy)
+    const network = planNetwork(spec, options.proxy)
     ensureRun(options.run)
     const bwrap = await findBubblewrap(options.run)
     if (bwrap === undefined) throw noBubblewrap()

@@ -1,7 +1,7 @@
 import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
-import { quotePath } from '../../domain/paths.ts'
+import { parsePath, quotePath } from '../../domain/paths.ts'
 import type { SandboxSpec } from '../../ports/sandbox-driver.ts'
 import { withSpot } from '../safe-fs/walk.ts'
 import type { BoxMount } from './bwrap.ts'
@@ -23,7 +23,8 @@ export interface PlannedMounts {
 export function planMounts(spec: SandboxSpec, find: Look): PlannedMounts {
   assertPlace(spec.mount, 'The workspace')
   for (const { target } of spec.binds) assertTarget(target, spec.mount)
-  const protect = spec.protect.map((name) => planMountedName(find, name))
+  const present = (spec.protectWithin ?? []).filter((name) => isSomewhere(find, name))
+  const protect = [...spec.protect, ...present].map((name) => planMountedName(find, name))
   const within = spec.binds
     .filter(({ target }) => target.startsWith(`${spec.mount}/`))
     .map(({ source, target, writable }) => {
@@ -34,6 +35,12 @@ export function planMounts(spec: SandboxSpec, find: Look): PlannedMounts {
     .filter(({ missing }) => missing)
     .map(({ path, kind }): Placeholder => ({ path, kind }))
   return { protect, within, placeholders }
+}
+
+/** Whether the directory of a name is there. */
+function isSomewhere(find: Look, name: string): boolean {
+  const { names } = parsePath(name, { absolute: 'reject', root: false })
+  return names.length < 2 || find(names.slice(0, -1)) !== undefined
 }
 
 function assertTarget(target: string, mount: string): void {

@@ -1,0 +1,148 @@
+import { AwError } from '../domain/errors.ts'
+import { parseRules } from '../domain/network/rules.ts'
+import { profileOf } from '../domain/profiles.ts'
+import { limitNames, type Isolation, type Limits, type Network } from '../domain/sandbox/spec.ts'
+import { randomMount } from '../domain/sandbox/surroundings.ts'
+import { nameOf, type BoxFacts, type SharedMount, type Workspace } from '../domain/workspace/state.ts'
+import type { SandboxDriver, SandboxSpec } from '../ports/sandbox-driver.ts'
+import type { Core } from './core.ts'
+import { volumeOf } from './places.ts'
+import { sharedAreas, sharedPlace } from './shared-areas.ts'
+
+/** What a caller may say about a sandbox; the settings say the rest. */
+export interface BoxWish {
+  readonly isolation?: Isolation | undefined
+  readonly network?: Network['mode'] | undefined
+  readonly allow?: readonly string[] | undefined
+  readonly shared?: readonly string[] | undefined
+  readonly memory_mb?: number | undefined
+  readonly cpu_percent?: number | undefined
+  readonly processes?: number | undefined
+  readonly open_files?: number | undefined
+  readonly file_size_mb?: number | undefined
+}
+
+type Planned = Omit<BoxFacts, 'sandbox' | 'slot'>
+
+/** What a new sandbox would be, by the caller's wish and the settings. */
+export async function plannedBox(core: Core, workspace: Workspace, wish: BoxWish): Promise<Planned> {
+  const { settings } = core.config
+  const mount = settings['sandbox.mount']
+  return {
+    isolation: wish.isolation ?? settings['sandbox.isolation'],
+    network: networkOf(core, wish),
+    limits: limitsOf(wish),
+    mount: mount === 'random' ? randomMount(core.clock.random(4)) : mount,
+    shared: await sharedMounts(core, workspace, wish.shared ?? []),
+  }
+}
+
+function networkOf(core: Core, { network, allow }: BoxWish): Network {
+  const { settings } = core.config
+  const configured = settings['sandbox.allow'].split(',').flatMap((rule) => rule.trim() || [])
+  // Whoever names hosts wants them to be reached, and no others.
+  const mode = network ?? (allow === undefined ? settings['sandbox.network'] : 'allowlist')
+  if (mode === 'allowlist') {
+    const rules = [...(allow ?? configured)]
+    parseRules(rules)
+    return { mode, allow: rules }
+  }
+  if (allow === undefined) return { mode }
+  throw new AwError('invalid_input', `Hosts to allow are of no use with the network ${mode}`, {
+    hint: 'Leave out the network, or say allowlist',
+    data: { field: 'allow' },
+  })
+}
+
+/** Only what is limited. 0 takes a limit of the settings away. */
+function limitsOf(wish: Partial<Record<keyof Limits, number | undefined>>): Limits {
+  return Object.fromEntries(limitNames.flatMap((name) => (wish[name] === undefined ? [] : [[name, wish[name]]])))
+}
+
+/** `NAME`, `NAME:ro`, `NAME:/path` or `NAME:/path:ro`. */
+async function sharedMounts(core: Core, { task }: Workspace, wishes: readonly string[]): Promise<SharedMount[]> {
+  if (wishes.length === 0) return []
+  const { live } = await sharedAreas(core)
+  return wishes.map((wish) => {
+    const [name = '', ...rest] = wish.split(':')
+    const readOnly = rest.at(-1) === 'ro'
+    const path = rest.find((part) => part.startsWith('/')) ?? `/shared/${name}`
+    if (rest.some((part) => part !== 'ro' && part !== 'rw' && !part.startsWith('/')))
+      throw new AwError('invalid_input', `${JSON.stringify(wish)} is no way to attach a shared area`, {
+        hint: 'Write NAME, NAME:ro, NAME:/path or NAME:/path:ro',
+        data: { field: 'shared' },
+      })
+    const area = live.get(name)
+    if (area === undefined || (area.task !== null && area.task !== task))
+      throw new AwError('shared_not_found', `There is no shared area ${name} for the task ${task}`, {
+        hint: 'See what there is: aw shared list',
+        data: { name },
+      })
+    return { name, path, writable: !readOnly }
+  })
+}
+
+/** What the driver is to make of it. */
+export async function specOf(core: Core, workspace: Workspace, box: BoxFacts, once = false): Promise<SandboxSpec> {
+  const { settings } = core.config
+  const { metadata, content } = profileOf(workspace.profile)
+  const protect = settings['sandbox.protect'].split(',').flatMap((name) => name.trim() || [])
+  const areas = box.shared.length === 0 ? undefined : (await sharedAreas(core)).live
+  await core.storage.ready(volumeOf(workspace))
+  return {
+    attachment: core.storage.attachment(volumeOf(workspace)),
+    mount: box.mount,
+    ...(box.isolation === 'namespace'
+      ? { protect: [metadata], protectWithin: protect.map((name) => (content === '.' ? name : `${content}/${name}`)) }
+      : // Nothing can be taken out of a tree without a mount of its own; aw doctor and the docs say so.
+        { protect: [] }),
+    label: nameOf(workspace),
+    binds: box.shared.flatMap(({ name, path: target, writable }) => {
+      const area = areas?.get(name)
+      return area === undefined ? [] : [{ source: core.storage.attachment(sharedPlace(area)).path, target, writable }]
+    }),
+    network: box.network,
+    limits: withoutZero(box.limits),
+    defaults: withoutZero({ ...defaultsOf(core), ...box.limits }),
+    cgroupRequired: settings['sandbox.cgroup_required'],
+    env: {},
+    uid: settings['sandbox.first_uid'] + box.slot,
+    once,
+  }
+}
+
+const withoutZero = (limits: Limits): Limits =>
+  Object.fromEntries(Object.entries(limits).filter(([, value]) => value > 0))
+
+function defaultsOf({ config: { settings } }: Core): Limits {
+  return {
+    memory_mb: settings['sandbox.memory_mb'],
+    cpu_percent: settings['sandbox.cpu_percent'],
+    processes: settings['sandbox.processes'],
+    open_files: settings['sandbox.open_files'],
+    file_size_mb: settings['sandbox.file_size_mb'],
+    wall_ms: settings['sandbox.timeout_ms'],
+    output_mb: settings['sandbox.output_mb'],
+  }
+}
+
+/** The driver, if it works here. What was asked for and cannot be had is an error, never something weaker. */
+export async function driverOf(core: Core, isolation: Isolation): Promise<SandboxDriver> {
+  const driver = await core.sandboxes(isolation)
+  const probe = await driver.probe()
+  if (probe.usable) return driver
+  throw new AwError(
+    'sandbox_unenforceable',
+    `The isolation ${isolation} cannot be had here: ${probe.reasons.join('; ')}`,
+    {
+      hint: probe.hint ?? 'See what this machine can do: aw doctor',
+      data: { isolation, reasons: probe.reasons },
+    },
+  )
+}
+
+export const boxGone = (workspace: Workspace): AwError =>
+  new AwError('sandbox_gone', `The sandbox of ${nameOf(workspace)} has ended, though nobody stopped it`, {
+    hint: `Start it again: aw start ${nameOf(workspace)}`,
+    data: { id: workspace.id },
+  })

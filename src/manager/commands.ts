@@ -1,0 +1,82 @@
+import { AwError, toAwError } from '../domain/errors.ts'
+import type { CommandId, SnapshotId, WorkspaceId } from '../domain/ids.ts'
+import type { Exit } from '../domain/sandbox/spec.ts'
+import { nameOf, type OpenCommand, type Workspace } from '../domain/workspace/state.ts'
+import type { Sandbox } from '../ports/sandbox-driver.ts'
+import { newEvent, type Core, type Request } from './core.ts'
+import { append, whose } from './operations.ts'
+
+/** How a command ended, for the log. */
+export interface Ended {
+  readonly command: CommandId
+  readonly exit: Exit | null
+  readonly snapshot: SnapshotId | null
+  readonly problem?: { readonly code: string; readonly message: string }
+}
+
+/** Says so in the log, whatever else happens to the workspace meanwhile. */
+export async function endCommand(core: Core, request: Request, id: WorkspaceId, ended: Ended): Promise<void> {
+  for (;;) {
+    const workspace = await core.store.get(id)
+    if (workspace === undefined || !isOpen(workspace, ended.command)) return
+    try {
+      const event = newEvent(core, request, 'command_ended', { ...whose(workspace), ...ended })
+      await append(core, request, workspace, [event])
+      return
+    } catch (error) {
+      if (toAwError(error).code !== 'version_conflict') throw error
+    }
+  }
+}
+
+const isOpen = ({ commands = [] }: Workspace, id: CommandId): boolean => commands.some(({ command }) => command === id)
+
+/** Commands whose caller is dead have ended with it. Their end is written down, and what they left goes. */
+export async function closeLostCommands(core: Core, request: Request, workspace: Workspace): Promise<Workspace> {
+  const lost = (workspace.commands ?? []).filter(({ owner }) => core.host.liveness(owner) === 'dead')
+  if (lost.length === 0) return workspace
+  const problem = { code: 'lost', message: 'the process that ran it died' }
+  for (const command of lost) {
+    await removeOwnBox(core, command)
+    await endCommand(core, request, workspace.id, { command: command.command, exit: null, snapshot: null, problem })
+  }
+  return (await core.store.get(workspace.id)) ?? workspace
+}
+
+async function removeOwnBox(core: Core, { sandbox, own_sandbox: own, isolation }: OpenCommand): Promise<void> {
+  if (own) await (await core.sandboxes(isolation)).remove(sandbox)
+}
+
+/** Ends what runs in sandboxes of its own. Their callers see them end. */
+export async function endOwnBoxes(core: Core, workspace: Workspace): Promise<void> {
+  for (const command of workspace.commands ?? []) await removeOwnBox(core, command)
+}
+
+/** The sandboxes that are around a workspace now, each connected to. */
+export async function liveBoxes(core: Core, workspace: Workspace): Promise<Sandbox[]> {
+  const own = (workspace.commands ?? []).filter(({ own_sandbox }) => own_sandbox)
+  const all = [...(workspace.sandbox === undefined ? [] : [workspace.sandbox]), ...own]
+  const found: Sandbox[] = []
+  for (const { sandbox, isolation } of all) {
+    const box = await (await core.sandboxes(isolation)).find(sandbox)
+    if (box !== undefined) found.push(box)
+  }
+  return found
+}
+
+/** What runs around a workspace: commands, and what they left running. Undefined if nothing does. */
+export async function whatRuns(core: Core, workspace: Workspace): Promise<string | undefined> {
+  const commands = workspace.commands?.length ?? 0
+  if (commands > 0) return commands === 1 ? 'a command runs in it' : `${commands} commands run in it`
+  if (workspace.sandbox === undefined) return undefined
+  await using box = await (await core.sandboxes(workspace.sandbox.isolation)).find(workspace.sandbox.sandbox)
+  const { processes } = (await box?.status()) ?? { processes: 0 }
+  if (processes === 0) return undefined
+  return processes === 1 ? 'a process runs in its sandbox' : `${processes} processes run in its sandbox`
+}
+
+export async function assertNothingRuns(core: Core, workspace: Workspace, hint: string): Promise<void> {
+  const what = await whatRuns(core, workspace)
+  if (what === undefined) return
+  throw new AwError('workspace_active', `${nameOf(workspace)} is in use: ${what}`, { hint, data: { id: workspace.id } })
+}

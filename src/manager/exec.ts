@@ -1,0 +1,215 @@
+import type { Inputs, Outputs } from '../api/table.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
+import { profileOf } from '../domain/profiles.ts'
+import type { Exit, Limits } from '../domain/sandbox/spec.ts'
+import { surroundings } from '../domain/sandbox/surroundings.ts'
+import { assertAllowed } from '../domain/workspace/allow.ts'
+import { nameOf, type BoxFacts, type Workspace } from '../domain/workspace/state.ts'
+import type { Execution, Sandbox, SandboxDriver, SandboxSpec } from '../ports/sandbox-driver.ts'
+import type { Variable } from '../ports/variables.ts'
+import { boxGone, driverOf, plannedBox, specOf } from './boxes.ts'
+import { endCommand, type Ended } from './commands.ts'
+import { newEvent, newId, type Core, type Request } from './core.ts'
+import { keepAfter, keepBefore } from './each-exec.ts'
+import { findWorkspace } from './find.ts'
+import { append, checkpointSignal, whose, withWorkspace } from './operations.ts'
+import { closeLostRuns } from './reconcile-boxes.ts'
+import { portBlocks, withSlot } from './slots.ts'
+
+type Input = Inputs['exec'] & { readonly id: string }
+type Item = Outputs['exec']
+
+/**
+ * Runs a command in the sandbox of a workspace, or in one of its own that ends with it. The intent is in the log before
+ * anything runs and the end after everything is over, also if the caller stops listening: then the command is ended.
+ */
+export async function* exec(core: Core, input: Input, request: Request): AsyncGenerator<Item> {
+  checkpointSignal(request)
+  const { id } = await findWorkspace(core, input.id)
+  const begun = await beginCommand(core, input, request, id)
+  const { workspace, command } = begun
+  const gone = new AbortController()
+  const signal = request.signal === undefined ? gone.signal : AbortSignal.any([request.signal, gone.signal])
+  let ended: Ended = {
+    command,
+    exit: null,
+    snapshot: null,
+    problem: { code: 'aborted', message: 'the caller stopped listening' },
+  }
+  try {
+    const exit = yield* runIn(core, input, request, begun, signal)
+    ended = { command, exit, snapshot: null }
+    ended = { ...ended, snapshot: await keepAfter(core, request, id, begun) }
+  } catch (error) {
+    const { code, message } = toAwError(error)
+    ended = { ...ended, problem: { code, message } }
+    throw toAwError(error)
+  } finally {
+    gone.abort()
+    await endCommand(core, request, id, ended)
+  }
+  // The end is in the log before the caller hears of it.
+  yield { type: 'exit', workspace: nameOf(workspace), command, ...ended.exit, snapshot: ended.snapshot }
+}
+
+/** Nothing of a sandbox of its own is left afterwards. */
+async function* runIn(
+  core: Core,
+  input: Input,
+  request: Request,
+  begun: Begun,
+  signal: AbortSignal,
+): AsyncGenerator<Item, Exit> {
+  const { workspace, command, box: facts } = begun
+  await using box = await boxFor(core, begun, signal)
+  try {
+    const execution = box.exec({ ...(await commandOf(core, input, request, begun, box)), signal })
+    yield { type: 'started', workspace: nameOf(workspace), command, isolation: facts.isolation }
+    yield* outputOf(nameOf(workspace), execution)
+    return await execution.exit
+  } finally {
+    if (begun.own !== undefined) await box.stop({ graceMs: 0 })
+  }
+}
+
+async function* outputOf(workspace: string, { output, exit }: Execution): AsyncGenerator<Item> {
+  // It may fail before anybody waits for it.
+  exit.catch(() => undefined)
+  for await (const { stream, data } of output) yield { type: stream, workspace, data }
+}
+
+export interface Begun {
+  readonly workspace: Workspace
+  readonly command: `cmd_${string}`
+  readonly box: BoxFacts
+  /** Of a sandbox of its own, which is not started yet. */
+  readonly own: { readonly driver: SandboxDriver; readonly spec: SandboxSpec } | undefined
+  readonly variables: Readonly<Record<string, Variable>>
+  readonly each: boolean
+}
+
+/** Everything that can be refused is refused here, before the intent. */
+async function beginCommand(core: Core, input: Input, request: Request, id: Workspace['id']): Promise<Begun> {
+  return withWorkspace(core, request, id, async (found) => {
+    assertAllowed(found, 'exec')
+    const known = await closeLostRuns(core, request, found)
+    if (found.sandbox !== undefined && known.sandbox === undefined) throw boxGone(found)
+    assertSameWalls(known, input)
+    const variables = await core.variables.read(id)
+    const each = (input.snapshot ?? core.config.settings['sandbox.snapshot']) === 'each-exec'
+    return withSlot(core, request, known, async (slot) => {
+      const box = known.sandbox ?? {
+        sandbox: newId(core, 'box'),
+        ...(await plannedBox(core, known, input)),
+        slot,
+      }
+      const own = known.sandbox === undefined ? await ownBox(core, known, box) : undefined
+      const command = newId(core, 'cmd')
+      const before = each ? await keepBefore(core, request, known, command) : known
+      const data = {
+        ...whose(before),
+        ...startedData(core, input, before, { box, command, slot, own: own !== undefined }),
+      }
+      const workspace = await append(core, request, before, [newEvent(core, request, 'command_started', data)])
+      return { workspace, command, box, own, variables, each }
+    })
+  })
+}
+
+async function ownBox(core: Core, workspace: Workspace, box: BoxFacts): Promise<NonNullable<Begun['own']>> {
+  const driver = await driverOf(core, box.isolation)
+  const spec = await specOf(core, workspace, box, true)
+  await driver.plan(spec)
+  return { driver, spec }
+}
+
+/** A sandbox that runs is what it is: other walls need another one. */
+function assertSameWalls(workspace: Workspace, input: Input): void {
+  const box = workspace.sandbox
+  if (box === undefined) return
+  const name = nameOf(workspace)
+  const other =
+    (input.isolation !== undefined && input.isolation !== box.isolation && 'isolation') ||
+    (input.network !== undefined && input.network !== box.network.mode && 'network') ||
+    (input.allow !== undefined && 'allow') ||
+    (input.shared !== undefined && 'shared')
+  if (other === false) return
+  throw new AwError('invalid_input', `${name} has a sandbox already, started with another ${other}`, {
+    hint: `Stop it first: aw stop ${name}`,
+    data: { field: other, sandbox: box.sandbox },
+  })
+}
+
+const mostArguments = 8_192
+
+interface Starting {
+  readonly box: BoxFacts
+  readonly command: `cmd_${string}`
+  readonly slot: number
+  readonly own: boolean
+}
+
+function startedData(core: Core, input: Input, workspace: Workspace, { box, command, slot, own }: Starting) {
+  const argv: string[] = []
+  let left = mostArguments
+  for (const argument of input.argv) {
+    if (argument.length > left) break
+    argv.push(argument)
+    left -= argument.length + 1
+  }
+  return {
+    command,
+    owner: core.host.owner(),
+    sandbox: box.sandbox,
+    own_sandbox: own,
+    isolation: box.isolation,
+    argv,
+    argv_cut: argv.length < input.argv.length,
+    cwd: input.cwd ?? profileOf(workspace.profile).content,
+    env: Object.keys(input.env ?? {}),
+    terminal: input.columns !== undefined,
+    slot,
+  }
+}
+
+async function boxFor(core: Core, { workspace, box, own }: Begun, signal: AbortSignal): Promise<Sandbox> {
+  if (own !== undefined) return own.driver.start(box.sandbox, own.spec, { signal })
+  const found = await (await core.sandboxes(box.isolation)).find(box.sandbox)
+  if (found === undefined) throw boxGone(workspace)
+  return found
+}
+
+async function commandOf(core: Core, input: Input, request: Request, begun: Begun, box: Sandbox) {
+  const { workspace, variables, box: facts } = begun
+  return {
+    argv: input.argv,
+    cwd: input.cwd ?? profileOf(workspace.profile).content,
+    env: {
+      ...surroundings(workspace, facts.slot, portBlocks(core)),
+      ...(await givenVariables(variables, box)),
+      ...input.env,
+    },
+    limits: limitsOf(core, input),
+    terminal: input.columns === undefined ? undefined : { columns: input.columns, rows: input.rows ?? 24 },
+    input: request.input,
+  }
+}
+
+/** A secret is a file that the command is told the path of, as NAME_FILE. */
+async function givenVariables(
+  variables: Readonly<Record<string, Variable>>,
+  box: Sandbox,
+): Promise<Record<string, string>> {
+  const given: Record<string, string> = {}
+  for (const [name, { value, secret }] of Object.entries(variables)) {
+    if (secret) given[`${name}_FILE`] = await box.put(name, Buffer.from(value), 0o400)
+    else given[name] = value
+  }
+  return given
+}
+
+function limitsOf({ config: { settings } }: Core, input: Input): Limits {
+  const wall_ms = input.timeout_ms ?? settings['sandbox.timeout_ms']
+  const output_mb = input.output_mb ?? settings['sandbox.output_mb']
+  return { ...(wall_ms > 0 && { wall_ms }), ...(output_mb > 0 && { output_mb }) }
+}

@@ -1,0 +1,156 @@
+import type { Inputs } from '../api/table.ts'
+import { AwError } from '../domain/errors.ts'
+import { assertAllowed } from '../domain/workspace/allow.ts'
+import type { StopReason } from '../domain/workspace/events.ts'
+import { nameOf, type BoxFacts, type Workspace } from '../domain/workspace/state.ts'
+import { driverOf, plannedBox, specOf } from './boxes.ts'
+import { endOwnBoxes } from './commands.ts'
+import { newEvent, newId, type Core, type OperationRef, type Request } from './core.ts'
+import { findWorkspace } from './find.ts'
+import { abandon, append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
+import { withSlot } from './slots.ts'
+import { view, type WorkspaceView } from './view.ts'
+
+/** Starts a sandbox around a workspace that lives until it is stopped. */
+export async function start(core: Core, input: Inputs['start'], request: Request): Promise<WorkspaceView> {
+  const { id } = await findWorkspace(core, input.id)
+  return withWorkspace(core, request, id, async (found) => {
+    const workspace = await closeLostBox(core, request, found)
+    if (workspace.sandbox !== undefined) throw alreadyStarted(workspace)
+    assertAllowed(workspace, 'launch')
+    const planned = await plannedBox(core, workspace, input)
+    return withSlot(core, request, workspace, async (slot) =>
+      view(await launch(core, request, workspace, { sandbox: newId(core, 'box'), ...planned, slot })),
+    )
+  })
+}
+
+const alreadyStarted = (workspace: Workspace): AwError =>
+  new AwError(
+    'invalid_state',
+    `${nameOf(workspace)} has a sandbox already, with isolation ${workspace.sandbox?.isolation}`,
+    {
+      hint: `Run something in it: aw exec ${nameOf(workspace)} -- COMMAND; or end it: aw stop ${nameOf(workspace)}`,
+      data: { id: workspace.id, sandbox: workspace.sandbox?.sandbox },
+    },
+  )
+
+/** What cannot be enforced is refused before anything is written or started. Needs the lock. */
+export async function launch(core: Core, request: Request, workspace: Workspace, box: BoxFacts): Promise<Workspace> {
+  const driver = await driverOf(core, box.isolation)
+  const spec = await specOf(core, workspace, box)
+  await driver.plan(spec)
+  const begun = await begin(core, request, workspace, 'sandbox_launch_started', 'launch', {
+    ...whose(workspace),
+    ...box,
+  })
+  try {
+    await using started = await driver.start(box.sandbox, spec, { signal: request.signal })
+    const { grades, notes } = started.plan
+    const data = { ...whose(workspace), sandbox: box.sandbox, supervisor: started.owner, grades, notes: [...notes] }
+    const event = newEvent(core, request, 'sandbox_launched', data, begun.operation)
+    return await append(core, request, begun.workspace, [event])
+  } catch (error) {
+    if (isFenced(error)) throw error
+    await giveUp(core, request, begun, 'launch', error, () => driver.remove(box.sandbox))
+    throw error
+  }
+}
+
+/** Nobody was told of it: it goes. */
+export async function undoLaunch(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  operation: OperationRef,
+): Promise<Workspace> {
+  const { sandbox, isolation } = intentOf(workspace, 'launch')
+  await (await core.sandboxes(isolation)).remove(sandbox)
+  const reason = new Error('the process that started the sandbox died before it was up')
+  return abandon(core, request, workspace, operation, 'launch', reason)
+}
+
+/** Ends the sandbox and everything in it. Without one there is nothing to do. */
+export async function stop(core: Core, input: Inputs['stop'], request: Request): Promise<WorkspaceView> {
+  const { id } = await findWorkspace(core, input.id)
+  return withWorkspace(core, request, id, async (workspace) => {
+    assertAllowed(workspace, 'stop')
+    if (workspace.sandbox === undefined) return view(workspace)
+    return view(await stopBox(core, request, workspace, 'user', input.grace_ms))
+  })
+}
+
+/** Needs the lock. */
+export async function stopBox(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  why: StopReason,
+  graceMs = 2_000,
+): Promise<Workspace> {
+  const box = workspace.sandbox
+  if (box === undefined) return workspace
+  const begun = await begin(core, request, workspace, 'sandbox_stop_started', 'stop', {
+    ...whose(workspace),
+    sandbox: box.sandbox,
+    why,
+  })
+  try {
+    const driver = await core.sandboxes(box.isolation)
+    await using found = await driver.find(box.sandbox)
+    await found?.stop({ graceMs })
+    return await finishStop(core, request, begun.workspace, begun.operation)
+  } catch (error) {
+    if (isFenced(error)) throw error
+    await giveUp(core, request, begun, 'stop', error)
+    throw error
+  }
+}
+
+/** Whatever is left of it goes. Safe to repeat. */
+export async function finishStop(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  operation: OperationRef,
+): Promise<Workspace> {
+  const { sandbox, why } = intentOf(workspace, 'stop')
+  if (workspace.sandbox !== undefined) await (await core.sandboxes(workspace.sandbox.isolation)).remove(sandbox)
+  const event = newEvent(core, request, 'sandbox_stopped', { ...whose(workspace), sandbox, why }, operation)
+  return append(core, request, workspace, [event])
+}
+
+/** A sandbox that the log knows and that is not there any more is closed in the log. Needs the lock. */
+export async function closeLostBox(core: Core, request: Request, workspace: Workspace): Promise<Workspace> {
+  const box = workspace.sandbox
+  if (box === undefined || core.host.liveness(box.supervisor) !== 'dead') return workspace
+  await (await core.sandboxes(box.isolation)).remove(box.sandbox)
+  const data = { ...whose(workspace), sandbox: box.sandbox, why: 'lost' as const }
+  return append(core, request, workspace, [newEvent(core, request, 'sandbox_stopped', data)])
+}
+
+/** Nothing of ours runs around the workspace afterwards. Needs the lock. */
+export async function endBoxes(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  why: StopReason,
+): Promise<Workspace> {
+  await endOwnBoxes(core, workspace)
+  return stopBox(core, request, workspace, why)
+}
+
+/** The sandbox that was around it before its tree was replaced is started anew around the new one. */
+export async function restarted(core: Core, request: Request, before: Workspace, after: Workspace): Promise<Workspace> {
+  return before.sandbox === undefined ? after : launch(core, request, after, factsOf(core, before.sandbox))
+}
+
+const factsOf = (core: Core, { isolation, network, limits, mount, shared, slot }: BoxFacts): BoxFacts => ({
+  sandbox: newId(core, 'box'),
+  isolation,
+  network,
+  limits,
+  mount,
+  shared,
+  slot,
+})

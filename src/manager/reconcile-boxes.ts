@@ -1,0 +1,34 @@
+import { isolations } from '../domain/sandbox/spec.ts'
+import type { Workspace } from '../domain/workspace/state.ts'
+import { closeLostCommands } from './commands.ts'
+import type { Core, Request } from './core.ts'
+import { closeLostBox } from './launch.ts'
+
+/** What the log says runs around a workspace, and does not, is closed in the log. Needs the lock. */
+export const closeLostRuns = async (core: Core, request: Request, workspace: Workspace): Promise<Workspace> =>
+  closeLostCommands(core, request, await closeLostBox(core, request, workspace))
+
+/**
+ * Sandboxes on the machine that the log does not know, or says are over, are ended: an intent is in the log before a
+ * sandbox is started, so nobody waits for them. The machine is read first, then the log.
+ */
+export async function removeStrayBoxes(core: Core): Promise<string[]> {
+  const removed: string[] = []
+  for (const isolation of isolations) {
+    const driver = await core.sandboxes(isolation)
+    const present = await driver.list()
+    if (present.length === 0) continue
+    const known = new Set((await core.store.list()).flatMap(boxesOf))
+    for (const { name } of present.filter((box) => !known.has(box.name))) {
+      await driver.remove(name)
+      removed.push(name)
+    }
+  }
+  return removed
+}
+
+const boxesOf = ({ sandbox, commands = [], operation }: Workspace): string[] => [
+  ...(sandbox === undefined ? [] : [sandbox.sandbox]),
+  ...commands.map((command) => command.sandbox),
+  ...(operation === null ? [] : [String(operation.intent['sandbox'])]),
+]
