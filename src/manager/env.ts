@@ -44,18 +44,17 @@ async function change(
 }
 
 function givenBy({ env = {}, secret, value }: Inputs['env set']): Record<string, Variable> {
-  const plain = Object.entries(env).map(([name, text]) => [checked(name), { value: text, secret: false }] as const)
+  const given: Record<string, Variable> = {}
+  for (const [name, text] of Object.entries(env)) given[checked(name)] = { value: text, secret: false }
   if ((secret === undefined) !== (value === undefined))
     throw new AwError('invalid_input', 'A secret has a name and a value', {
       hint: 'Give its name with --secret and its value on standard input',
       data: { field: secret === undefined ? 'secret' : 'value' },
     })
   // A file that was piped in ends with a line feed which is not meant.
-  const kept = value === undefined ? '' : value.replace(/\r?\n$/, '')
-  const all = [...plain, ...(secret === undefined ? [] : [[checked(secret), { value: kept, secret: true }] as const])]
-  if (all.length === 0)
-    throw new AwError('invalid_input', 'Which variable?', { hint: 'As in: aw env set ID --env CI=1' })
-  return Object.fromEntries(all)
+  if (secret !== undefined) given[checked(secret)] = { value: (value ?? '').replace(/\r?\n$/, ''), secret: true }
+  if (Object.keys(given).length > 0) return given
+  throw new AwError('invalid_input', 'Which variable?', { hint: 'As in: aw env set ID CI=1' })
 }
 
 function checked(name: string): string {

@@ -21,7 +21,7 @@ export async function withSlot<T>(
   const live = await core.store.list({ states: workspaceStates.filter(isLive) })
   const taken = new Set(live.map(({ slot }) => slot))
   const count = slotCount(portBlocks(core))
-  for (let slot = 0; slot < count; slot++) if (!taken.has(slot)) return work(slot)
+  for (let slot = 0; slot < count; slot++) if (!taken.has(slot)) return await work(slot)
   throw new AwError('limit_reached', `All ${count} blocks of ports are taken by live workspaces`, {
     hint: 'Destroy some, or make the blocks smaller with sandbox.ports',
     data: { limit: count },

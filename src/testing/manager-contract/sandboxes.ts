@@ -16,7 +16,7 @@ export function sandboxContract(open: OpenManager): void {
     expect(items[0]).toMatchObject({
       workspace: 'run/main',
       isolation: 'namespace',
-      command: expect.stringMatching(/^cmd_/),
+      command: expect.stringMatching(/^cmd_/) as unknown,
     })
     expect(stdout).toBe('hello there\n')
     expect(exit).toMatchObject({ code: 0, signal: null, timed_out: false, output_cut: false, snapshot: null })
@@ -49,7 +49,7 @@ export function sandboxContract(open: OpenManager): void {
     await expect(ran(manager, { id: 'none', argv: ['true'] })).rejects.toEqual(code('workspace_not_found'))
   })
 
-  it('it reads what it is given, and works where the content is', async () => {
+  it('reads what it is given, and works where the content is', async () => {
     const { aw, manager } = await open()
     const workspace = await aw.create({ id: 'run' })
     const { stdout } = await ran(manager, { id: 'run', argv: ['tee', 'note'] }, { input: given('one ', 'two') })
@@ -59,7 +59,7 @@ export function sandboxContract(open: OpenManager): void {
     expect(shown).toBe('one two')
   })
 
-  it('it knows where it is, and gets the variables of its workspace', async () => {
+  it('knows where it is, and gets the variables of its workspace', async () => {
     const { aw, manager } = await open()
     await aw.create({ id: 'task/agent' })
     await aw.create({ id: 'other' })
@@ -195,9 +195,9 @@ export function sandboxContract(open: OpenManager): void {
     const items: Item[] = []
     for await (const item of manager.stream('exec', { all: 'task', argv: ['env'] })) items.push(item)
     const exits = items.filter(({ type }) => type === 'exit')
-    expect(exits.map(({ workspace, code: status }) => [workspace, status]).toSorted()).toEqual([
-      ['task/a', 0],
-      ['task/b', 0],
+    expect(exits.map(({ workspace, code: status }) => `${workspace} ${status}`).toSorted()).toEqual([
+      'task/a 0',
+      'task/b 0',
     ])
     const wrote = (name: string): string =>
       items
