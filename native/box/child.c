@@ -75,8 +75,8 @@ static void run(const struct command *command) {
 }
 
 void run_command(const struct command *command, const int ends[3], int report) {
-  if (is_frozen()) raise(SIGSTOP);
   reset_signals();
+  wait_for_thaw();
   if (setsid() < 0) refuse(report, "session");
   take_ends(command, ends, report);
   if (report != REPORT_FD && dup3(report, REPORT_FD, O_CLOEXEC) < 0) refuse(report, "descriptors");

@@ -1,5 +1,6 @@
 /* Everything in the box, together: counted, signalled, stopped where it is. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +20,16 @@ static struct {
   uint32_t id;
   int rounds;
   int64_t look_at, round_ends, pause;
+  /* A pipe that is closed when all go on. */
+  int gate[2];
 } state;
 
-bool is_frozen(void) {
-  return state.frozen;
+/* It must not stop itself: what tells it to go on may come before that. */
+void wait_for_thaw(void) {
+  char nothing;
+  if (!state.frozen) return;
+  close(state.gate[1]);
+  while (read(state.gate[0], &nothing, 1) < 0 && errno == EINTR) continue;
 }
 
 void signal_all(int signal) {
@@ -49,6 +56,10 @@ void freeze(uint32_t id) {
     wire_error(&init.wire, id, EBUSY, "freeze");
     return;
   }
+  if (pipe2(state.gate, O_CLOEXEC) < 0) {
+    wire_error(&init.wire, id, errno, "freeze");
+    return;
+  }
   state.frozen = state.waiting = true;
   state.resting = false;
   state.id = id;
@@ -57,7 +68,10 @@ void freeze(uint32_t id) {
 }
 
 static void go_on(void) {
+  if (!state.frozen) return;
   state.frozen = state.waiting = false;
+  close_fd(&state.gate[0]);
+  close_fd(&state.gate[1]);
   signal_all(SIGCONT);
 }
 

@@ -142,6 +142,10 @@ static bool nothing_left(void) {
 
 static void turn(void) {
   int wait = check_time();
+  if (init.stopping && nothing_left()) {
+    init.over = true;
+    return;
+  }
   polls[POLL_SIGNALS] = (struct pollfd){.fd = init.signals, .events = POLLIN};
   polls[POLL_WIRE] = (struct pollfd){.fd = init.wire.fd, .events = (short)(POLLIN | (init.wire.first ? POLLOUT : 0))};
   uint32_t jobs = init.jobs_used;
@@ -167,7 +171,7 @@ static void turn(void) {
     if (drains[at].revents) drain_read(&init.drains[at]);
   if (polls[POLL_SIGNALS].revents) handle_signals();
   if (polls[POLL_WIRE].revents & ~POLLOUT) handle_wire();
-  if (init.wire.failed || (init.stopping && nothing_left())) init.over = true;
+  if (init.wire.failed) init.over = true;
 }
 
 int run_init(void) {

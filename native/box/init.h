@@ -94,7 +94,8 @@ void freeze(uint32_t id);
 void thaw(uint32_t id);
 void status(uint32_t id);
 void freeze_cancel(void);
-bool is_frozen(void);
+/* In a child: waits until it may run. */
+void wait_for_thaw(void);
 int64_t freeze_check_time(int64_t now);
 /* To everything in the box but init. */
 void signal_all(int signal);

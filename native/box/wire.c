@@ -75,8 +75,9 @@ enum wire_result wire_read_with_fd(struct wire *wire, int *fd) {
     char bytes[CMSG_SPACE(sizeof *fd)];
   } control = {0};
   struct iovec part = {wire->in + wire->in_end, wire->in_size - wire->in_end};
+  /* Exactly one has room: what more comes, the kernel drops. */
   struct msghdr message = {
-      .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+      .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_LEN(sizeof *fd)};
   if (part.iov_len == 0) return WIRE_DATA;
   ssize_t count = recvmsg(wire->fd, &message, MSG_CMSG_CLOEXEC);
   struct cmsghdr *head = count > 0 ? CMSG_FIRSTHDR(&message) : NULL;
