@@ -21,6 +21,7 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/box/launch.ts': 'files in the directory of a sandbox, which is ours alone',
   'src/sys/box/layers.ts': 'nothing: closes what was opened for it',
   'src/sys/box/mounts.ts': 'nothing: closes what was opened for it',
+  'src/sys/box/open-walls.ts': 'nothing: asks which directories may be entered',
   'src/sys/box/parts.ts': 'small files of the directory for sandboxes',
   'src/sys/box/record.ts': 'the directory for sandboxes, which is ours alone',
   'src/sys/box/remove.ts': 'the directory of a sandbox, which is ours alone',

@@ -1,9 +1,11 @@
-import { closeSync } from 'node:fs'
+import { accessSync, closeSync, constants } from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import { quotePath } from '../../domain/paths.ts'
 import type { SandboxSpec } from '../../ports/sandbox-driver.ts'
+import { canonical } from '../canonical.ts'
+import { unless } from '../errno.ts'
 import { hostFs } from '../host-fs.ts'
 import { landlockRuleset } from '../landlock.ts'
 import { at } from '../safe-fs/descriptors.ts'
@@ -54,7 +56,8 @@ function around({ spec, run, level }: OpenBox, tree: BoxTree): OpenWalls {
   const treeStaged = user.uid !== undefined && !(tree.owner === user.uid && canReach(path, user.uid))
   assertBinds(spec, level, user)
   const own = level === 'guarded' ? ['files', 'home', 'tmp'] : ['files']
-  const placeOf = (directory: string, name: string): string => join(staged ? stagePath : directory, name)
+  // Files are put without following a link, and a home may be reached through one.
+  const placeOf = (directory: string, name: string): string => join(staged ? stagePath : canonical(directory), name)
 
   return {
     tree: { path, identity: tree.identity },
@@ -66,7 +69,7 @@ function around({ spec, run, level }: OpenBox, tree: BoxTree): OpenWalls {
         level === 'guarded'
           ? { PATH: boxPath, HOME: placeOf(directory, 'home'), TMPDIR: placeOf(directory, 'tmp'), ...common }
           : {
-              PATH: process.env['PATH'] ?? boxPath,
+              PATH: staged ? boxPath : ownPath(),
               HOME: staged ? placeOf(directory, 'files') : homedir(),
               TMPDIR: '/tmp',
               ...common,
@@ -117,6 +120,18 @@ function around({ spec, run, level }: OpenBox, tree: BoxTree): OpenWalls {
       ['F', held.open(filter)],
     ]
   }
+}
+
+/** Where our own user's programs are. An entry that may not be entered would hide from a command why it is not found. */
+const ownPath = (): string =>
+  (process.env['PATH'] ?? boxPath)
+    .split(':')
+    .filter((entry) => isAbsolute(entry) && unless(['ENOENT', 'ENOTDIR', 'EACCES'], () => isOpen(entry)))
+    .join(':')
+
+function isOpen(directory: string): true {
+  accessSync(directory, constants.X_OK)
+  return true
 }
 
 const self: BoxUser = { uid: undefined, mapOf: () => '-' }
