@@ -37,10 +37,21 @@ export { AwError, errorTable, type ErrorCode } from './domain/errors.ts'
 export { deinitHome, initHome } from './aw.ts'
 export type { DeinitOptions, DeinitResult, InitOptions, InitResult, OpenOptions } from './aw.ts'
 export type { Aw } from './client/facade.ts'
+export type { Stdin } from './client/command-input.ts'
+export type {
+  CommandExit,
+  ExecOptions,
+  Execution,
+  ExecutionOfAll,
+  OutputChunk,
+} from './client/execution.ts'
+export type { Forward, ForwardOptions } from './client/forward.ts'
 export type { ForkMany, ForkOne, ItemResult } from './client/forks.ts'
 export type { Streamed } from './client/streamed.ts'
+export type { Terminal, TerminalOptions } from './client/terminal.ts'
 export type { WorkspaceFiles } from './client/workspace-files.ts'
 export type { SnapshotMaker, WorkspaceHistory } from './client/workspace-history.ts'
+export type { WorkspaceEnv, WorkspaceSandbox } from './client/workspace-sandbox.ts'
 export type { Workspace } from './client/workspace.ts'
 export type { CallContext, Manager, Progress } from './ports/manager.ts'
 export type { Inputs, OperationName, Outputs } from './api/table.ts'

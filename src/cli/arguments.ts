@@ -1,7 +1,7 @@
 import type { Operation } from '../api/operation.ts'
 import { AwError } from '../domain/errors.ts'
 import { nearest } from '../domain/nearest.ts'
-import { flagsOf, usage, type Flag, type Flagged } from './flags.ts'
+import { commandField, flagsOf, positionName, usage, type Flag, type Flagged } from './flags.ts'
 import { findGlobal, globalFlags } from './globals.ts'
 
 /** What stands on the command line, sorted but not yet understood. */
@@ -12,6 +12,8 @@ export interface Arguments {
   readonly typed: ReadonlyMap<string, string>
   readonly globals: ReadonlyMap<string, readonly string[]>
   readonly positionals: readonly string[]
+  /** A program and its arguments, where the command takes one and it is there. */
+  readonly command?: readonly string[] | undefined
 }
 
 /** The global flags before the command's words. */
@@ -33,6 +35,31 @@ export function leadingGlobals(args: readonly string[]): { globals: Map<string, 
   return { globals, rest: args.slice(i) }
 }
 
+/**
+ * Where the program begins that the command is to run: after `--`, or at the first word after the workspace, as people
+ * know it from other tools. From there on nothing is a flag of ours. At the end, for a command that runs none.
+ */
+export function commandAt(args: readonly string[], operation: Flagged | undefined): number {
+  const flags = operation === undefined || commandField(operation) === undefined ? [] : flagsOf(operation)
+  let named = false
+  for (let i = 0; i < args.length; i++) {
+    const word = args[i] ?? ''
+    if (word === '--') return i
+    if (flags.length === 0) continue
+    if (!word.startsWith('-') || word === '-') {
+      if (named) return i
+      named = true
+      continue
+    }
+    const { name, value } = split(word)
+    const own = findOwn(flags, name)?.flag
+    if (own?.field === 'id' || own?.field === 'all') named = true
+    const takesValue = own === undefined ? findGlobal(name)?.value !== undefined : own.kind !== 'switch'
+    if (takesValue && value === undefined) i++
+  }
+  return args.length
+}
+
 /** Sorts what follows the command's words. `operation` is undefined for a command with global flags only. */
 export function sortArguments(args: readonly string[], operation: Flagged | undefined): Arguments {
   const flags = operation === undefined ? [] : flagsOf(operation)
@@ -40,12 +67,10 @@ export function sortArguments(args: readonly string[], operation: Flagged | unde
   const typed = new Map<string, string>()
   const globals = new Map<string, string[]>()
   const positionals: string[] = []
-  for (let i = 0; i < args.length; i++) {
+  const end = commandAt(args, operation)
+  const after = args.slice(args[end] === '--' ? end + 1 : end)
+  for (let i = 0; i < end; i++) {
     const word = args[i] ?? ''
-    if (word === '--') {
-      positionals.push(...args.slice(i + 1))
-      break
-    }
     if (!word.startsWith('-') || word === '-') {
       positionals.push(word)
       continue
@@ -58,12 +83,19 @@ export function sortArguments(args: readonly string[], operation: Flagged | unde
       else fields.set(own.flag.field, [String((switchValue(token) === 'true') !== own.negated)])
       continue
     }
+    const together = switchesIn(flags, token.name)
+    if (together.length > 0) {
+      for (const flag of together) fields.set(flag.field, ['true'])
+      continue
+    }
     const global = findGlobal(token.name)
     if (global === undefined) throw unknownFlag(token.name, namesOf(flags), operation?.name)
     if (global.value === undefined) add(globals, global.name, switchValue(token))
     else add(globals, global.name, token.value ?? valueAfter(args, i++, token.name))
   }
-  return { fields, typed, globals, positionals }
+  if (operation === undefined || commandField(operation) === undefined)
+    return { fields, typed, globals, positionals: [...positionals, ...after] }
+  return { fields, typed, globals, positionals, ...(end < args.length && { command: after }) }
 }
 
 interface Token {
@@ -77,12 +109,23 @@ function split(word: string): Token {
 }
 
 function findOwn(flags: readonly Flag[], name: string): { flag: Flag; negated: boolean } | undefined {
-  if (!name.startsWith('--')) return undefined
+  if (!name.startsWith('--')) {
+    const short = flags.find((flag) => `-${flag.short}` === name)
+    return short === undefined ? undefined : { flag: short, negated: false }
+  }
   const find = (wanted: string): Flag | undefined => flags.find((flag) => flag.names.includes(wanted))
   const flag = find(name.slice(2))
   if (flag !== undefined) return { flag, negated: false }
   const denied = name.startsWith('--no-') ? find(name.slice(5)) : undefined
   return denied?.kind === 'switch' ? { flag: denied, negated: true } : undefined
+}
+
+/** `-it` is `-i -t`. */
+function switchesIn(flags: readonly Flag[], name: string): Flag[] {
+  if (!/^-[a-z]{2,}$/.test(name)) return []
+  const letters = name.slice(1).split('')
+  const found = letters.map((letter) => flags.find(({ short, kind }) => short === letter && kind === 'switch'))
+  return found.every((flag) => flag !== undefined) ? found : []
 }
 
 function valueAfter(args: readonly string[], at: number, flag: string): string {
@@ -125,7 +168,8 @@ function unknownFlag(token: string, known: readonly string[], command: string | 
 }
 
 export function missing(operation: Operation, flag: Flag): AwError {
-  const how = operation.positional.includes(flag.field) ? flag.name.toUpperCase() : `--${flag.name}`
+  const isPositional = operation.positional.includes(flag.field)
+  const how = isPositional ? positionName(flag.field, flag) : `--${flag.name}`
   return new AwError('invalid_input', `${operation.name} needs ${how} (${lowerFirst(flag.schema.description ?? '')})`, {
     hint: `Usage: ${usage(operation)}`,
     data: { field: flag.field },

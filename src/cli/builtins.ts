@@ -1,7 +1,9 @@
 import { boolean, choice, object, optional, string, type JsonSchema } from '../api/schema.ts'
+import type { Arguments } from './arguments.ts'
 import type { Flagged } from './flags.ts'
 import type { Globals } from './globals.ts'
 import type { Io } from './io.ts'
+import { shellOperation } from './sandbox/shell-operation.ts'
 
 /** Commands that are about the command line or the home itself and so have no operation behind them. */
 export interface Builtin {
@@ -12,19 +14,16 @@ export interface Builtin {
   readonly examples: readonly string[]
   /** Words it takes, where they are known. */
   readonly words?: readonly string[]
+  /** Its first argument is the name of a workspace. */
+  readonly workspace?: true
   /** Its own flags, as the input of an operation. */
   readonly input?: JsonSchema
   readonly hidden?: true
   readonly load: () => Promise<BuiltinCommand>
 }
 
-/** `fields`: the flags of its own that were given. */
-export type BuiltinCommand = (
-  args: readonly string[],
-  globals: Globals,
-  io: Io,
-  fields: ReadonlyMap<string, readonly string[]>,
-) => Promise<number>
+/** `given`: also the flags of its own, and the program that it is to run. */
+export type BuiltinCommand = (args: readonly string[], globals: Globals, io: Io, given: Arguments) => Promise<number>
 
 /** Undefined for a command with global flags only. */
 export const flagged = ({ name, input }: Builtin): Flagged | undefined =>
@@ -46,6 +45,30 @@ export const builtins: readonly Builtin[] = [
     details: 'Runs real commands in a temporary home and removes it at the end. Your own workspaces are not touched.',
     examples: ['aw tour'],
     load: async () => (await import('./tour.ts')).tourCommand,
+  },
+  {
+    name: 'shell',
+    summary: 'Open a shell in a workspace, behind its walls',
+    usage: 'aw shell ID [flags] [-- COMMAND...]',
+    details:
+      'In the sandbox that aw start made, else in one of its own that ends with it. The shell is /bin/bash if it is ' +
+      'there, else /bin/sh; any other program can be named. It needs a terminal, whose keys and size it gets.',
+    examples: ['aw shell fix-login', 'aw shell fix-login --allow github', 'aw shell fix-login -- python3'],
+    input: shellOperation.input,
+    workspace: true,
+    load: async () => (await import('./sandbox/shell.ts')).shellCommand,
+  },
+  {
+    name: 'forward',
+    summary: 'Bring a port of a sandbox out to this machine',
+    usage: 'aw forward ID [LOCAL:]PORT',
+    details:
+      'Listens at 127.0.0.1 and nowhere else, and prints the address. Each connection becomes one to the port inside, ' +
+      'where something that was started in the sandbox listens; aw start makes one that stays. 0:PORT takes any port ' +
+      'that is free here. Ctrl-C ends it.',
+    examples: ['aw forward fix-login 3000', 'aw forward fix-login 8080:3000'],
+    workspace: true,
+    load: async () => (await import('./sandbox/forward.ts')).forwardCommand,
   },
   {
     name: 'init',

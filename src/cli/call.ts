@@ -3,6 +3,7 @@ import { AwError, toAwError, type ErrorCode } from '../domain/errors.ts'
 import type { CallContext, Manager, Progress } from '../ports/manager.ts'
 import type { Arguments } from './arguments.ts'
 import { paint, wantsColor } from './color.ts'
+import { placeOf } from './connect.ts'
 import { errorObject, humanError } from './errors.ts'
 import { explained } from './explain.ts'
 import type { Globals } from './globals.ts'
@@ -26,12 +27,21 @@ interface Session {
   readonly told: ReadonlySet<string>
 }
 
+export type Door = (operation: Operation, given: Arguments, globals: Globals, io: Io) => Promise<number>
+
+/** Those that bytes and signals flow through in both directions. */
+const ownDoors: Readonly<Record<string, () => Promise<Door>>> = {
+  exec: async () => (await import('./sandbox/exec.ts')).execDoor,
+  connect: async () => (await import('./sandbox/connect.ts')).connectDoor,
+}
+
 /** Calls the operation for each of its inputs and shows what comes back. */
 export async function callOperation(operation: Operation, given: Arguments, globals: Globals, io: Io): Promise<number> {
+  const door = await ownDoors[operation.name]?.()
+  if (door !== undefined) return door(operation, given, globals, io)
   const inputs = await inputsOf(operation, given, io)
-  const { home, configFile, set, json, quiet } = globals
-  const place = { ...(home === undefined ? {} : { home }), ...(configFile === undefined ? {} : { configFile }) }
-  await using manager = await io.connect({ ...place, set, env: io.env, cwd: io.cwd })
+  const { json, quiet } = globals
+  await using manager = await io.connect(placeOf(globals, io))
   using progress = await progressLine(io, quiet)
   const told = new Set<string>()
   const onProgress = (news: Progress): void => {

@@ -87,6 +87,24 @@ describe('bash, run for real', () => {
     [['cp', 'aw.'], ['aw.bash']],
     [['cp', 'aw.bash', 'li'], ['live-1/main:']],
     [['cp', 'live-1/main', ':', ''], ['']],
+    [['exec', ''], ['live-1/main']],
+    [
+      ['exec', 'x', '--t'],
+      ['--timeout-ms', '--tty'],
+    ],
+    [['exec', 'x', '--isolation', 'na'], ['namespace']],
+    [['exec', 'x', '--allow', 'npm'], ['npm']],
+    [['exec', 'x', '--shared', ''], ['shared-1/mainx']],
+    [['exec', '--all', ''], ['tasks-1/main']],
+    [['exec', 'x', '-e', 'A=b', '--cw'], ['--cwd']],
+    [['exec', 'x', '--', 'npm', '--t'], ['']],
+    [['exec', 'x', 'npm', '--t'], ['']],
+    [['shell', ''], ['live-1/main']],
+    [['shell', 'x', '--cw'], ['--cwd']],
+    [['forward', 'li'], ['live-1/main']],
+    [['env', 'unset', 'x', 'A', ''], ['env-1/mainx']],
+    [['env', 's'], ['set']],
+    [['history', ''], ['live-1/main']],
   ])('%j', async (words, expected) => {
     expect(await offered(...words)).toEqual(expected)
   })
@@ -124,6 +142,8 @@ test('names for the scripts; a broken home offers nothing and says nothing', asy
   }
   expect((await runCli(['__names', 'shared'], { answers: areas })).stdout).toBe('a\n')
   expect((await runCli(['__names', 'shared-trashed'], { answers: areas })).stdout).toBe('t\n')
+  const variables = await runCli(['__names', 'env', 'x'], { answers: { 'env list': [{ name: 'CI', secret: false }] } })
+  expect(variables).toMatchObject({ stdout: 'CI\n', calls: [{ input: { id: 'x' } }] })
   const fail = (): never => {
     throw new Error('no home')
   }
@@ -172,5 +192,11 @@ describe('zsh and fish, run for real', () => {
       expect.arrayContaining(['label', 'remove', 'fix-login/main']),
     )
     expect(firstWords(await inShell('fish', offers('aw snapshot remove a b fix')))).toEqual(['fix-login/main'])
+    expect(firstWords(await inShell('fish', offers('aw exec fix')))).toEqual(['fix-login/main'])
+    expect(firstWords(await inShell('fish', offers('aw exec x --cw')))).toContain('--cwd')
+    expect(firstWords(await inShell('fish', offers('aw exec x -e A=b --cw')))).toContain('--cwd')
+    for (const line of ['aw exec x -- npm --cw', 'aw exec x npm --cw', 'aw shell x -- sh --cw'])
+      expect(await inShell('fish', offers(line))).toBe('')
+    expect(firstWords(await inShell('fish', offers('aw forward fix')))).toEqual(['fix-login/main'])
   })
 })

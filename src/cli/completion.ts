@@ -2,6 +2,7 @@ import type { Outputs, Table } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
 import { nearest } from '../domain/nearest.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
+import { placeOf } from './connect.ts'
 import type { Globals } from './globals.ts'
 import type { Io } from './io.ts'
 import { bashScript } from './completion/bash.ts'
@@ -25,10 +26,8 @@ export async function completionCommand(args: readonly string[], _globals: Globa
 
 /** What the scripts call for names. A shell that waits for the Tab key has no use for an error. */
 export async function namesCommand(args: readonly string[], globals: Globals, io: Io): Promise<number> {
-  const { home, configFile, set } = globals
-  const place = { ...(home === undefined ? {} : { home }), ...(configFile === undefined ? {} : { configFile }) }
   try {
-    await using manager = await io.connect({ ...place, set, env: io.env, cwd: io.cwd })
+    await using manager = await io.connect(placeOf(globals, io))
     const names = await namesOf(manager, args[0] ?? 'live', args[1] ?? '', { signal: io.signal })
     if (names.length > 0) await io.stdout.write(`${[...new Set(names)].join('\n')}\n`)
   } catch {
@@ -40,6 +39,7 @@ export async function namesCommand(args: readonly string[], globals: Globals, io
 async function namesOf(manager: Manager, what: string, id: string, context: CallContext): Promise<string[]> {
   if (what === 'branches') return (await manager.call('branch', { id }, context)).branches.map(({ name }) => name)
   if (what === 'snapshots') return snapshotNames(await manager.call('snapshots', { id }, context))
+  if (what === 'env') return (await manager.call('env list', { id }, context)).map(({ name }) => name)
   const named = namedThings[what]
   if (named !== undefined) return named(manager, context)
   const found = await manager.call('list', what === 'trashed' ? { trashed: true } : {}, context)

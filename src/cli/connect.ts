@@ -1,4 +1,6 @@
 import type { Manager } from '../ports/manager.ts'
+import type { Globals } from './globals.ts'
+import type { Io } from './io.ts'
 
 /** What the global flags say about where to look. */
 export interface ConnectOptions {
@@ -16,3 +18,11 @@ export const connect: Connect = async (options) => {
   const { openManager } = await import('../aw.ts')
   return openManager({ ...options, shortLived: true })
 }
+
+export const placeOf = ({ home, configFile, set }: Globals, { env, cwd }: Pick<Io, 'env' | 'cwd'>): ConnectOptions => ({
+  ...(home === undefined ? {} : { home }),
+  ...(configFile === undefined ? {} : { configFile }),
+  set,
+  env,
+  cwd,
+})

@@ -1,5 +1,10 @@
 import { errorTable, type ErrorCode } from '../domain/errors.ts'
 
+/** What `aw exec` ends with when it fails itself: the codes below are those of the program. */
+export const cannotRun = 125
+export const notExecutable = 126
+export const notFound = 127
+
 const meanings: Readonly<Record<number, string>> = {
   0: 'It worked',
   1: 'Something unexpected failed, or a check found a problem',
@@ -12,6 +17,9 @@ const meanings: Readonly<Record<number, string>> = {
   8: 'An approval is pending or was denied',
   9: 'In use, or another operation is in progress',
   124: 'The time ran out',
+  125: 'aw exec, aw shell: the command could not be run, whatever the reason',
+  126: 'aw exec, aw shell: the command is not executable',
+  127: 'aw exec, aw shell: the command was not found',
   130: 'Stopped by Ctrl-C or a signal',
 }
 

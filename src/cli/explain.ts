@@ -34,6 +34,7 @@ const unmade: Readonly<Record<string, (input: Readonly<Record<string, string>>) 
   create: ({ id }) => `${formatName(parseName(id))} was not made`,
   import: ({ id }) => `${id === undefined ? 'the workspace' : formatName(parseName(id))} was not made`,
   export: ({ file }) => `${file} was not written`,
+  start: ({ id }) => `no sandbox was started around ${id}`,
   cp: ({ to }) => `nothing was copied to ${to}`,
   snapshot: ({ id }) => `no snapshot of ${id} was taken`,
   'template create': ({ name }) => `the template ${name} was not made`,

@@ -1,5 +1,6 @@
 import type { Operation } from '../api/operation.ts'
 import type { JsonSchema } from '../api/schema.ts'
+import { ownFields, shorts } from './own-flags.ts'
 import { kebab } from './text.ts'
 
 /** A field of an operation's input as the command line offers it. */
@@ -8,6 +9,8 @@ export interface Flag {
   readonly name: string
   /** Every spelling, the shown one included. */
   readonly names: readonly string[]
+  /** One letter, without the dash. */
+  readonly short?: string | undefined
   readonly field: string
   readonly schema: JsonSchema
   readonly required: boolean
@@ -18,13 +21,16 @@ export interface Flag {
 /** Whatever takes flags: an operation, or a command of this command line's own. */
 export type Flagged = Pick<Operation, 'name' | 'input' | 'flags'>
 
-export function flagsOf(operation: Pick<Flagged, 'input' | 'flags'>): readonly Flag[] {
-  return Object.entries(operation.input.properties ?? {}).map(([field, schema]) => {
+export function flagsOf(operation: Omit<Flagged, 'name'> & { readonly name?: string }): readonly Flag[] {
+  const fields = { ...operation.input.properties, ...ownFields(operation.name) }
+  const offered = Object.entries(fields).filter(([, schema]) => schema['x-cli'] !== 'secret')
+  return offered.map(([field, schema]) => {
     const others = Object.entries(operation.flags ?? {}).filter(([, target]) => target === field)
     const names = [kebab(field), ...others.map(([name]) => name)]
     return {
       name: kebab(field),
       names,
+      short: shorts(operation.name)[field],
       field,
       schema,
       required: operation.input.required?.includes(field) ?? false,
@@ -46,6 +52,8 @@ const forms: Readonly<Record<NonNullable<JsonSchema['x-cli']>, string>> = {
   pairs: 'KEY=VALUE',
   json: 'JSON',
   stdin: 'TEXT',
+  secret: 'TEXT',
+  command: 'COMMAND',
   duration: 'TIME',
   octal: 'MODE',
 }
@@ -62,31 +70,46 @@ export function placeholder(flag: Flag): string {
 export const choicesOf = (flag: Flag): readonly string[] => flag.schema.enum ?? flag.schema.items?.enum ?? []
 
 /**
- * Which of the positions takes several words: the first of a batch, or the last if its field is a list. Undefined if
- * none does.
+ * Which of the positions takes several words: the first of a batch, or the last if its field is a list or pairs.
+ * Undefined if none does.
  */
 export function repeatedAt({ batch, positional, input }: Operation): number | undefined {
   if (batch === true) return 0
   const last = positional.length - 1
-  return input.properties?.[positional[last] ?? '']?.type === 'array' ? last : undefined
+  const schema = input.properties?.[positional[last] ?? '']
+  return schema?.type === 'array' || schema?.['x-cli'] === 'pairs' ? last : undefined
 }
+
+/** The field that is a program with its arguments, which may have flags of its own. */
+export const commandField = ({ input }: Pick<Flagged, 'input'>): string | undefined =>
+  Object.entries(input.properties ?? {}).find(([, schema]) => schema['x-cli'] === 'command')?.[0]
 
 /** Fields that come from standard input when nobody gives them otherwise. */
 export const readsStdin = (flag: Flag): boolean => flag.schema['x-cli'] === 'stdin'
 
-/** `aw rename ID TO [flags]` */
+/** `aw rename ID TO [flags]`, `aw exec [ID] [flags] -- COMMAND...` */
 export function usage(operation: Operation): string {
   const flags = flagsOf(operation)
-  const words = operation.positional.map((field, i) => {
-    const flag = flags.find((candidate) => candidate.field === field)
-    const name = kebab(field).toUpperCase() + (i === repeatedAt(operation) ? '...' : '')
-    return flag?.required === true && !readsStdin(flag) ? name : `[${name}]`
-  })
+  const command = commandField(operation)
+  const words = operation.positional
+    .filter((field) => field !== command)
+    .map((field, i) => {
+      const flag = flags.find((candidate) => candidate.field === field)
+      const name = positionName(field, flag) + (i === repeatedAt(operation) ? '...' : '')
+      return flag?.required === true && !readsStdin(flag) ? name : `[${name}]`
+    })
   const needed = flags.filter(
     (flag) => flag.required && !operation.positional.includes(flag.field) && !readsStdin(flag),
   )
-  const rest = flags.length > words.length + needed.length ? ['[flags]'] : []
+  const rest = flags.length > operation.positional.length + needed.length ? ['[flags]'] : []
   const asFlags = needed.map((flag) => `--${flag.name} ${placeholder(flag)}`)
   const stdin = flags.some((flag) => flag.required && readsStdin(flag)) ? ['< INPUT'] : []
-  return ['aw', operation.name, ...words, ...asFlags, ...rest, ...stdin].join(' ')
+  const last = command === undefined ? [] : ['--', `${forms.command}...`]
+  return ['aw', operation.name, ...words, ...asFlags, ...rest, ...last, ...stdin].join(' ')
+}
+
+/** What stands for a positional field: its name, unless its form says more. */
+export function positionName(field: string, flag: Flag | undefined): string {
+  const form = flag?.schema['x-cli']
+  return form === 'command' || form === 'pairs' ? forms[form] : kebab(field).toUpperCase()
 }

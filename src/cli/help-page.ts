@@ -1,9 +1,8 @@
 import type { Operation } from '../api/operation.ts'
 import { errorTable } from '../domain/errors.ts'
-import { choicesOf, flagsOf, placeholder, readsStdin, repeatedAt, usage, type Flag, type Flagged } from './flags.ts'
+import { choicesOf, flagsOf, placeholder, positionName, readsStdin, repeatedAt, usage, type Flag } from './flags.ts'
 import { globalRows, type Page } from './help.ts'
 import { rows, wrap } from './layout.ts'
-import { kebab } from './text.ts'
 
 /**
  * All there is to know about one command.
@@ -34,19 +33,20 @@ export function operationPage(operation: Operation, page: Page, longer: readonly
 export function argumentRows(operation: Operation): [string, string][] {
   const flags = flagsOf(operation)
   return operation.positional.map((field, i) => {
-    const about = flags.find((flag) => flag.field === field)?.schema.description ?? ''
-    const several = i === repeatedAt(operation)
-    return [kebab(field).toUpperCase(), several ? `${about}; several may be given` : about]
+    const flag = flags.find((candidate) => candidate.field === field)
+    const about = flag?.schema.description ?? ''
+    const several = i === repeatedAt(operation) && flag?.schema['x-cli'] !== 'command'
+    return [positionName(field, flag), several ? `${about}; several may be given` : about]
   })
 }
 
-export const flagRows = (command: Pick<Flagged, 'input' | 'flags'>): [string, string][] =>
+export const flagRows = (command: Parameters<typeof flagsOf>[0]): [string, string][] =>
   flagsOf(command).map((flag) => [flagText(flag), flagAbout(flag)])
 
 /** `--task, --task-id TASK` */
 function flagText(flag: Flag): string {
   const spelling = (name: string): string => `--${flag.schema.default === true ? 'no-' : ''}${name}`
-  const names = flag.names.map(spelling).join(', ')
+  const names = [...(flag.short === undefined ? [] : [`-${flag.short}`]), ...flag.names.map(spelling)].join(', ')
   return flag.kind === 'switch' ? names : `${names} ${placeholder(flag)}`
 }
 

@@ -73,9 +73,9 @@ function groupPage(group: string, table: Table, page: Page): string {
 }
 
 function builtinPage(builtin: Builtin, page: Page): string {
-  const { summary, usage, details, examples, input } = builtin
+  const { name, summary, usage, details, examples, input } = builtin
   const { bold } = page.paint
-  const flags = input === undefined ? '' : `${bold('Flags')}\n${rows(flagRows({ input }), page)}`
+  const flags = input === undefined ? '' : `${bold('Flags')}\n${rows(flagRows({ name, input }), page)}`
   const lines = [summary, `${bold('Usage')}  ${usage}`, wrap(details, page.width).join('\n')]
   const shown = examples.map((example) => `  ${example}`).join('\n')
   return [...lines, ...(flags === '' ? [] : [flags]), ...(shown === '' ? [] : [`${bold('Examples')}\n${shown}`])].join(

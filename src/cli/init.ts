@@ -7,7 +7,7 @@ import type { Io } from './io.ts'
 
 /** `aw init` and `aw deinit`: the storage of a home, from this process alone, whatever else serves the home. */
 
-export const initCommand: BuiltinCommand = async (args, globals, io, fields) => {
+export const initCommand: BuiltinCommand = async (args, globals, io, { fields }) => {
   assertNoArguments(args, 'init')
   const { initHome } = await import('../aw.ts')
   const one = (name: string): string | undefined => fields.get(name)?.at(-1)
@@ -22,7 +22,7 @@ export const initCommand: BuiltinCommand = async (args, globals, io, fields) => 
   return result.check?.ok === false ? 1 : 0
 }
 
-export const deinitCommand: BuiltinCommand = async (args, globals, io, fields) => {
+export const deinitCommand: BuiltinCommand = async (args, globals, io, { fields }) => {
   assertNoArguments(args, 'deinit')
   const { deinitHome } = await import('../aw.ts')
   const result = await deinitHome({ ...where(globals, io), keepPool: fields.get('yes')?.at(-1) !== 'true' })

@@ -9,7 +9,7 @@ import { AwError } from '../domain/errors.ts'
 import { nearest } from '../domain/nearest.ts'
 import { missing, type Arguments } from './arguments.ts'
 import { commandsOf, otherWords } from './command.ts'
-import { flagsOf, readsStdin, repeatedAt, usage, type Flag } from './flags.ts'
+import { commandField, flagsOf, readsStdin, repeatedAt, usage, type Flag } from './flags.ts'
 import { splitPair } from './globals.ts'
 import type { Io } from './io.ts'
 
@@ -29,6 +29,7 @@ export async function inputsOf(operation: Operation, given: Arguments, io: Io): 
     else if (flag.required && readsStdin(flag)) shared[flag.field] = await fromStdin(flag, io)
     else if (flag.required) throw missing(operation, flag)
   }
+  if (texts.has('secret')) Object.assign(shared, await secretOf(operation, texts.get('secret')?.[0] ?? '', io))
   const inputs = items.length > 0 ? items.map((item) => ({ ...shared, [first as string]: item })) : [shared]
   for (const input of inputs) parse(operation.input, input)
   return inputs
@@ -42,14 +43,18 @@ function placePositionals(
   table: Table,
 ): Map<string, readonly string[]> {
   const texts = new Map(given.fields)
+  const command = commandField(operation)
+  if (command !== undefined && given.command !== undefined)
+    texts.set(command, [...(texts.get(command) ?? []), ...given.command])
   const at = repeatedAt(operation)
   const many = at === undefined ? undefined : operation.positional[at]
-  const open = operation.positional.filter((field) => field === many || !texts.has(field))
+  const open = operation.positional.filter((field) => field !== command && (field === many || !texts.has(field)))
   const words = [...given.positionals]
   for (const [i, field] of open.entries()) {
     const after = open.length - i - 1
     const count = field === many ? Math.max(0, words.length - after) : Math.min(1, words.length)
     const taken = words.splice(0, count)
+    if (operation.input.properties?.[field]?.['x-cli'] === 'pairs') assertPairs(operation, taken, texts)
     if (taken.length > 0) texts.set(field, [...(texts.get(field) ?? []), ...taken])
   }
   if (words.length > 0) throw unexpected(operation, words[0] ?? '', given.positionals[0] ?? '', table)
@@ -167,6 +172,27 @@ async function fromStdin(flag: Flag, io: Io): Promise<unknown> {
   if (io.stdinIsTerminal) await io.stderr.write('Reading from the terminal; end with Ctrl-D on a line of its own\n')
   const bytes = await io.stdin(io.signal)
   return flag.schema.contentEncoding === 'base64' ? bytes : new TextDecoder().decode(bytes)
+}
+
+/** A secret never stands on the command line, where others see it. */
+async function secretOf({ input }: Operation, name: string, io: Io): Promise<Input> {
+  const fields = Object.entries(input.properties ?? {})
+  const field = fields.find(([, schema]) => schema['x-cli'] === 'secret')?.[0]
+  if (field === undefined) return {}
+  if (!io.stdinIsTerminal) return { [field]: new TextDecoder().decode(await io.stdin(io.signal)) }
+  const { hiddenLine } = await import('./hidden-line.ts')
+  return { [field]: await hiddenLine(`Value of ${name} (not shown): `, io) }
+}
+
+/** `aw env set x API_KEY`: the value was forgotten, or is not meant for the eyes of others. */
+function assertPairs(operation: Operation, words: readonly string[], texts: ReadonlyMap<string, readonly string[]>) {
+  const odd = words.find((word) => !/^[^=]+=/.test(word))
+  if (odd === undefined) return
+  const line = `aw ${operation.name} ${texts.get('id')?.[0] ?? 'ID'}`
+  throw new AwError('invalid_input', `${operation.name} takes NAME=VALUE, not ${JSON.stringify(odd)}`, {
+    hint: `Write ${line} ${odd.replace(/^=/, 'NAME=')}=VALUE; for a secret: ${line} --secret ${odd} < FILE`,
+    data: { argument: odd },
+  })
 }
 
 /** `aw snapshot lable x head`: perhaps the first word was meant as part of the command. */

@@ -9,14 +9,29 @@ export interface Io {
   readonly stderr: Output
   /** All of standard input. */
   readonly stdin: (signal: AbortSignal) => Promise<Uint8Array>
+  /** Standard input as it comes; no more of it is held than was asked for. */
+  readonly input: () => AsyncIterable<Uint8Array>
   readonly stdinIsTerminal: boolean
+  readonly terminal: Terminal
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
   readonly now: () => number
   /** Fires at Ctrl-C and when the process is asked to end. */
   readonly signal: AbortSignal
+  /** Until it is disposed of, signals come here and `signal` does not fire. */
+  readonly takeSignals: (handler: (name: TakenSignal) => void) => Disposable
   readonly connect: Connect
   readonly table: Table
+}
+
+export type TakenSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGWINCH'
+
+/** The terminal that people type on, where there is one. */
+export interface Terminal {
+  /** Of its window; 80 by 24 where that is not known. */
+  size(): { readonly columns: number; readonly rows: number }
+  /** Every key is passed on as it is, and none is shown, until it is disposed of. */
+  raw(): Disposable
 }
 
 export interface Output {
@@ -24,6 +39,8 @@ export interface Output {
   readonly columns: number
   /** Resolves when the chunk is on its way; rejects with `ClosedOutput` when nobody reads any more. */
   write(chunk: string | Uint8Array): Promise<void>
+  /** The same for much of it: a reader that is slow is waited for without holding up anything else. */
+  flow(chunk: Uint8Array): Promise<void>
 }
 
 /** The reader of our output has gone, as `head` does. Not a failure: we stop quietly. */
@@ -34,6 +51,8 @@ export function processIo(): Io {
     stdout: output(1, () => process.stdout),
     stderr: output(2, () => process.stderr),
     stdin: readStdin,
+    input: () => process.stdin as AsyncIterable<Uint8Array>,
+    terminal: { size: windowSize, raw: rawMode },
     get stdinIsTerminal() {
       return isTerminal(0)
     },
@@ -47,7 +66,7 @@ export function processIo(): Io {
       }
     },
     now: () => Date.now(),
-    signal: interruption(),
+    ...interruption(),
     connect,
     table: operations,
   }
@@ -62,14 +81,20 @@ function output(descriptor: number, stream: () => NodeJS.WriteStream): Output {
     get columns() {
       return stream().columns || 80
     },
-    write: async (chunk) => {
-      try {
+    write: (chunk) =>
+      told(async () => {
         const rest = writeNow(descriptor, typeof chunk === 'string' ? Buffer.from(chunk) : chunk)
         if (rest.length > 0) await writeLater(stream(), rest)
-      } catch (error) {
-        throw isErrno(error, 'EPIPE') ? new ClosedOutput('EPIPE', { cause: error }) : error
-      }
-    },
+      }),
+    flow: (chunk) => told(() => writeLater(stream(), chunk)),
+  }
+}
+
+async function told(write: () => Promise<void>): Promise<void> {
+  try {
+    await write()
+  } catch (error) {
+    throw isErrno(error, 'EPIPE') ? new ClosedOutput('EPIPE', { cause: error }) : error
   }
 }
 
@@ -97,7 +122,8 @@ function writeNow(descriptor: number, chunk: Uint8Array): Uint8Array {
 const writeLater = (stream: NodeJS.WriteStream, chunk: Uint8Array): Promise<void> =>
   new Promise((resolve, reject) => {
     // The callback tells of failures; without a listener they would also end the process with a stack.
-    stream.once('error', reject).write(chunk, (error) => (error ? reject(error) : resolve()))
+    if (stream.listenerCount('error') === 0) stream.on('error', () => undefined)
+    stream.write(chunk, (error) => (error ? reject(error) : resolve()))
   })
 
 const isErrno = (error: unknown, code: string): boolean =>
@@ -118,12 +144,37 @@ async function readStdin(signal: AbortSignal): Promise<Uint8Array> {
 }
 
 /** The first signal asks the command to stop and undo what it began; the second ends the process as it stands. */
-function interruption(): AbortSignal {
+function interruption(): Pick<Io, 'signal' | 'takeSignals'> {
   const controller = new AbortController()
-  const onSignal = (): void => {
+  let taker: ((name: TakenSignal) => void) | undefined
+  const onSignal = (name: TakenSignal): void => {
+    if (taker !== undefined) return taker(name)
     if (controller.signal.aborted) process.exit(130)
     controller.abort(new AwError('aborted', 'Stopped before it was done'))
   }
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, onSignal)
-  return controller.signal
+  const takeSignals: Io['takeSignals'] = (handler) => {
+    taker = handler
+    for (const name of ['SIGHUP', 'SIGWINCH'] as const) process.on(name, onSignal)
+    return {
+      [Symbol.dispose]: () => {
+        taker = undefined
+        for (const name of ['SIGHUP', 'SIGWINCH'] as const) process.removeListener(name, onSignal)
+      },
+    }
+  }
+  return { signal: controller.signal, takeSignals }
+}
+
+function windowSize(): { columns: number; rows: number } {
+  for (const { columns, rows } of [process.stdout, process.stderr])
+    if (columns > 0 && rows > 0) return { columns, rows }
+  return { columns: 80, rows: 24 }
+}
+
+/** Node puts the terminal in order at its end, whatever the end is; this is for what comes before. */
+function rawMode(): Disposable {
+  const { stdin } = process
+  stdin.setRawMode(true)
+  return { [Symbol.dispose]: () => void stdin.setRawMode(false) }
 }

@@ -25,7 +25,7 @@ export function cliPage(entries: Table = operations): string {
     ...groups.flatMap((group) => [`## ${group}`, ...entries.filter((entry) => entry.group === group).map(section)]),
     '## This command line',
     ...visibleBuiltins().map(({ name, usage, summary, details, examples, input = {} }) =>
-      [`### ${name}`, code(usage), `${summary}. ${details}`, flagTable({ input }), code(examples.join('\n'))]
+      [`### ${name}`, code(usage), `${summary}. ${details}`, flagTable({ name, input }), code(examples.join('\n'))]
         .filter((part) => part !== undefined)
         .join('\n\n'),
     ),

@@ -1,7 +1,7 @@
 import { operations, type OperationName, type Table } from '../api/table.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import type { ConnectOptions } from './connect.ts'
-import type { Io, Output } from './io.ts'
+import type { Io, Output, TakenSignal } from './io.ts'
 import { run } from './run.ts'
 
 /** What a fake core answers: by operation, a value or a function of the input. A thrown error is thrown. */
@@ -11,6 +11,11 @@ export interface Scene {
   readonly answers?: Answers
   readonly table?: Table
   readonly stdin?: string
+  /** What comes on standard input, piece by piece. */
+  readonly input?: AsyncIterable<Uint8Array>
+  readonly stdinIsTerminal?: boolean
+  /** Called with what sends a signal, as soon as somebody takes them. */
+  readonly onTake?: (send: (name: TakenSignal) => void) => void
   readonly env?: Readonly<Record<string, string>>
   /** Whether output goes to a terminal. */
   readonly terminal?: boolean
@@ -18,7 +23,7 @@ export interface Scene {
   readonly signal?: AbortSignal
   readonly now?: number
   /** The reader of standard output leaves after so many writes. */
-  readonly stdout?: Output
+  readonly stdout?: Omit<Output, 'flow'>
 }
 
 export interface Result {
@@ -28,6 +33,8 @@ export interface Result {
   readonly calls: readonly { name: string; input: unknown; context: CallContext | undefined }[]
   readonly connections: readonly ConnectOptions[]
   readonly disposed: number
+  /** What became of the terminal. */
+  readonly modes: readonly string[]
 }
 
 /** Runs a command line against a core that only remembers what it was asked. */
@@ -36,6 +43,7 @@ export async function runCli(args: readonly string[], scene: Scene = {}): Promis
   const err: Uint8Array[] = []
   const calls: { name: string; input: unknown; context: CallContext | undefined }[] = []
   const connections: ConnectOptions[] = []
+  const modes: string[] = []
   let disposed = 0
 
   const answer = (name: string, input: unknown, context: CallContext | undefined): unknown => {
@@ -54,10 +62,22 @@ export async function runCli(args: readonly string[], scene: Scene = {}): Promis
   } as unknown as Manager
 
   const io: Io = {
-    stdout: scene.stdout ?? output(out, scene.terminal ?? false),
+    stdout: scene.stdout === undefined ? output(out, scene.terminal ?? false) : flowing(scene.stdout),
     stderr: output(err, scene.terminal ?? false),
     stdin: async () => new TextEncoder().encode(scene.stdin ?? ''),
-    stdinIsTerminal: false,
+    input: () => scene.input ?? once(new TextEncoder().encode(scene.stdin ?? '')),
+    stdinIsTerminal: scene.stdinIsTerminal ?? false,
+    terminal: {
+      size: () => ({ columns: 100, rows: 30 }),
+      raw: () => {
+        modes.push('raw')
+        return { [Symbol.dispose]: () => void modes.push('restored') }
+      },
+    },
+    takeSignals: (handler) => {
+      scene.onTake?.(handler)
+      return { [Symbol.dispose]: () => undefined }
+    },
     env: scene.env ?? {},
     cwd: scene.cwd ?? '/somewhere',
     now: () => scene.now ?? Date.parse('2030-01-01T00:00:00.000Z'),
@@ -69,13 +89,20 @@ export async function runCli(args: readonly string[], scene: Scene = {}): Promis
     table: scene.table ?? operations,
   }
   const exit = await run(args, io)
-  return { exit, stdout: text(out), stderr: text(err), calls, connections, disposed }
+  return { exit, stdout: text(out), stderr: text(err), calls, connections, disposed, modes }
 }
+
+async function* once(chunk: Uint8Array): AsyncGenerator<Uint8Array> {
+  if (chunk.length > 0) yield chunk
+}
+
+const flowing = (given: Omit<Output, 'flow'>): Output => ({ ...given, flow: (chunk) => given.write(chunk) })
 
 const output = (chunks: Uint8Array[], isTerminal: boolean): Output => ({
   isTerminal,
   columns: 100,
   write: async (chunk) => void chunks.push(typeof chunk === 'string' ? new TextEncoder().encode(chunk) : chunk),
+  flow: async (chunk) => void chunks.push(chunk),
 })
 
 const text = (chunks: readonly Uint8Array[]): string => Buffer.concat(chunks).toString('utf8')
@@ -115,6 +142,8 @@ export const sampleWorkspace = (more: Readonly<Record<string, unknown>> = {}): R
   branch: 'main',
   branches: { main: null },
   base: null,
+  sandbox: null,
+  commands: 0,
   snapshots: 0,
   expires_at: null,
   archives: [],

@@ -81,16 +81,20 @@ async function take(step: Step, place: string, globals: Globals, io: Io, look: P
 
 /** The same process as seen by a command of the tour: another home, no settings of the user's, output collected. */
 function inside(place: string, io: Io, hear: (text: string) => void, stdin = ''): Io {
-  const collect = (output: Output): Output => ({
-    isTerminal: output.isTerminal,
-    get columns() {
-      return output.columns
-    },
-    write: (chunk) => {
+  const collect = (output: Output): Output => {
+    const write: Output['write'] = (chunk) => {
       hear(typeof chunk === 'string' ? chunk : new TextDecoder().decode(chunk))
       return Promise.resolve()
-    },
-  })
+    }
+    return {
+      isTerminal: output.isTerminal,
+      get columns() {
+        return output.columns
+      },
+      write,
+      flow: write,
+    }
+  }
   const kept = Object.entries(io.env).filter(([key]) => !key.startsWith('AW_') || key === 'AW_DEBUG')
   return {
     ...io,

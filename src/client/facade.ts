@@ -4,6 +4,7 @@ import { AwError } from '../domain/errors.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import { checkedContext } from './context.ts'
 import type { Derived } from './derived.ts'
+import { executeAll, type ExecOptions, type ExecutionOfAll } from './execution.ts'
 import { forkWith, settled, type Fork, type ItemResult } from './forks.ts'
 import { restoreWith, type Restore } from './restore.ts'
 import { streamed, type Streamed } from './streamed.ts'
@@ -26,6 +27,16 @@ interface AwExtras {
   rename(id: string, input: Omit<Inputs['rename'], 'id'>, context?: CallContext): Promise<Workspace>
   reset(id: string, input?: Omit<Inputs['reset'], 'id'>, context?: CallContext): Promise<Workspace>
   undelete(id: string, input?: Omit<Inputs['undelete'], 'id'>, context?: CallContext): Promise<Workspace>
+  /** A sandbox around it that lives until it is stopped. */
+  start(id: string, input?: Omit<Inputs['start'], 'id'>, context?: CallContext): Promise<Workspace>
+  stop(id: string, input?: Omit<Inputs['stop'], 'id'>, context?: CallContext): Promise<Workspace>
+  /** A command in each live workspace of a task, all at once. */
+  execAll(
+    task: string,
+    argv: readonly string[],
+    options?: Omit<ExecOptions, 'stdin'>,
+    context?: CallContext,
+  ): ExecutionOfAll
   readonly restore: Restore
   /** Workspaces that begin as another one: a handle, or of several a result for each. */
   readonly fork: Fork
@@ -98,6 +109,9 @@ function extras(manager: Manager): AwExtras & AsyncDisposable {
     rename: (id, input, context) => handle(manager.call('rename', { ...input, id }, context)),
     reset: (id, input, context) => handle(manager.call('reset', { ...input, id }, context)),
     undelete: (id, input, context) => handle(manager.call('undelete', { ...input, id }, context)),
+    start: (id, input, context) => handle(manager.call('start', { ...input, id }, context)),
+    stop: (id, input, context) => handle(manager.call('stop', { ...input, id }, context)),
+    execAll: (task, argv, options = {}, context) => executeAll(manager, task, argv, options, context),
     restore: restoreWith(manager),
     fork: forkWith(manager, (view) => workspaceHandle(manager, view)),
     diff: (from, to, options, context) => streamed(manager, 'diff', { ...options, from, to }, context),

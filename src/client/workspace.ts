@@ -2,11 +2,12 @@ import type { Inputs, Outputs } from '../api/table.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import { filesOf, type WorkspaceFiles } from './workspace-files.ts'
 import { historyOf, type WorkspaceHistory } from './workspace-history.ts'
+import { sandboxOf, type WorkspaceSandbox } from './workspace-sandbox.ts'
 
 export type WorkspaceView = Outputs['show']
 
 /** A workspace in the caller's hand: what it was when it was read, and what can be done with it. */
-export interface Workspace extends WorkspaceView, WorkspaceHistory {
+export interface Workspace extends WorkspaceView, WorkspaceHistory, WorkspaceSandbox {
   /** TASK/AGENT */
   readonly name: string
   readonly files: WorkspaceFiles
@@ -32,6 +33,7 @@ export function workspaceHandle(manager: Manager, view: WorkspaceView): Workspac
     name: view.workspace_id,
     files: filesOf(manager, id),
     ...historyOf(manager, id, (next) => workspaceHandle(manager, next)),
+    ...sandboxOf(manager, id, (next) => workspaceHandle(manager, next)),
     refresh: (context) => again(manager.call('show', { id }, context)),
     rename: (to, input, context) => again(manager.call('rename', { ...input, id, to }, context)),
     label: (input, context) => again(manager.call('label', { ...input, id }, context)),

@@ -1,6 +1,6 @@
 import type { Table } from '../../api/table.ts'
 import { cases, positionCases, quote, valueCases } from './cases.ts'
-import { anywhere, completionModel, knownNames, nextWords, type CommandModel } from './model.ts'
+import { anywhere, completionModel, knownNames, nextWords, running, type CommandModel } from './model.ts'
 
 export function bashScript(table: Table): string {
   const commands = completionModel(table)
@@ -38,6 +38,14 @@ ${positionCases(commands)}
   esac
 }
 
+# Whether a command runs a program, whose words are its own.
+_aw_runs() {
+  case "$1" in
+    ${running(commands).map(quote).join(' | ')}) return 0 ;;
+    *) return 1 ;;
+  esac
+}
+
 _aw_offer() {
   local current="$2"
   case "$1" in
@@ -67,7 +75,9 @@ _aw() {
   for ((i = 1; i < COMP_CWORD; i++)); do
     word="\${COMP_WORDS[i]}"
     flag=''
-    if [[ $word == -* ]]; then
+    if [[ $word == -- ]]; then
+      _aw_runs "$command" && return
+    elif [[ $word == -* ]]; then
       _aw_value "$command" "$word" || continue
       [[ \${COMP_WORDS[i + 1]} == = ]] && ((i++))
       [[ $word == --home ]] && home=(--home "\${COMP_WORDS[i + 1]}")
@@ -81,6 +91,7 @@ _aw() {
     fi
   done
   [[ $current == = ]] && current=''
+  ((position > 1)) && _aw_runs "$command" && return
   if [[ -n $flag ]] && ((i > COMP_CWORD)); then
     _aw_value "$command" "$flag" && _aw_offer "$REPLY" "$current"
   elif [[ $current == -* ]]; then

@@ -30,9 +30,11 @@ export const positionsAfter = (repeated: number | undefined): number[] =>
   repeated === undefined ? [] : Array.from({ length: 9 - repeated }, (_, i) => repeated + i + 1)
 
 const valued = (flags: CommandModel['flags']): [string, string][] =>
-  flags.flatMap((flag): [string, string][] =>
-    flag.values === undefined ? [] : [[`--${flag.name}`, text(flag.values)]],
-  )
+  flags.flatMap(({ name, short, values }): [string, string][] => {
+    if (values === undefined) return []
+    const spellings = [`--${name}`, ...(short === undefined ? [] : [`-${short}`])]
+    return spellings.map((spelling) => [spelling, text(values)])
+  })
 
 const text = (values: Values): string => (typeof values === 'string' ? values : values.join(' '))
 

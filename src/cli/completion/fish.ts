@@ -1,11 +1,11 @@
 import type { Table } from '../../api/table.ts'
 import { positionsAfter } from './cases.ts'
-import { completionModel, nextWords, type CommandModel, type Values } from './model.ts'
+import { completionModel, nextWords, running, type CommandModel, type FlagModel, type Values } from './model.ts'
 
 export function fishScript(table: Table): string {
   const commands = completionModel(table)
   const valued = commands.flatMap(({ name, flags }) =>
-    flags.flatMap((flag) => (flag.values === undefined ? [] : [quote(`${name} --${flag.name}`)])),
+    flags.flatMap((flag) => (flag.values === undefined ? [] : spellings(flag).map((one) => quote(`${name} ${one}`)))),
   )
   const prefixes = new Set(commands.flatMap(({ name }) => [name, ...parents(name)]))
   return `# fish completion for aw. For this shell: aw completion fish | source
@@ -13,6 +13,7 @@ export function fishScript(table: Table): string {
 
 set -g __aw_commands ${[...prefixes].map(quote).join(' ')}
 set -g __aw_valued ${valued.join(' ')}
+set -g __aw_running ${running(commands).map(quote).join(' ')}
 
 # The words of the command so far, how many arguments follow them, and the first of these.
 function __aw_state
@@ -24,6 +25,10 @@ function __aw_state
         if test $skip = 1
             set skip 0
             continue
+        end
+        if test "$word" = --; and contains -- "$command" $__aw_running
+            set position 99
+            break
         end
         switch $word
             case '--*=*'
@@ -41,6 +46,8 @@ function __aw_state
                 end
         end
     end
+    # What follows there is the program's.
+    test $position -gt 1; and contains -- "$command" $__aw_running; and set command '?'
     echo $command
     echo $position
     echo $first
@@ -70,7 +77,8 @@ const offer = (command: string, positions: string, words: string, about?: string
 function flagLines({ name, flags }: CommandModel): string[] {
   return flags.map((flag) => {
     const at = `complete -c aw -n ${quote(`__aw_at ${quote(name)}`)} -l ${flag.name} -d ${quote(flag.about)}`
-    return flag.values === undefined ? at : `${at} ${valueOptions(flag.values)}`
+    const short = flag.short === undefined ? '' : ` -s ${flag.short}`
+    return flag.values === undefined ? at + short : `${at}${short} ${valueOptions(flag.values)}`
   })
 }
 
@@ -92,9 +100,11 @@ function lookup(values: Values): string {
   if (values === 'folders') return '(__fish_complete_directories)'
   if (values === 'files') return '(__fish_complete_path)'
   if (values === 'places') return '(aw __names live 2>/dev/null): (__fish_complete_path)'
-  const whose = values === 'snapshots' || values === 'branches' ? ' (__aw_first)' : ''
+  const whose = ['snapshots', 'branches', 'env'].includes(values) ? ' (__aw_first)' : ''
   return `(aw __names ${values}${whose} 2>/dev/null)`
 }
+
+const spellings = ({ name, short }: FlagModel): string[] => [`--${name}`, ...(short === undefined ? [] : [`-${short}`])]
 
 const parents = (name: string): string[] => {
   const words = name.split(' ')

@@ -1,7 +1,8 @@
 import type { Operation } from '../../api/operation.ts'
 import type { Table } from '../../api/table.ts'
+import { presetNames } from '../../domain/network/presets.ts'
 import { visibleBuiltins } from '../command.ts'
-import { choicesOf, flagsOf, repeatedAt, type Flag } from '../flags.ts'
+import { choicesOf, commandField, flagsOf, repeatedAt, type Flag } from '../flags.ts'
 import { globalFlags } from '../globals.ts'
 
 /**
@@ -10,7 +11,7 @@ import { globalFlags } from '../globals.ts'
  */
 export type Values = readonly string[] | Names | 'files' | 'folders' | 'places' | 'none'
 
-/** What `aw __names` knows. Snapshots and branches are those of the workspace that stands first on the line. */
+/** What `aw __names` knows. Snapshots, branches and variables are those of the workspace that stands first on the line. */
 export const knownNames = [
   'live',
   'trashed',
@@ -21,11 +22,13 @@ export const knownNames = [
   'bases',
   'shared',
   'shared-trashed',
+  'env',
 ] as const
 export type Names = (typeof knownNames)[number]
 
 export interface FlagModel {
   readonly name: string
+  readonly short?: string | undefined
   readonly about: string
   /** None for a switch. */
   readonly values?: Values
@@ -39,6 +42,8 @@ export interface CommandModel {
   readonly positions: readonly Values[]
   /** The position that may be repeated, if one may. */
   readonly repeated?: number | undefined
+  /** After its first position comes a program with flags of its own. */
+  readonly runs?: boolean
 }
 
 /** Before any command is named: the global flags. */
@@ -50,10 +55,11 @@ export function completionModel(table: Table): readonly CommandModel[] {
     const model = commandModel(operation)
     return operation.name === 'doctor' ? [model, { ...model, name: 'check' }] : [model]
   })
-  const own = visibleBuiltins().map(({ name, summary, words, input = {} }): CommandModel => {
-    const positions = name === 'help' ? [helpWords(table)] : words === undefined ? [] : [words]
-    const flags = flagsOf({ input }).map((flag) => ownFlag(flag, choicesOf(flag)))
-    return { name, about: summary, flags: [...flags, ...globals], positions }
+  const own = visibleBuiltins().map(({ name, summary, words, workspace, input = {} }): CommandModel => {
+    const first = name === 'help' ? helpWords(table) : workspace === true ? ('live' as const) : words
+    const flags = flagsOf({ name, input }).map((flag) => ownFlag(flag))
+    const runs = commandField({ input }) !== undefined
+    return { name, about: summary, flags: [...flags, ...globals], positions: first === undefined ? [] : [first], runs }
   })
   return [...ofTable, ...own]
 }
@@ -72,17 +78,30 @@ function commandModel(operation: Operation): CommandModel {
     flags: [...own, ...globals.filter((flag) => !taken.has(flag.name))],
     positions,
     repeated: repeatedAt(operation),
+    runs: commandField(operation) !== undefined,
   }
 }
 
-const ownFlag = ({ name, kind, schema: { description: about = '' } }: Flag, choices: readonly string[]): FlagModel =>
-  kind === 'switch' ? { name, about } : { name, about, values: choices.length > 0 ? choices : 'none' }
+function ownFlag(flag: Flag): FlagModel {
+  const { name, short, field, kind, schema } = flag
+  const about = schema.description ?? ''
+  if (kind === 'switch') return { name, short, about }
+  const choices = choicesOf(flag)
+  return { name, short, about, values: choices.length > 0 ? choices : field === 'id' ? 'live' : wallsOf(field) }
+}
+
+/** What a sandbox may be given. */
+function wallsOf(field: string): Values {
+  if (field === 'allow') return presetNames
+  return field === 'shared' ? 'shared' : 'none'
+}
 
 const spelled = (flag: Flag, name: string): string => (flag.schema.default === true ? `no-${name}` : name)
 
 function flagModel(flag: Flag, name: string, operation: Operation): FlagModel {
   const about = flag.schema.description ?? ''
-  return flag.kind === 'switch' ? { name, about } : { name, about, values: valuesOf(flag, operation) }
+  const known = { name, short: flag.short, about }
+  return flag.kind === 'switch' ? known : { ...known, values: valuesOf(flag, operation) }
 }
 
 function valuesOf(flag: Flag, operation: Operation): Values {
@@ -94,11 +113,12 @@ function valuesOf(flag: Flag, operation: Operation): Values {
   if (flag.field === 'id') return whoseNames(operation)
   if (['workspace', 'from_workspace', 'of'].includes(flag.field)) return 'live'
   if (flag.field === 'template') return 'templates'
-  if (flag.field === 'task') return 'tasks'
+  if (flag.field === 'task' || (operation.name === 'exec' && flag.field === 'all')) return 'tasks'
+  if (operation.name === 'env unset' && flag.field === 'names') return 'env'
   if (['snapshot', 'snapshots', 'at'].includes(flag.field)) return 'snapshots'
   if (flag.field === 'branch' || (operation.name === 'branch' && flag.field === 'name')) return 'branches'
   if (operation.name === 'diff' && operation.positional.includes(flag.field)) return 'live'
-  return flag.field === operation.positional[0] ? (things[operation.name] ?? 'none') : 'none'
+  return flag.field === operation.positional[0] ? (things[operation.name] ?? 'none') : wallsOf(flag.field)
 }
 
 /** What the commands are about that are not about a workspace. */
@@ -130,6 +150,10 @@ const helpWords = (table: Table): string[] => [
   ]),
   'exit-codes',
 ]
+
+/** The commands that run a program: what follows that is not ours to complete. */
+export const running = (commands: readonly CommandModel[]): string[] =>
+  commands.flatMap(({ name, runs }) => (runs === true ? [name] : []))
 
 /** The words that may follow a prefix: `` → create, fs, …; `fs` → read, write, … */
 export function nextWords(commands: readonly CommandModel[]): Map<string, { word: string; about: string }[]> {

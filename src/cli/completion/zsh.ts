@@ -1,6 +1,6 @@
 import type { Table } from '../../api/table.ts'
 import { positionCases, quote, valueCases } from './cases.ts'
-import { anywhere, completionModel, knownNames, nextWords, type CommandModel } from './model.ts'
+import { anywhere, completionModel, knownNames, nextWords, running, type CommandModel } from './model.ts'
 
 export function zshScript(table: Table): string {
   const commands = completionModel(table)
@@ -40,6 +40,13 @@ ${positionCases(commands)}
   esac
 }
 
+_aw_runs() {
+  case "$1" in
+    ${running(commands).map(quote).join('|')}) return 0 ;;
+    *) return 1 ;;
+  esac
+}
+
 _aw_offer() {
   case "$1" in
     none) ;;
@@ -64,7 +71,9 @@ _aw() {
   for ((i = 2; i < CURRENT; i++)); do
     word="\${words[i]}"
     flag=''
-    if [[ "$word" == -*=* ]]; then
+    if [[ "$word" == -- ]]; then
+      _aw_runs "$command" && return
+    elif [[ "$word" == -*=* ]]; then
       continue
     elif [[ "$word" == -* ]]; then
       _aw_value "$command" "$word" || continue
@@ -78,6 +87,7 @@ _aw() {
       ((position++))
     fi
   done
+  ((position > 1)) && _aw_runs "$command" && return
   if [[ -n "$flag" ]] && ((i > CURRENT)); then
     _aw_value "$command" "$flag" && _aw_offer "$REPLY"
   elif [[ "\${words[CURRENT]}" == -* ]]; then

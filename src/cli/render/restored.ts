@@ -31,7 +31,10 @@ function told(output: Restored, view: View, notice: string): Shown {
   const total = added + changed + removed
   const what = paths === null ? workspace : `${count(paths.length, 'path')} of ${workspace}`
   const verb = paths === null || paths.length === 1 ? 'is' : 'are'
-  const onward = view.input['branch'] === undefined ? [] : [`Work goes on with ${branch}`]
+  const onward = [
+    ...(view.input['branch'] === undefined ? [] : [`Work goes on with ${branch}`]),
+    ...(view.input['restart'] === true ? ['What ran in its sandbox was ended'] : []),
+  ]
   if (total === 0) return { out: [`${what} ${verb} as in ${snapshot}; nothing had to change`, ...onward].join('\n') }
   const counts = [
     ...(added > 0 ? [`${added} came back`] : []),

@@ -1,13 +1,15 @@
 import type { Outputs } from '../../api/table.ts'
 import { pairsOf } from './columns.ts'
 import { age, timeLeft } from './units.ts'
-import { sizeOf, sourceOf, stateCell } from './workspace.ts'
+import { sizeOf, sourceOf, stateCell, wallsOf } from './workspace.ts'
 import type { Shown, View } from './view.ts'
 
 export function show(workspace: Outputs['show'], view: View): Shown {
   const {
     operation,
     problem,
+    sandbox,
+    commands,
     trash,
     labels,
     config,
@@ -32,6 +34,8 @@ export function show(workspace: Outputs['show'], view: View): Shown {
     ['created', moment(workspace.created_at, view)],
     ['updated', moment(workspace.updated_at, view)],
   ]
+  if (sandbox !== null) entries.push(['sandbox', `${wallsOf(sandbox)}, ${moment(sandbox.started_at, view)}`])
+  if (commands > 0) entries.push(['commands', `${commands} running`])
   if (workspace.expires_at !== null) entries.push(['expires', end(workspace.expires_at, view)])
   for (const { path, at, digest } of workspace.archives) {
     entries.push(['archive', `${path}, ${moment(at, view)}`], ['archive digest', digest])

@@ -6,11 +6,18 @@ import type { View } from './view.ts'
 type Workspace = Outputs['show']
 
 /** What is in progress or wrong matters more than the state itself. */
-export function stateCell({ state, operation, problem }: Workspace, { paint }: View): Cell {
+export function stateCell({ state, operation, problem, commands }: Workspace, { paint }: View): Cell {
   if (operation !== null) return { text: `${state} (${operation.kind})`, paint: paint.yellow }
   if (problem !== null || state === 'failed') return { text: `${state} !`, paint: paint.red }
+  if (commands > 0) return { text: `${state} (exec)`, paint: paint.cyan }
   const painters: Readonly<Record<string, Cell['paint']>> = { ready: paint.green, running: paint.cyan }
   return { text: state, paint: painters[state] ?? paint.dim }
+}
+
+/** `namespace, network allowlist (npm), at /workspace` */
+export function wallsOf({ isolation, network, allow, mount }: NonNullable<Workspace['sandbox']>): string {
+  const hosts = allow.length === 0 ? '' : ` (${allow.join(', ')})`
+  return [isolation, `network ${network}${hosts}`, ...(isolation === 'namespace' ? [`at ${mount}`] : [])].join(', ')
 }
 
 export function sizeOf({ size_bytes, size_complete }: Workspace): string {

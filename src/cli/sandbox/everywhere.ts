@@ -1,0 +1,90 @@
+import type { Outputs } from '../../api/table.ts'
+import { paint, wantsColor } from '../color.ts'
+import { ClosedOutput, type TakenSignal } from '../io.ts'
+import { visible } from '../text.ts'
+import { codeOfSignal, exitCodeOf } from './exit-code.ts'
+import { bytesOf, codeOfFailure, endOf, jsonLine, type ExecInput, type Session } from './here.ts'
+import { wholeLines } from './whole-lines.ts'
+
+type Item = Outputs['exec']
+type Stream = 'stdout' | 'stderr'
+
+interface Tally {
+  readonly started: Set<string>
+  well: number
+  /** In the order in which they failed. */
+  readonly failed: { readonly workspace: string; readonly what: string; readonly code: number }[]
+}
+
+/** `aw exec --all TASK`: each line tells whose it is. The exit code is that of the first that failed. */
+export async function runEverywhere(session: Session, input: ExecInput): Promise<number> {
+  const { manager, io } = session
+  const stop = new AbortController()
+  let by: TakenSignal | undefined
+  using taken = io.takeSignals((name) => {
+    if (name === 'SIGWINCH') return
+    by = name
+    stop.abort()
+    taken[Symbol.dispose]()
+  })
+  const tally: Tally = { started: new Set(), well: 0, failed: [] }
+  const show = session.globals.json ? jsonShower(session) : lineShower(session)
+  try {
+    for await (const item of manager.stream('exec', input, { signal: stop.signal })) {
+      count(tally, item)
+      await show(item)
+    }
+  } catch (error) {
+    if (error instanceof ClosedOutput) return codeOfSignal('SIGPIPE')
+    if (by === undefined) throw error
+  }
+  await summarise(session, tally)
+  return by === undefined ? (tally.failed[0]?.code ?? 0) : codeOfSignal(by)
+}
+
+function count(tally: Tally, item: Item): void {
+  const { type, workspace, error } = item
+  if (type === 'started') tally.started.add(workspace)
+  if (type === 'failed')
+    tally.failed.push({
+      workspace,
+      what: visible(error?.message ?? 'It could not be run'),
+      code: codeOfFailure(error?.code ?? '', tally.started.has(workspace)),
+    })
+  if (type !== 'exit') return
+  const ended = endOf(item)
+  const code = exitCodeOf(ended)
+  if (code === 0) tally.well++
+  else tally.failed.push({ workspace, what: ended.timed_out ? 'timed out' : (ended.signal ?? `exit ${code}`), code })
+}
+
+const jsonShower =
+  ({ io }: Session) =>
+  (item: Item): Promise<void> =>
+    io.stdout.flow(Buffer.from(jsonLine(item)))
+
+function lineShower({ io, globals }: Session): (item: Item) => Promise<void> {
+  const lines = wholeLines()
+  const write = async (workspace: string, stream: Stream, whole: readonly Uint8Array[]): Promise<void> => {
+    if (whole.length === 0) return
+    const { isTerminal } = io[stream]
+    const name = paint(wantsColor(isTerminal, io.env, globals.noColor)).cyan(workspace)
+    const label = Buffer.from(`${name}${isTerminal ? '  ' : '\t'}`)
+    await io[stream].flow(Buffer.concat(whole.flatMap((line) => [label, line, Buffer.from('\n')])))
+  }
+  return async (item) => {
+    const { type, workspace } = item
+    if (type === 'stdout' || type === 'stderr')
+      await write(workspace, type, lines.take(`${type} ${workspace}`, bytesOf(item)))
+    if (type !== 'exit' && type !== 'failed') return
+    for (const stream of ['stdout', 'stderr'] as const)
+      await write(workspace, stream, lines.rest(`${stream} ${workspace}`))
+  }
+}
+
+async function summarise({ io, globals }: Session, { well, failed }: Tally): Promise<void> {
+  if (globals.quiet || globals.json) return
+  const { dim, red } = paint(wantsColor(io.stderr.isTerminal, io.env, globals.noColor))
+  const each = failed.map(({ workspace, what }) => `${workspace}: ${red(what)}\n`)
+  await io.stderr.write(`${each.join('')}${dim(`${well} of ${well + failed.length} ended with 0`)}\n`)
+}

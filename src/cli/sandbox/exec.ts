@@ -1,0 +1,41 @@
+import { AwError } from '../../domain/errors.ts'
+import type { Door } from '../call.ts'
+import type { Arguments } from '../arguments.ts'
+import { placeOf } from '../connect.ts'
+import { inputsOf } from '../input.ts'
+import type { Io } from '../io.ts'
+import { runEverywhere } from './everywhere.ts'
+import { onTerminal, runHere, type ExecInput } from './here.ts'
+
+/** `aw exec`: what the command writes is written here, byte for byte, and its end is ours. */
+export const execDoor: Door = async (operation, given, globals, io) => {
+  const { rest, interactive, tty } = wishesOf(given)
+  const [first] = await inputsOf(operation, rest, io)
+  const input = first as ExecInput
+  if (input.all !== undefined && (interactive === true || tty)) throw notShared()
+  await using manager = await io.connect(placeOf(globals, io))
+  if (input.all !== undefined) return await runEverywhere({ manager, globals, io }, input)
+  const keys = interactive ?? (tty || !io.stdinIsTerminal)
+  return await runHere({ manager, globals, io }, tty ? onTerminal(input, io) : input, { keys, tty })
+}
+
+/** The flags that the operation knows nothing of. */
+function wishesOf(given: Arguments): { rest: Arguments; interactive: boolean | undefined; tty: boolean } {
+  const fields = new Map(given.fields)
+  const [interactive, tty] = ['interactive', 'tty'].map((name) => fields.get(name)?.[0])
+  for (const name of ['interactive', 'tty']) fields.delete(name)
+  return {
+    rest: { ...given, fields },
+    interactive: interactive === undefined ? undefined : interactive === 'true',
+    tty: tty === 'true',
+  }
+}
+
+const notShared = (): AwError =>
+  new AwError('invalid_input', 'Several commands cannot share one input or terminal', {
+    hint: 'Name one workspace instead of --all, or leave out -i and -t',
+    data: { field: 'all' },
+  })
+
+/** Whether people see and type what goes through. */
+export const hasTerminal = (io: Io): boolean => io.stdinIsTerminal && io.stdout.isTerminal

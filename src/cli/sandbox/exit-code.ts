@@ -1,0 +1,16 @@
+import { constants } from 'node:os'
+import type { Exit } from '../../domain/sandbox/spec.ts'
+
+/** What is told of the end of a command. */
+export type Ended = Pick<Exit, 'code' | 'signal' | 'timed_out' | 'output_cut' | 'duration_ms'>
+
+const timedOut = 124
+
+/** As a shell and `timeout` have it: its own code, 128 and the number of the signal, or 124. */
+export function exitCodeOf({ code, signal, timed_out: late }: Ended): number {
+  if (late) return timedOut
+  return code ?? codeOfSignal(signal ?? 'SIGKILL')
+}
+
+export const codeOfSignal = (signal: string): number =>
+  128 + (constants.signals[signal as keyof typeof constants.signals] ?? constants.signals.SIGKILL)

@@ -1,0 +1,142 @@
+import type { Inputs, Outputs } from '../../api/table.ts'
+import { inputFeed, sourceOf } from '../../client/command-input.ts'
+import { toAwError } from '../../domain/errors.ts'
+import type { Manager } from '../../ports/manager.ts'
+import { paint, wantsColor } from '../color.ts'
+import { reportError } from '../errors.ts'
+import { cannotRun, notExecutable, notFound } from '../exit-codes.ts'
+import type { Globals } from '../globals.ts'
+import { ClosedOutput, type Io, type TakenSignal } from '../io.ts'
+import { codeOfSignal, exitCodeOf, type Ended } from './exit-code.ts'
+
+export type ExecInput = Inputs['exec']
+type Item = Outputs['exec']
+
+/** All that running a command needs of what is around it. */
+export interface Session {
+  readonly manager: Manager
+  readonly globals: Globals
+  readonly io: Io
+}
+
+export interface Wishes {
+  /** Whether standard input is passed on. */
+  readonly keys: boolean
+  readonly tty: boolean
+}
+
+/** The command gets a terminal of the size of ours. */
+export function onTerminal(input: ExecInput, io: Io): ExecInput {
+  const term = io.env['TERM']
+  const env = { ...(term === undefined ? {} : { TERM: term }), ...input.env }
+  return { ...io.terminal.size(), ...input, env }
+}
+
+/** Runs one command; answers with the exit code that says how it ended. */
+export async function runHere(session: Session, input: ExecInput, wishes: Wishes): Promise<number> {
+  const { io, globals } = session
+  const state: State = { started: false, interrupts: 0, stop: new AbortController() }
+  try {
+    await follow(session, input, wishes, state)
+  } catch (error) {
+    // The reader of our output has gone: the command ends as it would have with that reader.
+    if (error instanceof ClosedOutput) return codeOfSignal('SIGPIPE')
+    if (state.by === undefined && state.lost === undefined) return couldNot(session, error, state.started)
+  }
+  const { exit, by, lost } = state
+  if (lost !== undefined) return couldNot(session, lost, false)
+  // It was killed because we were told to end.
+  if (by !== undefined && (exit === undefined || exit.signal === 'SIGKILL')) return codeOfSignal(by)
+  if (exit === undefined) return cannotRun
+  const note = noteOn(exit)
+  if (note !== undefined && io.stderr.isTerminal && !globals.quiet && !globals.json)
+    await io.stderr.write(`${paint(wantsColor(true, io.env, globals.noColor)).dim(note)}\n`)
+  return exitCodeOf(exit)
+}
+
+interface State {
+  started: boolean
+  interrupts: number
+  readonly stop: AbortController
+  /** The signal that made us end it. */
+  by?: TakenSignal
+  /** Why its input could not be read; it is ended then. */
+  lost?: unknown
+  exit?: Ended
+}
+
+/** The terminal is as it was when this is over, whatever the end. */
+async function follow(session: Session, input: ExecInput, { keys, tty }: Wishes, state: State): Promise<void> {
+  const { manager, io } = session
+  const { stop } = state
+  const feed = inputFeed(keys ? io.input() : sourceOf(undefined), (error) => {
+    state.lost = error
+    stop.abort()
+  })
+  const push = (item: Parameters<typeof feed.push>[0]): void => void feed.push(item).catch(() => undefined)
+  using taken = io.takeSignals(onSignal)
+  using _ = tty && io.stdinIsTerminal ? io.terminal.raw() : undefined
+
+  function onSignal(name: TakenSignal): void {
+    // Node learns of the new size by the same signal.
+    if (name === 'SIGWINCH') return void (tty && setImmediate(() => push({ kind: 'resize', ...io.terminal.size() })))
+    if (name === 'SIGINT' && state.started && state.interrupts++ === 0) return push({ kind: 'signal', signal: name })
+    state.by ??= name
+    stop.abort()
+    // Whoever is still not content gets what every command does then.
+    taken[Symbol.dispose]()
+  }
+
+  const stopped = Promise.withResolvers<never>()
+  stopped.promise.catch(() => undefined)
+  stop.signal.addEventListener('abort', () => setTimeout(() => stopped.reject(new Error('ended')), patience).unref())
+  try {
+    for await (const item of manager.stream('exec', input, { signal: stop.signal, input: feed.items })) {
+      if (item.type === 'started') state.started = true
+      if (item.type === 'exit') state.exit = endOf(item)
+      // A reader that takes nothing must not keep us from ending.
+      await Promise.race([written(session, item), stopped.promise])
+    }
+  } finally {
+    feed.close()
+  }
+}
+
+const patience = 500
+
+async function written({ io, globals }: Session, item: Item): Promise<void> {
+  if (globals.json) await io.stdout.flow(Buffer.from(jsonLine(item)))
+  else if (item.type === 'stdout' || item.type === 'stderr') await io[item.type].flow(bytesOf(item))
+}
+
+/** Bytes are base64, as in every other door. */
+export const jsonLine = (item: { readonly data?: Uint8Array | string | undefined }): string =>
+  `${JSON.stringify(item.data === undefined ? item : { ...item, data: Buffer.from(bytesOf(item)).toString('base64') })}\n`
+
+export const bytesOf = ({ data = '' }: { readonly data?: Uint8Array | string | undefined }): Uint8Array =>
+  typeof data === 'string' ? Buffer.from(data, 'base64') : data
+
+export const endOf = ({ code = null, signal = null, timed_out = false, output_cut = false, ...item }: Item): Ended => ({
+  code,
+  signal,
+  timed_out,
+  output_cut,
+  duration_ms: item.duration_ms ?? 0,
+})
+
+/** Says why, and answers with the code that no program's own is taken for. */
+async function couldNot({ io, globals }: Session, thrown: unknown, started: boolean): Promise<number> {
+  await reportError(thrown, io, globals)
+  return codeOfFailure(toAwError(thrown).code, started)
+}
+
+export function codeOfFailure(code: string, started: boolean): number {
+  if (!started) return cannotRun
+  if (code === 'file_not_found') return notFound
+  return code === 'permission_denied' ? notExecutable : cannotRun
+}
+
+function noteOn({ timed_out: late, output_cut: cut, duration_ms: ms }: Ended): string | undefined {
+  if (late) return `Its time was over after ${(ms / 1000).toFixed(1)} s, and it was ended`
+  return cut ? 'What it wrote beyond its limit was thrown away; --output-mb allows more' : undefined
+}

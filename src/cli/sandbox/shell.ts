@@ -1,0 +1,22 @@
+import { shell } from '../../client/terminal.ts'
+import { AwError } from '../../domain/errors.ts'
+import type { BuiltinCommand } from '../builtins.ts'
+import { placeOf } from '../connect.ts'
+import { inputsOf } from '../input.ts'
+import { hasTerminal } from './exec.ts'
+import { onTerminal, runHere, type ExecInput } from './here.ts'
+import { shellOperation } from './shell-operation.ts'
+
+/** `aw shell ID [-- COMMAND]` */
+export const shellCommand: BuiltinCommand = async (_args, globals, io, given) => {
+  const [first] = await inputsOf(shellOperation, given, io)
+  const input = first as Partial<ExecInput>
+  if (!hasTerminal(io))
+    throw new AwError('invalid_input', 'aw shell needs a terminal to show and to type on', {
+      hint: `Run a command without one: aw exec ${input.id} -- COMMAND`,
+      data: { command: 'shell' },
+    })
+  const argv = input.argv === undefined || input.argv.length === 0 ? shell : input.argv
+  await using manager = await io.connect(placeOf(globals, io))
+  return await runHere({ manager, globals, io }, onTerminal({ ...input, argv }, io), { keys: true, tty: true })
+}
