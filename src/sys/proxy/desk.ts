@@ -30,6 +30,7 @@ export function openDesk(parts: ProxyParts): Desk {
 
   const obstacle = (request: IncomingMessage): Reason | undefined => {
     if (log.isFull()) return 'log_full'
+    if (request.httpVersion !== '1.1' && request.httpVersion !== '1.0') return 'malformed'
     if (request.rawHeaders.length / 2 > limits.header_lines) return 'headers_too_large'
     if (exchanges.count() > limits.requests) return 'too_many'
     return connections.count(request.socket) >= limits.pipelined ? 'too_many' : undefined

@@ -1,8 +1,13 @@
 import { fstatSync, writeSync } from 'node:fs'
 import type { Reason } from './reasons.ts'
 
-/** One line of the log: one request, when it is over. Nothing of what was sent is in it, neither path nor headers. */
+/**
+ * One line of the log. A request has one, when it is over; if it got through, another one before that, when it was
+ * connected (`reason: open`, the same `id` and `time`), so that it is known whatever ends the proxy. Nothing of what was
+ * sent is in it, neither path nor headers.
+ */
 export interface LogEntry {
+  readonly id: number
   /** When it began, ISO 8601. */
   readonly time: string
   readonly method: string | null
@@ -12,7 +17,7 @@ export interface LogEntry {
   readonly address: string | null
   /** `failed`: it was allowed, and something else was in the way. */
   readonly verdict: 'allowed' | 'refused' | 'failed'
-  readonly reason: Reason | 'client_gone' | 'idle' | 'stopped' | null
+  readonly reason: Reason | 'open' | 'client_gone' | 'idle' | 'stopped' | null
   /** Bytes to the host and from it. */
   readonly up: number
   readonly down: number
@@ -31,7 +36,7 @@ export interface RequestLog {
  * @param pending how many requests may be under way, for which room is kept
  */
 export function openLog(fd: number, maxBytes: number, pending: number): RequestLog {
-  const room = maxBytes - (pending + 1) * longestLine
+  const room = maxBytes - (2 * pending + 1) * longestLine
   let saidFull = false
   let broken = false
   let torn = false

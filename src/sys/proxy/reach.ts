@@ -1,4 +1,4 @@
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { parseAddress, type Address } from '../../domain/network/address.ts'
 import { classOf } from '../../domain/network/address-class.ts'
 import { judge, type Rule, type Target } from '../../domain/network/rules.ts'
@@ -21,7 +21,7 @@ export async function reach(
 ): Promise<Reached> {
   const judged = judge(rules, target)
   if (!judged.allowed) return { kind: 'refused', reason: judged.reason }
-  if (judged.addresses !== undefined) return connectToOne(judged.addresses, target.port, timeoutMs)
+  if (judged.addresses !== undefined) return connectToOne(judged.addresses, target.port, surroundings, timeoutMs)
   const found = await inTime(surroundings.lookup(target.host.text), timeoutMs).catch(() => [])
   const addresses = found.map(parseAddress).filter((address) => address !== undefined)
   if (addresses.length === 0) return { kind: 'failed', reason: 'name_not_found' }
@@ -31,44 +31,31 @@ export async function reach(
   const own = new Set(surroundings.ownAddresses())
   const others = outside.filter(({ text }) => !own.has(text))
   if (others.length === 0) return { kind: 'refused', reason: 'own_address' }
-  return connectToOne(others, target.port, timeoutMs)
+  return connectToOne(others, target.port, surroundings, timeoutMs)
 }
 
 /** One after the other, in the order in which the machine prefers them, within the time for all. */
-async function connectToOne(addresses: readonly Address[], port: number, timeoutMs: number): Promise<Reached> {
+async function connectToOne(
+  addresses: readonly Address[],
+  port: number,
+  surroundings: Surroundings,
+  timeoutMs: number,
+): Promise<Reached> {
   const tried = addresses.slice(0, mostTried)
   let reason: Reason = 'unreachable'
-  for (const { text } of tried) {
-    const reached = await connectTo(text, port, Math.ceil(timeoutMs / tried.length))
-    if (reached.kind === 'connected') return reached
-    reason = reached.reason
+  for (const { text: address } of tried) {
+    try {
+      const socket = await surroundings.connect(address, port, Math.ceil(timeoutMs / tried.length))
+      if (socket !== undefined) return { kind: 'connected', socket, address }
+      reason = 'connect_timeout'
+    } catch {
+      reason = 'unreachable'
+    }
   }
   return { kind: 'failed', reason }
 }
 
 const mostTried = 4
-
-function connectTo(address: string, port: number, timeoutMs: number): Promise<Reached> {
-  return new Promise((resolve) => {
-    // An address is not looked up again. Both directions end on their own.
-    const socket = connect({ host: address, port, allowHalfOpen: true, noDelay: true })
-    const fail = (reason: Reason): void => {
-      socket.destroy()
-      resolve({ kind: 'failed', reason })
-    }
-    const timer = setTimeout(() => fail('connect_timeout'), timeoutMs)
-    const refused = (): void => fail('unreachable')
-    socket.once('error', refused)
-    socket.once('close', () => clearTimeout(timer))
-    socket.once('connect', () => {
-      clearTimeout(timer)
-      socket.off('error', refused)
-      // Whoever takes it over listens too; until then an error must not end the process.
-      socket.on('error', () => undefined)
-      resolve({ kind: 'connected', socket, address })
-    })
-  })
-}
 
 /** The lookup itself cannot be called off; nobody waits for it any more. */
 function inTime<T>(work: Promise<T>, timeoutMs: number): Promise<T> {

@@ -1,4 +1,5 @@
 import { lookup } from 'node:dns/promises'
+import { connect, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 
 /** What the proxy asks the machine. */
@@ -7,6 +8,8 @@ export interface Surroundings {
   lookup(name: string): Promise<readonly string[]>
   /** The machine's own, on every interface. */
   ownAddresses(): readonly string[]
+  /** To an address, never to a name. Undefined if it took too long; rejects if it cannot be. */
+  connect(address: string, port: number, timeoutMs: number): Promise<Socket | undefined>
 }
 
 export const machine: Surroundings = {
@@ -15,4 +18,17 @@ export const machine: Surroundings = {
     return found.map(({ address }) => address)
   },
   ownAddresses: () => Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address)),
+  connect: (address, port, timeoutMs) =>
+    new Promise((resolve, reject) => {
+      // Each direction ends on its own.
+      const socket = connect({ host: address, port, allowHalfOpen: true, noDelay: true })
+      const timer = setTimeout(() => (socket.destroy(), resolve(undefined)), timeoutMs)
+      // Whoever takes it over listens too; until then an error must not end the process.
+      socket.on('error', reject)
+      socket.once('close', () => clearTimeout(timer))
+      socket.once('connect', () => {
+        clearTimeout(timer)
+        resolve(socket)
+      })
+    }),
 }
