@@ -18,6 +18,7 @@ import { openStorage, type StoragePlace, type Wanted } from './drivers/storage/r
 import { dirShelf } from './drivers/archives/shelf.ts'
 import { dirSizes } from './drivers/sizes/dir.ts'
 import { dirTexts } from './drivers/texts/dir.ts'
+import { dirRequests } from './drivers/requests/dir.ts'
 import { dirVariables } from './drivers/variables/dir.ts'
 import { makeManager } from './manager/manager.ts'
 import type { Clock } from './ports/clock.ts'
@@ -68,7 +69,11 @@ async function settle(options: OpenOptions): Promise<Settled> {
   // The defaults are in order, and need not be looked up.
   const places = ['workspaces.base_path', 'storage.root', 'archive.directory'] as const
   if (places.some((key) => config.settings[key] !== '')) assertPlaces({ home, basePath, storageRoot: root, archives })
-  const guarded = [home, ...['locks', 'texts', 'variables', 'run'].map((name) => join(home, name)), basePath]
+  const guarded = [
+    home,
+    ...['locks', 'texts', 'variables', 'requests', 'run'].map((name) => join(home, name)),
+    basePath,
+  ]
   const storage = { home, root, claim: join(home, 'storage.id'), guarded, shortLived, owner: treeOwner(config) }
   return { home, config, configFile: file, basePath, archives, storage }
 }
@@ -80,9 +85,10 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
   const locks = join(home, 'locks')
   const texts = join(home, 'texts')
   const variables = join(home, 'variables')
+  const requests = join(home, 'requests')
   // Locks are cheaper with them, and a process keeps to the kind of its first. What runs but once does not wait for them.
   if (shortLived !== true) native()
-  prepareHome(home, [locks, texts, variables])
+  prepareHome(home, [locks, texts, variables, requests])
   const reserve = reserveIn(home, config.settings['space.reserve_mb'] * 2 ** 20)
   const store = await openLog(home, reserve)
   const storage = await openStorage(place, config.settings['storage.driver']).catch(async (error: unknown) => {
@@ -102,6 +108,7 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
       archives: laterArchives,
       shelf: dirShelf(archives),
       variables: dirVariables({ directory: variables }),
+      requests: dirRequests({ directory: requests }),
       sandboxes: laterSandboxes(join(home, 'run')),
       clock,
       config,

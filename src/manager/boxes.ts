@@ -102,6 +102,7 @@ export async function specOf(core: Core, workspace: Workspace, box: BoxFacts, on
       return area === undefined ? [] : [{ source: core.storage.attachment(sharedPlace(area)).path, target, writable }]
     }),
     network: box.network,
+    networkLog: core.requests.place(workspace.id),
     limits: withoutZero(box.limits),
     defaults: withoutZero({ ...defaultsOf(core), ...box.limits }),
     cgroupRequired: settings['sandbox.cgroup_required'],

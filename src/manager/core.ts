@@ -15,6 +15,7 @@ import type { StorageDriver } from '../ports/storage-driver.ts'
 import type { Isolation } from '../domain/sandbox/spec.ts'
 import type { SandboxDriver } from '../ports/sandbox-driver.ts'
 import type { Texts } from '../ports/texts.ts'
+import type { Requests } from '../ports/requests.ts'
 import type { Variables } from '../ports/variables.ts'
 
 /** Everything a use case may use. Assembled once, in `aw.ts`. */
@@ -29,6 +30,7 @@ export interface Core {
   readonly archives: Archives
   readonly shelf: Shelf
   readonly variables: Variables
+  readonly requests: Requests
   /** The driver of a level, loaded when it is first asked for. */
   readonly sandboxes: (isolation: Isolation) => Promise<SandboxDriver>
   readonly clock: Clock

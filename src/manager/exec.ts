@@ -123,6 +123,9 @@ async function ownBox(core: Core, workspace: Workspace, box: BoxFacts): Promise<
   return { driver, spec }
 }
 
+/** What is limited for a sandbox as a whole, and not for each command. */
+const ofTheBox = ['memory_mb', 'cpu_percent', 'processes'] as const
+
 /** A sandbox that runs is what it is: other walls need another one. */
 function assertSameWalls(workspace: Workspace, input: Input): void {
   const box = workspace.sandbox
@@ -132,8 +135,9 @@ function assertSameWalls(workspace: Workspace, input: Input): void {
     (input.isolation !== undefined && input.isolation !== box.isolation && 'isolation') ||
     (input.network !== undefined && input.network !== box.network.mode && 'network') ||
     (input.allow !== undefined && 'allow') ||
-    (input.shared !== undefined && 'shared')
-  if (other === false) return
+    (input.shared !== undefined && 'shared') ||
+    ofTheBox.find((name) => input[name] !== undefined)
+  if (other === undefined) return
   throw new AwError('invalid_input', `${name} has a sandbox already, started with another ${other}`, {
     hint: `Stop it first: aw stop ${name}`,
     data: { field: other, sandbox: box.sandbox },
@@ -208,8 +212,13 @@ async function givenVariables(
   return given
 }
 
+/** Of a sandbox of its own the limits are those of the sandbox; in one that runs, a command may have narrower ones. */
 function limitsOf({ config: { settings } }: Core, input: Input): Limits {
-  const wall_ms = input.timeout_ms ?? settings['sandbox.timeout_ms']
-  const output_mb = input.output_mb ?? settings['sandbox.output_mb']
-  return { ...(wall_ms > 0 && { wall_ms }), ...(output_mb > 0 && { output_mb }) }
+  const wanted = {
+    wall_ms: input.timeout_ms ?? settings['sandbox.timeout_ms'],
+    output_mb: input.output_mb ?? settings['sandbox.output_mb'],
+    open_files: input.open_files ?? 0,
+    file_size_mb: input.file_size_mb ?? 0,
+  }
+  return Object.fromEntries(Object.entries(wanted).filter(([, value]) => value > 0))
 }

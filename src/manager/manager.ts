@@ -29,6 +29,7 @@ import { recoverOperation } from './recover-operation.ts'
 import { recover } from './recover.ts'
 import { labelSnapshot, removeSnapshot } from './remove-snapshots.ts'
 import { rename } from './rename.ts'
+import { requests } from './requests.ts'
 import { reset } from './reset.ts'
 import { redo, restore, undo } from './restore.ts'
 import * as shared from './shared.ts'
@@ -68,6 +69,7 @@ const useCases: UseCases = {
   'env unset': env.unsetEnv,
   'env list': env.listEnv,
   history,
+  requests,
   snapshot,
   snapshots,
   describe,

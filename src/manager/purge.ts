@@ -66,7 +66,11 @@ export async function finishPurge(
   }
   await eraseAll(core, [...trees.map(erasingOf), ...snapshots.map(snapshotPlace)])
   const hasMore = hasWayBack(workspace) && workspace.snapshots.all > snapshots.length
-  if (isLastOf(workspace, trees) && !hasMore) await core.texts.remove(workspace.id)
+  if (isLastOf(workspace, trees) && !hasMore) {
+    await core.texts.remove(workspace.id)
+    await core.variables.write(workspace.id, {})
+    await core.requests.remove(workspace.id)
+  }
   if (!isLive(workspace.state)) await core.sizes.remove(workspace.id)
   return append(core, request, workspace, [
     newEvent(core, request, 'workspace_purged', { ...whose(workspace), trees, snapshots }, operation),

@@ -53,6 +53,8 @@ export interface SandboxSpec {
   /** Other trees: shared areas, a program's own files. Absolute on both sides. */
   readonly binds: readonly { readonly source: string; readonly target: string; readonly writable: boolean }[]
   readonly network: Network
+  /** Where its proxy writes what was asked for; without it, into a file that goes with the box. */
+  readonly networkLog?: string | undefined
   /** What was asked for; each is enforced or the start is refused. */
   readonly limits: Limits
   /** What applies besides, as well as it can be had. */

@@ -8,6 +8,7 @@ import { memorySizes } from '../drivers/sizes/memory.ts'
 import { memoryStorage } from '../drivers/storage/memory.ts'
 import { memoryBoxes, memorySandboxes } from '../drivers/sandbox/memory.ts'
 import { memoryTexts } from '../drivers/texts/memory.ts'
+import { memoryRequests } from '../drivers/requests/memory.ts'
 import { memoryVariables } from '../drivers/variables/memory.ts'
 import { resolveConfig } from '../domain/config.ts'
 import { AwError } from '../domain/errors.ts'
@@ -103,6 +104,7 @@ export function memoryCore({
         remove: async () => undefined,
       },
       archives: { digest: outside, about: outside, unpack: outside, pack: outside },
+      requests: memoryRequests,
       variables: mortal(variables, life, ['write']),
       sandboxes: async (isolation: Isolation) =>
         mortal(memorySandboxes({ disk, isolation, machine: boxes, supervisor: () => init.owner() }), life, [

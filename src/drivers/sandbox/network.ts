@@ -2,18 +2,21 @@ import { AwError } from '../../domain/errors.ts'
 import type { SandboxSpec } from '../../ports/sandbox-driver.ts'
 import type { Tag } from '../../sys/box/frames.ts'
 import type { Handles } from '../../sys/box/handles.ts'
-import { openLog, writeSettings } from '../../sys/box/log.ts'
+import { appendTo, openLog, writeSettings } from '../../sys/box/log.ts'
 import { proxyPort } from '../../sys/box/places.ts'
 import { settingsText } from '../../sys/proxy/settings.ts'
 import type { BoxOptions } from './boxes.ts'
 
 /** The program that a box with an allow-list reaches the network through; undefined if it has none. */
-export type Way = { readonly program: readonly string[]; readonly settings: string } | undefined
+export type Way =
+  | { readonly program: readonly string[]; readonly settings: string; readonly log: string | undefined }
+  | undefined
 
-export function planNetwork({ network, label = '' }: SandboxSpec, proxy: BoxOptions['proxy']): Way {
+export function planNetwork({ network, networkLog: log, label = '' }: SandboxSpec, proxy: BoxOptions['proxy']): Way {
   // An empty list is nothing, and nothing is not a way out.
   if (network.mode !== 'allowlist' || network.allow.length === 0) return undefined
-  if (proxy !== undefined) return { program: proxy, settings: settingsText({ workspace: label, allow: network.allow }) }
+  if (proxy !== undefined)
+    return { program: proxy, settings: settingsText({ workspace: label, allow: network.allow }), log }
   throw new AwError('sandbox_unenforceable', 'There is no proxy that could keep a sandbox to an allow-list', {
     hint: 'Use the network none or host',
   })
@@ -38,7 +41,7 @@ export function networkEnv(way: Way): Record<string, string> {
 
 export function networkTags(way: Way, directory: string, held: Handles): Tag[] {
   if (way === undefined) return []
-  const log = held.add(openLog(directory, 'network.log'))
+  const log = held.add(way.log === undefined ? openLog(directory, 'network.log') : appendTo(way.log))
   const settings = writeSettings(directory, way.settings)
   return [...[...way.program, settings].map((argument): Tag => ['X', argument]), ['x', log], ['P', proxyPort]]
 }

@@ -116,7 +116,8 @@ export function sandboxContract(open: OpenManager): void {
     await ran(manager, { id: 'run', argv: ['true'] })
     const [last] = (await eventsOf(manager, 'run')).filter(({ type }) => type === 'command_started')
     expect(last?.data).toMatchObject({ own_sandbox: false, sandbox: started.sandbox?.id })
-    await expect(ran(manager, { id: 'run', argv: ['true'], isolation: 'none' })).rejects.toEqual(code('invalid_input'))
+    for (const other of [{ isolation: 'none' }, { network: 'host' }, { allow: ['npm'] }, { memory_mb: 64 }] as const)
+      await expect(ran(manager, { id: 'run', argv: ['true'], ...other })).rejects.toEqual(code('invalid_input'))
     expect(await manager.call('stop', { id: 'run' })).toMatchObject({ state: 'stopped', sandbox: null })
     expect(await manager.call('stop', { id: 'run' })).toMatchObject({ state: 'stopped' })
     const types = (await eventsOf(manager, 'run')).map(({ type }) => type)
@@ -207,6 +208,18 @@ export function sandboxContract(open: OpenManager): void {
     expect(variables(wrote('task/a'))).not.toHaveProperty('WHO')
     await expect(ran(manager, { all: 'no-task', argv: ['true'] })).rejects.toEqual(code('workspace_not_found'))
     await expect(ran(manager, { all: 'task', id: 'task/a', argv: ['true'] })).rejects.toEqual(code('invalid_input'))
+  })
+
+  it('tells what was asked of the network, which is nothing without a network', async () => {
+    const { aw, manager } = await open()
+    await aw.create({ id: 'run' })
+    expect(await manager.call('requests', { id: 'run' })).toEqual([])
+    expect(await manager.call('requests', { id: 'run', refused: true, limit: 5 })).toEqual([])
+    for (const rule of ['*', 'http://x.example', 'a b', '*.com'])
+      await expect(ran(manager, { id: 'run', argv: ['true'], allow: [rule] })).rejects.toEqual(code('invalid_input'))
+    await expect(ran(manager, { id: 'run', argv: ['true'], network: 'none', allow: ['npm'] })).rejects.toEqual(
+      code('invalid_input'),
+    )
   })
 
   it('there is nothing to connect to without a sandbox', async () => {
