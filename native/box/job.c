@@ -89,6 +89,12 @@ static uint64_t waiting(const struct source *source) {
   return (uint64_t)count;
 }
 
+/* Without credit it is not read; that all have closed it shows all the same. */
+static void close_if_over(struct source *source) {
+  struct pollfd look = {.fd = source->fd, .events = POLLIN};
+  if (source->fd >= 0 && poll(&look, 1, 0) == 1 && look.revents == POLLHUP) close_fd(&source->fd);
+}
+
 static bool is_empty(const struct source *source) {
   return source->fd < 0 || source->left == 0;
 }
@@ -99,6 +105,10 @@ static int64_t finish(struct job *job, int64_t now) {
     job->out.left = waiting(&job->out);
     job->err.left = waiting(&job->err);
     job->deadline = NEVER;
+  }
+  if (job->credit == 0 && !job->terminal) {
+    close_if_over(&job->out);
+    close_if_over(&job->err);
   }
   if (!is_empty(&job->out) || !is_empty(&job->err)) return job->deadline;
   tell_exit(job);
@@ -137,6 +147,10 @@ void job_signal(struct job *job, int signal) {
   if (signal == SIGKILL) {
     kill(job->pid, SIGKILL);
     kill_session(job->pid);
+    return;
+  }
+  if (!job->started) {
+    kill(job->pid, signal);
     return;
   }
   int group = 0;

@@ -22,19 +22,19 @@ static bool is_number(const char *name) {
 
 /* The name of a program may hold anything, also blanks and brackets: what follows its last bracket counts. */
 static bool parse_stat(const char *text, struct proc *proc) {
+  enum { STATE = 3, PARENT = 4, SESSION = 6, STARTED = 22 };
   const char *at = strrchr(text, ')');
-  int parent, session;
-  unsigned long long started;
-  if (!at) return false;
-  int found = sscanf(at + 1,
-                     " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-                     &proc->state, &parent, &session, &started);
-  if (found != 4) return false;
-  proc->pid = (pid_t)strtol(text, NULL, 10);
-  proc->parent = parent;
-  proc->session = session;
-  proc->started = started;
-  proc->below = false;
+  if (!at || at[1] != ' ') return false;
+  *proc = (struct proc){.pid = (pid_t)strtol(text, NULL, 10), .state = at[2]};
+  at += 2;
+  for (int field = STATE; field < STARTED; field++) {
+    at = strchr(at, ' ');
+    if (!at) return false;
+    at++;
+    if (field + 1 == PARENT) proc->parent = (pid_t)strtol(at, NULL, 10);
+    if (field + 1 == SESSION) proc->session = (pid_t)strtol(at, NULL, 10);
+  }
+  proc->started = strtoull(at, NULL, 10);
   return true;
 }
 

@@ -1,12 +1,14 @@
 #include <signal.h>
-#include <string.h>
 
 #include "box.h"
 
 #define GRANT_LEAST 4096
+/* For the supervisor itself, whatever clients do. */
+#define SLOTS_OWN 16
 
 struct slot *slot_new(enum slot_kind kind, uint8_t request, struct client *client, uint32_t id) {
-  for (uint32_t at = 0; at < SLOTS_MOST; at++) {
+  uint32_t most = client ? SLOTS_MOST - SLOTS_OWN : SLOTS_MOST;
+  for (uint32_t at = 0; at < most; at++) {
     struct slot *slot = &box.slots[at];
     if (slot->kind != SLOT_FREE) continue;
     *slot = (struct slot){.kind = kind, .request = request, .client = client, .id = id, .use = slot->use + 1};
@@ -48,10 +50,7 @@ void slot_grant(struct slot *slot) {
   if (!discards) slot->owed -= give;
   slot->granted += (uint32_t)give;
   uint8_t payload[4];
-  payload[0] = (uint8_t)give;
-  payload[1] = (uint8_t)(give >> 8);
-  payload[2] = (uint8_t)(give >> 16);
-  payload[3] = (uint8_t)(give >> 24);
+  write_u32(payload, (uint32_t)give);
   wire_send(&box.init, FRAME_CREDIT, slot_number(slot), payload, sizeof payload);
 }
 

@@ -125,6 +125,7 @@ static int check_time(void) {
   int64_t next = earliest(end, slots_check_time(now));
   if (box.accept_after > now) next = earliest(next, box.accept_after);
   if (box.proxy_socket >= 0 && !box.proxy && box.proxy_after > now) next = earliest(next, box.proxy_after);
+  if (box.first_ended) return 0;
   if (next == INT64_MAX) return -1;
   return next <= now ? 0 : (int)earliest(next - now, INT32_MAX);
 }

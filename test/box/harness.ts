@@ -1,7 +1,18 @@
 /** Boxes for tests: the real program, driven by plain frames. Everything that a test started is ended after it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { chmodSync, closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -69,11 +80,16 @@ export function testFolder(): string {
 
 /** What the box sees of the system, around which a test puts the rest. */
 export const bwrap = (more: readonly string[] = [], init: readonly string[] = ['/run/aw-box', 'init']): string[] => [
-  ...['/usr/bin/bwrap', '--unshare-user', '--unshare-pid', '--unshare-net', '--unshare-ipc', '--unshare-uts'],
-  ...['--uid', '1000', '--gid', '1000', '--die-with-parent', '--as-pid-1', '--clearenv', '--cap-drop', 'ALL'],
-  ...['--ro-bind', '/usr', '/usr', '--symlink', 'usr/bin', '/bin', '--symlink', 'usr/lib', '/lib'],
-  ...['--symlink', 'usr/lib64', '/lib64', '--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp', '--tmpfs', '/run'],
-  ...['--ro-bind', boxProgram(), '/run/aw-box', ...more, '--', ...init],
+  ...'/usr/bin/bwrap --unshare-user --unshare-pid --unshare-net --unshare-ipc --unshare-uts'.split(' '),
+  ...'--uid 1000 --gid 1000 --die-with-parent --as-pid-1 --clearenv --cap-drop ALL'.split(' '),
+  ...'--ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/lib /lib --symlink usr/lib64 /lib64'.split(' '),
+  ...'--proc /proc --dev /dev --tmpfs /tmp --tmpfs /run'.split(' '),
+  '--ro-bind',
+  boxProgram(),
+  '/run/aw-box',
+  ...more,
+  '--',
+  ...init,
 ]
 
 const wallsOf = (level: string, more: readonly string[]): string[] =>
@@ -92,7 +108,6 @@ export async function launchBox(options: BoxOptions = {}): Promise<TestBox> {
     ...spec,
   ]
   writeFileSync(join(folder, 'spec'), tags(list))
-  const { mkdirSync, chownSync } = await import('node:fs')
   mkdirSync(box, { mode: 0o700 })
   if (uid !== undefined) chownSync(box, uid, uid)
   const opened = [openSync(join(folder, 'spec'), 'r'), openSync(join(folder, 'log'), 'a'), openSync(box, 'r')]
@@ -154,7 +169,7 @@ export const systemPath = 'PATH=/usr/local/bin:/usr/bin:/bin'
 export function exec(client: RawClient, argv: readonly string[], more: Tags = []): number {
   const id = nextId()
   const given = new Set(more.map(([tag]) => tag))
-  const list: [string, string | number][] = [...argv.map((it): [string, string] => ['a', it])]
+  const list = argv.map((it): [string, string | number] => ['a', it])
   if (!given.has('d')) list.push(['d', '/'])
   if (!given.has('c')) list.push(['c', 1 << 20])
   if (!given.has('e')) list.push(['e', systemPath])

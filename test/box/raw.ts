@@ -56,7 +56,7 @@ export function u32(value: number): Buffer {
 }
 
 /** Cuts what comes into frames. */
-export function splitter(): (chunk: Buffer) => RawFrame[] {
+function splitter(): (chunk: Buffer) => RawFrame[] {
   let held: Buffer = Buffer.alloc(0)
   return (chunk) => {
     held = Buffer.concat([held, chunk])
