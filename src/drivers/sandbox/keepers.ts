@@ -27,7 +27,11 @@ export function machine(): Machine {
           wall_ms: 'supervisor',
           output_mb: 'supervisor',
         },
-        problems,
+        problems: {
+          memory_mb: problems.memory,
+          cpu_percent: problems.cpu,
+          processes: problems.pids,
+        },
       }
     },
   }

@@ -6,7 +6,7 @@ import type { GroupLimits } from '../../sys/cgroups/group.ts'
 /** Who would keep each limit on this level of this machine, and why not more. */
 export interface Keepers {
   readonly grades: Readonly<Record<LimitName, Grade>>
-  readonly problems: readonly string[]
+  readonly problems: Readonly<Partial<Record<LimitName, string | undefined>>>
 }
 
 export interface PlannedLimits {
@@ -32,7 +32,7 @@ export function planLimits(spec: SandboxSpec, keepers: Keepers): PlannedLimits {
   return {
     plan: {
       grades: Object.fromEntries(set.map(([name]) => [name, keepers.grades[name]])) as Grades,
-      notes: unkept.map((name) => `nobody keeps ${name} here: ${keepers.problems.join('; ')}`),
+      notes: unkept.map((name) => `nobody keeps ${name} here: ${keepers.problems[name]}`),
     },
     limits: Object.fromEntries(kept),
   }
@@ -48,11 +48,12 @@ function assertLimit(name: LimitName, value: number): void {
 }
 
 function unenforceable(names: readonly LimitName[], cgroupRequired: boolean, { problems }: Keepers): AwError {
-  return new AwError('sandbox_unenforceable', `Nobody can keep ${names.join(', ')} here: ${problems.join('; ')}`, {
+  const reasons = [...new Set(names.flatMap((name) => problems[name] ?? []))]
+  return new AwError('sandbox_unenforceable', `Nobody can keep ${names.join(', ')} here: ${reasons.join('; ')}`, {
     hint: cgroupRequired
       ? 'Run aw as root or where a cgroup is handed over to you (systemd-run --user --scope -p Delegate=yes), or set sandbox.cgroup_required to false'
       : 'Run aw as root or where a cgroup is handed over to you (systemd-run --user --scope -p Delegate=yes), or leave the limit out',
-    data: { limits: names, problems },
+    data: { limits: names, reasons },
   })
 }
 

@@ -55,7 +55,7 @@ it('refuses a limit that nobody keeps, if it was asked for', async () => {
   const plan = await driver.plan({ ...spec, defaults: { cpu_percent: 50, processes: 9 } })
   expect(plan).toEqual({
     grades: { cpu_percent: 'none', processes: 'rlimit' },
-    notes: ['nobody keeps cpu_percent here: it is so in this test'],
+    notes: ['nobody keeps cpu_percent here: there is no cgroup'],
   })
   const strict = { ...spec, defaults: { processes: 9 }, cgroupRequired: true }
   await expect(driver.plan(strict)).rejects.toEqual(code('sandbox_unenforceable'))

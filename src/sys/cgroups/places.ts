@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
-import { errnoName } from '../../domain/errno.ts'
 import { hasCode } from '../errno.ts'
 import { hostFs } from '../host-fs.ts'
 import { control, readControl } from './control.ts'
@@ -18,7 +17,7 @@ export interface CgroupPlace {
 /** Where each controller can be used by us; for those that cannot, why. */
 export interface CgroupPlaces {
   readonly places: Readonly<Partial<Record<Controller, CgroupPlace>>>
-  readonly problems: readonly string[]
+  readonly problems: Readonly<Partial<Record<Controller, string>>>
 }
 
 export interface CgroupSystem {
@@ -40,31 +39,44 @@ const thisSystem = (): CgroupSystem => ({
  */
 export function findCgroups(system: CgroupSystem = thisSystem()): CgroupPlaces {
   const mounted = readMounts(system.mounts)
-  const problems: string[] = []
+  const problems: Partial<Record<Controller, string>> = {}
   const places: Partial<Record<Controller, CgroupPlace>> = {}
   const unified = mounted.find(({ type }) => type === 'cgroup2')
-  if (unified !== undefined) Object.assign(places, findUnified(unified.path, system, problems))
+  if (unified !== undefined) useUnified(unified.path, system, places, problems)
   for (const controller of controllers) {
     if (places[controller] !== undefined) continue
     const mount = mounted.find(({ type, options }) => type === 'cgroup' && options.includes(controller))
-    const path = mount && attempt(`${controller} (cgroup v1)`, problems, () => makeBelow(mount.path))
-    if (path !== undefined) places[controller] = { version: 1, path }
-    else if (mount === undefined) problems.push(`no cgroup has the controller ${controller}`)
+    try {
+      if (mount !== undefined) places[controller] = { version: 1, path: makeBelow(mount.path) }
+      else problems[controller] ??= `no cgroup has the controller ${controller}`
+    } catch (error) {
+      problems[controller] = problem('cgroup v1', error)
+    }
   }
   return { places, problems }
 }
 
-function findUnified(mount: string, system: CgroupSystem, problems: string[]) {
+function useUnified(
+  mount: string,
+  system: CgroupSystem,
+  places: Partial<Record<Controller, CgroupPlace>>,
+  problems: Partial<Record<Controller, string>>,
+): void {
   const wanted = controllers.filter((name) => words(readControl(join(mount, 'cgroup.controllers'))).includes(name))
-  if (wanted.length === 0) return {}
+  if (wanted.length === 0) return
   for (const base of system.isRoot ? [mount] : handedOver(mount, system.own)) {
-    const path = attempt(`${wanted.join(', ')} (cgroup v2)`, problems, () => makeUnified(base, wanted))
-    if (path === undefined) continue
-    const place: CgroupPlace = { version: 2, path }
-    return Object.fromEntries(wanted.map((name) => [name, place]))
+    try {
+      const place: CgroupPlace = { version: 2, path: makeUnified(base, wanted) }
+      for (const name of wanted) places[name] = place
+      return
+    } catch (error) {
+      for (const name of wanted) problems[name] = problem('cgroup v2', error)
+    }
   }
-  return {}
 }
+
+const problem = (what: string, error: unknown): string =>
+  `${what} cannot be used: ${error instanceof Error ? error.message : String(error)}`
 
 /** A group with processes of its own cannot have limited ones below it, so the one above ours is tried too. */
 function handedOver(mount: string, own: string): string[] {
@@ -99,16 +111,6 @@ function makeBelow(base: string): string {
   const uid = process.getuid?.() ?? 0
   if (control.owner(path) !== uid) throw new AwError('permission_denied', `${path} belongs to another user`)
   return path
-}
-
-function attempt<T>(what: string, problems: string[], call: () => T): T | undefined {
-  try {
-    return call()
-  } catch (error) {
-    const why = errnoName(error) || (error instanceof Error ? error.message : String(error))
-    problems.push(`${what} cannot be used: ${why}`)
-    return undefined
-  }
 }
 
 interface Mount {
