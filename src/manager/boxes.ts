@@ -28,20 +28,21 @@ type Planned = Omit<BoxFacts, 'sandbox' | 'slot'>
 export async function plannedBox(core: Core, workspace: Workspace, wish: BoxWish): Promise<Planned> {
   const { settings } = core.config
   const mount = settings['sandbox.mount']
+  const isolation = wish.isolation ?? settings['sandbox.isolation']
   return {
-    isolation: wish.isolation ?? settings['sandbox.isolation'],
-    network: networkOf(core, wish),
+    isolation,
+    network: networkOf(core, isolation, wish),
     limits: limitsOf(wish),
     mount: mount === 'random' ? randomMount(core.clock.random(4)) : mount,
     shared: await sharedMounts(core, workspace, wish.shared ?? []),
   }
 }
 
-function networkOf(core: Core, { network, allow }: BoxWish): Network {
+function networkOf(core: Core, isolation: Isolation, { network, allow }: BoxWish): Network {
   const { settings } = core.config
   const configured = settings['sandbox.allow'].split(',').flatMap((rule) => rule.trim() || [])
   // Whoever names hosts wants them to be reached, and no others.
-  const mode = network ?? (allow === undefined ? settings['sandbox.network'] : 'allowlist')
+  const mode = network ?? (allow === undefined ? usualNetwork(core, isolation) : 'allowlist')
   if (mode === 'allowlist') {
     const rules = [...(allow ?? configured)]
     parseRules(rules)
@@ -52,6 +53,11 @@ function networkOf(core: Core, { network, allow }: BoxWish): Network {
     hint: 'Leave out the network, or say allowlist',
     data: { field: 'allow' },
   })
+}
+
+/** Without any walls the network is the host's, unless somebody has asked for another: then that is refused. */
+function usualNetwork({ config: { settings, origins } }: Core, isolation: Isolation): Network['mode'] {
+  return isolation === 'none' && origins['sandbox.network'] === 'default' ? 'host' : settings['sandbox.network']
 }
 
 /** Only what is limited. 0 takes a limit of the settings away. */

@@ -67,7 +67,14 @@ function around({ spec, run, level }: OpenBox, tree: BoxTree): OpenWalls {
       files: placeOf(directory, 'files'),
       env:
         level === 'guarded'
-          ? { PATH: boxPath, HOME: placeOf(directory, 'home'), TMPDIR: placeOf(directory, 'tmp'), ...common }
+          ? {
+              PATH: boxPath,
+              HOME: placeOf(directory, 'home'),
+              TMPDIR: placeOf(directory, 'tmp'),
+              // Where it may not look, git does not go on as if nothing were there.
+              GIT_CONFIG_NOSYSTEM: '1',
+              ...common,
+            }
           : {
               PATH: staged ? boxPath : ownPath(),
               HOME: staged ? placeOf(directory, 'files') : homedir(),
