@@ -113,7 +113,8 @@ export async function specOf(core: Core, workspace: Workspace, box: BoxFacts, on
     defaults: withoutZero({ ...defaultsOf(core), ...box.limits }),
     cgroupRequired: settings['sandbox.cgroup_required'],
     env: {},
-    uid: settings['sandbox.first_uid'] + box.slot,
+    // Without walls a command is what its caller is.
+    uid: box.isolation === 'none' ? undefined : settings['sandbox.first_uid'] + box.slot,
     once,
   }
 }
