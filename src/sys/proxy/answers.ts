@@ -58,7 +58,8 @@ function sentences(reason: Reason, target: Target | undefined, workspace: string
     headers_too_large: 'the headers are too many or too large.',
     headers_too_slow: 'the headers did not come in time.',
     too_many: 'too many requests at once. Try again when some of them are answered.',
-    log_full: `the log of requests is full, and nothing passes that is not in it.\nThe owner of the workspace makes room with: aw stop ${workspace} && aw start ${workspace}`,
+    log_full:
+      'the log of requests of this workspace is full, and nothing passes that is not in it.\nThe owner of the workspace makes room by emptying it.',
     name_not_found: `${host} was not found.`,
     unreachable: `${site} could not be connected to.`,
     bad_answer: `${site} gave an answer that HTTP/1.1 does not allow.`,

@@ -21,7 +21,8 @@ export interface Exchanges {
 export function openExchanges(log: RequestLog): Exchanges {
   const open = new Set<Exchange>()
 
-  let last = 0
+  // Several proxies may write to one log: each counts from somewhere else.
+  let last = Math.floor(Math.random() * 2 ** 40)
 
   const begin = (method: string | undefined): Exchange => {
     const id = ++last
