@@ -119,7 +119,7 @@ export interface Command {
 
 export type CommandInput =
   | { readonly kind: 'data'; readonly data: Uint8Array }
-  /** Nothing more to read. Also when the iteration ends. */
+  /** Nothing more to read; signals may still follow. Also when the iteration ends. */
   | { readonly kind: 'end' }
   /** As `SIGINT`, to all of its foreground. */
   | { readonly kind: 'signal'; readonly signal: string }

@@ -95,7 +95,10 @@ function jobTags(job: Job, credit: number): Tag[] {
   ]
 }
 
-/** Passes on what the caller gives, as fast as the command takes it; a failure of the caller's is the end of its input. */
+/**
+ * Passes on what the caller gives, as fast as the command takes it; a failure of the caller's is the end of its input.
+ * Signals and sizes still come after that.
+ */
 async function feed(
   box: BoxConnection,
   id: number,
@@ -103,17 +106,22 @@ async function feed(
   window: ReturnType<typeof inputWindow>,
 ): Promise<void> {
   const iterator = given[Symbol.asyncIterator]()
+  let ended = false
+  const end = async (): Promise<void> => {
+    if (!ended) await box.send(request.eof, id)
+    ended = true
+  }
   try {
     for (;;) {
       const next = await Promise.race([iterator.next(), window.closed])
       if (next === undefined || next.done === true) break
-      if (next.value.kind === 'end') break
-      await pass(box, id, next.value, window)
+      if (next.value.kind === 'end') await end()
+      else if (next.value.kind !== 'data' || !ended) await pass(box, id, next.value, window)
     }
   } catch {
     // The command sees the end of its input; what the caller's own iteration threw, the caller knows.
   }
-  await box.send(request.eof, id)
+  await end()
   // A caller that still has something to give is told that nobody takes it; it may be waiting for a key for ever.
   if (window.isClosed()) void iterator.return?.()?.catch?.(() => undefined)
 }
