@@ -12,6 +12,8 @@
 #ifndef AT_EMPTY_PATH
 #define AT_EMPTY_PATH 0x1000
 #endif
+#define CLONE_INTO_CGROUP 0x200000000ULL
+#define CGROUP2_SUPER_MAGIC 0x63677270
 #define OPEN_TREE_CLONE 1
 #define OPEN_TREE_CLOEXEC 02000000
 #define MOVE_MOUNT_F_EMPTY_PATH 4
@@ -24,6 +26,10 @@
 #define MOUNT_ATTR_NOSUID 2
 #define MOUNT_ATTR_NODEV 4
 #define MOUNT_ATTR_IDMAP 0x100000
+
+struct clone_arguments {
+  uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, cgroup;
+};
 
 struct mount_attributes {
   uint64_t set, clear, propagation, userns_fd;
@@ -40,6 +46,9 @@ struct filter_program {
   struct filter_instruction *instructions;
 };
 
+static inline pid_t sys_clone3(struct clone_arguments *how) {
+  return (pid_t)syscall(SYS_clone3, how, sizeof *how);
+}
 static inline int sys_close_range(unsigned first, unsigned last, unsigned flags) {
   return (int)syscall(SYS_close_range, first, last, flags);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,6 +36,36 @@ static void join_cgroup(const char *path) {
   int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0 || !write_all(fd, "0", 1)) fail_launch(errno, "joining the cgroup", path);
   close(fd);
+}
+
+/* Of version 2 of cgroups, the directory of such a file; else -1. */
+static int open_unified(const char *file) {
+  char path[4096];
+  struct statfs facts;
+  const char *slash = strrchr(file, '/');
+  size_t length = (size_t)(slash - file);
+  if (length >= sizeof path) return -1;
+  memcpy(path, file, length);
+  path[length] = 0;
+  int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd >= 0 && (fstatfs(fd, &facts) < 0 || facts.f_type != CGROUP2_SUPER_MAGIC)) close_fd(&fd);
+  return fd;
+}
+
+/*
+ * A process that moves to another group waits until nobody on the machine is forking or ending, for many milliseconds.
+ * One that is born in it does not. Where that is not allowed, it moves. Answers which of the files is done with.
+ */
+static pid_t start_process(const struct spec *spec, size_t *born_in) {
+  for (*born_in = 0; *born_in < spec->join.count; ++*born_in) {
+    int group = open_unified(spec->join.list[*born_in]);
+    if (group < 0) continue;
+    struct clone_arguments how = {.flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (uint64_t)group};
+    pid_t pid = sys_clone3(&how);
+    close(group);
+    if (pid >= 0) return pid;
+  }
+  return fork();
 }
 
 static void become(const struct spec *spec) {
@@ -68,14 +99,15 @@ static void arrange_descriptors(const struct spec *spec, int socket) {
   if (sys_close_range((unsigned)last + 1, ~0u, CLOSE_RANGE_CLOEXEC) < 0) fail_launch(errno, "close_range", "");
 }
 
-_Noreturn static void run_walls(const struct spec *spec, int socket, pid_t parent) {
+_Noreturn static void run_walls(const struct spec *spec, int socket, pid_t parent, size_t born_in) {
   static char *empty[] = {NULL};
   die_with_parent(parent);
   reset_signals();
   umask(022);
   /* The supervisor is not; what follows writes to files of its own in /proc. */
   if (prctl(PR_SET_DUMPABLE, 1) < 0) fail_launch(errno, "prctl", "");
-  for (size_t at = 0; at < spec->join.count; at++) join_cgroup(spec->join.list[at]);
+  for (size_t at = 0; at < spec->join.count; at++)
+    if (at != born_in) join_cgroup(spec->join.list[at]);
   if (spec->own_user_namespace) enter_user_namespace();
   if (spec->stage) make_stage(spec);
   arrange_descriptors(spec, socket);
@@ -93,11 +125,12 @@ int launch(const struct spec *spec, int socket, pid_t *pid, struct failure *fail
     return -1;
   }
   pid_t parent = getpid();
-  *pid = fork();
+  size_t born_in;
+  *pid = start_process(spec, &born_in);
   if (*pid == 0) {
     close(pipe[0]);
     report = pipe[1];
-    run_walls(spec, socket, parent);
+    run_walls(spec, socket, parent, born_in);
   }
   failure->error = errno;
   close(pipe[1]);

@@ -1,5 +1,6 @@
 /** How a box ends, and that nothing of it is left then. */
 import { existsSync, mkdirSync, openSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import {
   exec,
@@ -138,10 +139,15 @@ describe.each(levels)('a box of level %s', (level) => {
   })
 
   test('is in its cgroups from the start, and takes them away', async () => {
-    const groups = ['pids', 'memory'].map((name) => `/sys/fs/cgroup/${name}/aw-box-test-${process.pid}`)
+    // Version 1 by both of its files, and version 2, where this machine has them.
+    const entrances = ['pids/tasks', 'memory/cgroup.procs', 'unified/cgroup.procs', 'cgroup.procs']
+      .filter((file) => existsSync(`/sys/fs/cgroup/${file}`))
+      .map((file) => `/sys/fs/cgroup/${dirname(file)}/aw-box-test-${process.pid}/${basename(file)}`)
+    const groups = entrances.map((file) => dirname(file))
+    expect(groups).not.toEqual([])
     for (const group of groups) mkdirSync(group)
     try {
-      const spec = groups.flatMap((group) => [['c', `${group}/cgroup.procs`] as const, ['C', group] as const])
+      const spec = entrances.flatMap((file) => [['c', file] as const, ['C', dirname(file)] as const])
       const box = await startBox({ level, spec })
       const mark = await startDaemons(box.client)
       for (const group of groups) {

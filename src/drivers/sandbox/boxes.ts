@@ -4,7 +4,7 @@ import type { Probe, SandboxDriver, SandboxSpec } from '../../ports/sandbox-driv
 import { type BoxRecord, boxDirectory, boxNames, readRecord } from '../../sys/box/record.ts'
 import { isAlive, removeBox } from '../../sys/box/remove.ts'
 import { type BoxPlan, findBox, startBox } from '../../sys/box/start.ts'
-import { groupDirectories } from '../../sys/cgroups/group.ts'
+import { entrances, groupDirectories } from '../../sys/cgroups/group.ts'
 import type { Machine } from './keepers.ts'
 import { groupLimits, type PlannedLimits, rlimitsOf } from './limits.ts'
 import { openSandbox } from './sandbox.ts'
@@ -84,7 +84,7 @@ export function boxDriver({ run }: BoxOptions, level: Level): SandboxDriver {
       },
       tags: (directory, held) => [
         ...prepared.tags(directory, held),
-        ...(group === undefined ? [] : groupTags(groupDirectories(group.places, group.name))),
+        ...(group === undefined ? [] : groupTags(group)),
         ...(spec.once === true ? ([['i', '']] as const) : []),
       ],
     }
@@ -99,5 +99,7 @@ export function boxDriver({ run }: BoxOptions, level: Level): SandboxDriver {
   }
 }
 
-const groupTags = (directories: readonly string[]) =>
-  directories.flatMap((path) => [['c', `${path}/cgroup.procs`] as const, ['C', path] as const])
+const groupTags = ({ places, name }: NonNullable<BoxPlan['group']>) => [
+  ...entrances(places, name).map((file) => ['c', file] as const),
+  ...groupDirectories(places, name).map((path) => ['C', path] as const),
+]
