@@ -103,7 +103,7 @@ export async function readUntil(socket: Socket, wanted: string): Promise<string>
   throw new Error(`It ended before ${wanted}: ${text}`)
 }
 
-export async function listen(server: Server): Promise<number> {
+async function listen(server: Server): Promise<number> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return (server.address() as AddressInfo).port
