@@ -279,3 +279,5 @@ function homeOf(options: OpenOptions, env: NonNullable<OpenOptions['env']>, cwd:
 
 /** Erases a home with everything in it, links not followed. For one that was made for a moment, as the tour's is. */
 export const removeHome = (home: string): Promise<boolean> => removeTree(dirname(home), basename(home))
+
+export { writeUntranslated } from './sys/terminal.ts'

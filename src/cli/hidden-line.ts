@@ -6,7 +6,7 @@ const keys = { interrupt: 3, end: 4, backspace: 8, lineFeed: 10, enter: 13, dele
 /** Asks for a line on the terminal without showing what is typed. */
 export async function hiddenLine(question: string, io: Io): Promise<string> {
   await io.stderr.write(question)
-  using _ = io.terminal.raw()
+  using _ = await io.terminal.raw()
   const typed: number[] = []
   try {
     for await (const chunk of io.input()) {
@@ -19,7 +19,7 @@ export async function hiddenLine(question: string, io: Io): Promise<string> {
     }
     return decoded(typed)
   } finally {
-    await io.stderr.write('\n')
+    await io.stderr.write('\r\n')
   }
 }
 

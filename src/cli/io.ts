@@ -30,8 +30,8 @@ export type TakenSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGWINCH'
 export interface Terminal {
   /** Of its window; 80 by 24 where that is not known. */
   size(): { readonly columns: number; readonly rows: number }
-  /** Every key is passed on as it is, and none is shown, until it is disposed of. */
-  raw(): Disposable
+  /** Every key is passed on as it is, none is shown, and what is written is not changed, until it is disposed of. */
+  raw(): Promise<Disposable>
 }
 
 export interface Output {
@@ -173,8 +173,10 @@ function windowSize(): { columns: number; rows: number } {
 }
 
 /** Node puts the terminal in order at its end, whatever the end is; this is for what comes before. */
-function rawMode(): Disposable {
+async function rawMode(): Promise<Disposable> {
   const { stdin } = process
   stdin.setRawMode(true)
+  const { writeUntranslated } = await import('../aw.ts')
+  writeUntranslated()
   return { [Symbol.dispose]: () => void stdin.setRawMode(false) }
 }

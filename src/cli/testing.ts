@@ -69,7 +69,7 @@ export async function runCli(args: readonly string[], scene: Scene = {}): Promis
     stdinIsTerminal: scene.stdinIsTerminal ?? false,
     terminal: {
       size: () => ({ columns: 100, rows: 30 }),
-      raw: () => {
+      raw: async () => {
         modes.push('raw')
         return { [Symbol.dispose]: () => void modes.push('restored') }
       },

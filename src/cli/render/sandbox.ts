@@ -34,7 +34,7 @@ export function history(commands: Outputs['history'], view: View): Shown {
     return [
       { text: view.terminal ? age(at, view.now) : at, paint: view.paint.dim },
       endCell(command, view),
-      { text: exit === null ? '-' : String(exit.duration_ms ?? '-'), right: true },
+      { text: exit === null ? '-' : String(Math.round(exit.duration_ms ?? 0)), right: true },
       { text: changed === null ? '-' : String(changed), right: true },
       { text: lineOf(command), paint: view.paint.bold },
     ]

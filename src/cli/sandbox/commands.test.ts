@@ -147,7 +147,7 @@ describe('env', () => {
     const keys = { stdin: 'hüx\u007fden\r', stdinIsTerminal: true }
     const result = await runCli(['env', 'set', 'x', '--secret', 'KEY'], { answers, ...keys })
     expect(result.calls[0]?.input).toEqual({ id: 'x', secret: 'KEY', value: 'hüden' })
-    expect(result).toMatchObject({ stderr: 'Value of KEY (not shown): \n', modes: ['raw', 'restored'] })
+    expect(result).toMatchObject({ stderr: 'Value of KEY (not shown): \r\n', modes: ['raw', 'restored'] })
     const stopped = await runCli(['env', 'set', 'x', '--secret', 'KEY'], { answers, ...keys, stdin: 'a\u0003' })
     expect(stopped).toMatchObject({ exit: 130, connections: [], modes: ['raw', 'restored'] })
   })
@@ -204,7 +204,7 @@ describe('what is shown', () => {
     actor: 'user:0',
     started_at: '2029-12-31T23:59:00.000Z',
     state: 'ended',
-    exit: { code: 0, signal: null, duration_ms: 1200, timed_out: false },
+    exit: { code: 0, signal: null, duration_ms: 1199.6, timed_out: false },
     problem: null,
     snapshot: null,
     files_changed: null,

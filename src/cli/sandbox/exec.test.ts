@@ -93,14 +93,14 @@ describe('output and end', () => {
   ] as const)('%s of the command itself is %i', async (code, exit) => {
     async function* answer(): AsyncGenerator<object> {
       yield begun
-      throw new AwError(code, 'It did not work')
+      throw new AwError(code, 'It did not work', { data: { program: 'cmd' } })
     }
     expect(await exec(['x', 'cmd'], answer)).toMatchObject({ exit, stderr: 'aw: It did not work\n', disposed: 1 })
   })
 
-  test('before the command began, whatever is missing is 125', async () => {
-    // oxlint-disable-next-line require-yield
+  test('whatever is missing but the command is 125', async () => {
     async function* answer(): AsyncGenerator<object> {
+      yield begun
       throw new AwError('file_not_found', 'There is no directory')
     }
     expect(await exec(['x', 'cmd'], answer)).toMatchObject({ exit: 125 })

@@ -75,7 +75,7 @@ async function follow(session: Session, input: ExecInput, { keys, tty }: Wishes,
   })
   const push = (item: Parameters<typeof feed.push>[0]): void => void feed.push(item).catch(() => undefined)
   using taken = io.takeSignals(onSignal)
-  using _ = tty && io.stdinIsTerminal ? io.terminal.raw() : undefined
+  using _ = tty && io.stdinIsTerminal ? await io.terminal.raw() : undefined
 
   function onSignal(name: TakenSignal): void {
     // Node learns of the new size by the same signal.
@@ -127,11 +127,14 @@ export const endOf = ({ code = null, signal = null, timed_out = false, output_cu
 /** Says why, and answers with the code that no program's own is taken for. */
 async function couldNot({ io, globals }: Session, thrown: unknown, started: boolean): Promise<number> {
   await reportError(thrown, io, globals)
-  return codeOfFailure(toAwError(thrown).code, started)
+  const { code, data } = toAwError(thrown)
+  // Where it was to start may be missing, too.
+  return codeOfFailure(code, started && 'program' in data)
 }
 
-export function codeOfFailure(code: string, started: boolean): number {
-  if (!started) return cannotRun
+/** @param ofProgram the failure is about the program itself */
+export function codeOfFailure(code: string, ofProgram: boolean): number {
+  if (!ofProgram) return cannotRun
   if (code === 'file_not_found') return notFound
   return code === 'permission_denied' ? notExecutable : cannotRun
 }

@@ -174,21 +174,22 @@ function readExit(payload: Buffer): Exit {
 
 function notStarted(program: string, { errno, text }: { errno: number; text: string }): AwError {
   const data = { program, errno }
+  const message = `The command ${program.slice(0, 200)} could not be started: ${text}`
   const { ENOENT, ENOTDIR, EACCES, EPERM, ENOEXEC, E2BIG } = constants.errno
   if (errno === ENOENT || errno === ENOTDIR) {
-    return new AwError('file_not_found', `The command could not be started: ${text}`, {
+    return new AwError('file_not_found', message, {
       hint: 'Only the programs of the system and of the workspace can be seen inside',
       data,
     })
   }
   if (errno === EACCES || errno === EPERM || errno === ENOEXEC) {
-    return new AwError('permission_denied', `The command could not be started: ${text}`, {
+    return new AwError('permission_denied', message, {
       hint: 'It must be executable, and a program or a script with a #! line',
       data,
     })
   }
   if (errno === E2BIG) return new AwError('invalid_input', 'The arguments and variables are too long', { data })
-  return new AwError('aw_command_failed', `The command could not be started: ${text} (errno ${errno})`, { data })
+  return new AwError('aw_command_failed', `${message} (errno ${errno})`, { data })
 }
 
 const cancelledBefore = (signal: AbortSignal): AwError =>
