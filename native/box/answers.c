@@ -80,7 +80,8 @@ static bool done(struct slot *slot, const struct frame *frame) {
 
 static bool failed(struct slot *slot, const struct frame *frame) {
   if (slot->started || frame->length < 4 || frame->length > 1024) return false;
-  if (slot->request == FRAME_FREEZE && slot->client && slot->client->freezes) box.frozen = slot->client->freezes = false;
+  bool unfreezes = slot->request == FRAME_FREEZE && slot->client && slot->client->freezes;
+  if (unfreezes) box.frozen = slot->client->freezes = false;
   to_client(slot, FRAME_ERR, frame->data, frame->length);
   slot_free(slot);
   return true;

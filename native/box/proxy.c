@@ -1,4 +1,4 @@
-/* The way out of an allow-listed box: a program of ours that accepts on a socket inside it, started when it is needed. */
+/* The way out of an allow-listed box: a program of ours outside that accepts on a socket inside. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>

@@ -133,9 +133,3 @@ bool spec_parse(struct spec *spec, char *text, size_t length, const char **probl
   *problem = more < 0 ? "the spec is no sequence of tagged strings" : missing(spec, has_level);
   return *problem == NULL;
 }
-
-bool spec_keeps(const struct spec *spec, int fd) {
-  for (size_t at = 0; at < spec->handle_count; at++)
-    if (spec->handles[at] == fd) return true;
-  return false;
-}

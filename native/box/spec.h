@@ -35,6 +35,5 @@ struct spec {
 
 /* False with errno, and what is wrong in `*problem`. The strings live as long as the text. */
 bool spec_parse(struct spec *spec, char *text, size_t length, const char **problem);
-bool spec_keeps(const struct spec *spec, int fd);
 
 #endif
