@@ -1,0 +1,131 @@
+/** However a box ends, nothing of it is left. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import type { Sandbox } from '../../src/ports/sandbox-driver.ts'
+import { code, ran } from '../../src/testing/sandbox-contract.ts'
+import { openedPlaces } from './opened.ts'
+import { levels, type Place } from './place.ts'
+
+const opened = openedPlaces()
+const program = fileURLToPath(new URL('../programs/box-user.ts', import.meta.url))
+
+/** Another process, which starts or finds boxes on the same place. */
+function elsewhere({ base, tree }: Place, level: string, what: string, env: Record<string, string> = {}) {
+  const { stdout, stderr, signal } = spawnSync(process.execPath, [program, join(base, 'run'), tree, level, what], {
+    encoding: 'utf8',
+    env: { ...process.env, ...env },
+  })
+  return { said: stdout.trim(), stderr, signal }
+}
+
+/** Processes that have a word in their command or their environment. */
+const running = (word: string): string[] =>
+  fs
+    .readdirSync('/proc')
+    .filter((pid) => /^\d+$/.test(pid) && Number(pid) !== process.pid)
+    .filter((pid) => {
+      try {
+        return fs.readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(word)
+      } catch {
+        return false
+      }
+    })
+
+const groups = (): string[] =>
+  ['memory', 'cpu', 'pids'].flatMap((name) => {
+    const path = `/sys/fs/cgroup/${name}/aw`
+    return fs.existsSync(path) ? fs.readdirSync(path).filter((entry) => entry.startsWith('box_ends')) : []
+  })
+
+const mark = `55${process.pid}.25`
+
+async function busy({ driver, spec }: Place): Promise<Sandbox> {
+  const box = await driver.start('box_ends', spec)
+  await ran(box, ['sh', '-c', `setsid sh -c 'sleep ${mark} & sleep ${mark}' >/dev/null 2>&1 &`])
+  await expect.poll(() => running(mark).length).toBe(3)
+  return box
+}
+
+describe.each(levels)('a box of level %s', (level) => {
+  it('is found by another process, which can use and end it', async () => {
+    const at = opened(level)
+    await using box = await busy(at)
+    expect(elsewhere(at, level, 'find')).toMatchObject({ said: `found ${box.owner.pid} hello`, stderr: '' })
+    expect(elsewhere(at, level, 'stop')).toMatchObject({ said: 'stopped', stderr: '' })
+    expect(running(mark)).toEqual([])
+    await expect(box.status()).rejects.toEqual(code('sandbox_gone'))
+    expect(await at.driver.list()).toEqual([])
+    expect(groups()).toEqual([])
+  })
+
+  it('outlives the process that started it', async () => {
+    const at = opened(level)
+    const { said, stderr } = elsewhere(at, level, 'start')
+    expect([said.split(' ')[0], stderr]).toEqual(['started', ''])
+    await using box = await at.driver.find('box_ends')
+    expect(box && (await ran(box, ['echo', 'still here'])).stdout).toBe('still here\n')
+    await box?.stop()
+    expect(fs.readdirSync(join(at.base, 'run')).filter((name) => !name.startsWith('.'))).toEqual([])
+  })
+
+  it('ends with its supervisor, and what is left is removed', async () => {
+    const at = opened(level)
+    const box = await busy(at)
+    const { exit } = box.exec({ argv: ['sleep', mark], cwd: '.', env: {}, limits: {} })
+    process.kill(box.owner.pid, 'SIGKILL')
+    await expect(exit).rejects.toEqual(code('sandbox_gone'))
+    await expect.poll(() => at.driver.list()).toEqual([{ name: 'box_ends', alive: false }])
+    expect(await at.driver.find('box_ends')).toBeUndefined()
+    await at.driver.remove('box_ends')
+    expect(running(mark)).toEqual([])
+    expect(groups()).toEqual([])
+    expect(await at.driver.list()).toEqual([])
+    // And the name is free again.
+    await using again = await at.driver.start('box_ends', at.spec)
+    expect((await ran(again, ['echo', 'again'])).stdout).toBe('again\n')
+  })
+
+  it('is not mistaken for another process that has its number now', async () => {
+    const at = opened(level)
+    const box = await at.driver.start('box_ends', at.spec)
+    await box.stop()
+    const directory = join(at.base, 'run', 'box_ends')
+    fs.mkdirSync(directory)
+    const owner = { ...box.owner, pid: process.pid }
+    fs.writeFileSync(join(directory, 'owner.json'), JSON.stringify({ supervisor: owner, inside: [] }))
+    expect(await at.driver.list()).toEqual([{ name: 'box_ends', alive: false }])
+    await at.driver.remove('box_ends')
+    expect(await at.driver.list()).toEqual([])
+  })
+
+  it('is removed whole, wherever whoever started it was killed', async () => {
+    const at = opened(level)
+    elsewhere(at, level, 'probe')
+    let steps = 0
+    for (; steps < 200; steps++) {
+      const { signal, said } = elsewhere(at, level, 'start', { AW_CRASH_AT: String(steps + 1) })
+      await at.driver.remove('box_ends')
+      expect(await at.driver.list()).toEqual([])
+      expect(running('aw-box supervise').filter((pid) => isOf(pid, at.base))).toEqual([])
+      expect(groups()).toEqual([])
+      expect(fs.readdirSync(at.tree)).toEqual([])
+      if (signal !== 'SIGKILL') {
+        expect(said).toMatch(/^started/)
+        break
+      }
+    }
+    expect(steps).toBeGreaterThan(5)
+  })
+})
+
+/** Whether a process has a file below a directory open. */
+function isOf(pid: string, base: string): boolean {
+  try {
+    return execFileSync('ls', ['-l', `/proc/${pid}/fd`], { encoding: 'utf8' }).includes(base)
+  } catch {
+    return false
+  }
+}
