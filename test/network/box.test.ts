@@ -107,7 +107,7 @@ describe.each([
       not('GET', '127.0.0.1', 'port_not_listed'),
       not('GET', 'localhost'),
     ])
-    await expect.poll(verdicts).toEqual(expected)
+    await expect.poll(verdicts, { timeout: 30_000 }).toEqual(expected)
   })
 
   test('an empty list is nothing', async () => {

@@ -5,6 +5,9 @@ import { createServer, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { readAll, readUntil, reasonOf, startProxy, statusOf, upstream, type Place } from './place.ts'
 
+/** However slow the machine is. */
+const patiently = { timeout: 30_000, interval: 20 }
+
 const connectTo = (port: number): string => `CONNECT 127.0.0.1:${port} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`
 const getFrom = (port: number, more = ''): string =>
   `GET http://127.0.0.1:${port}/ HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${more}\r\n`
@@ -168,12 +171,12 @@ test('requests beyond the limit are told so, those under way go on', async () =>
   await using proxy = await startProxy([`127.0.0.1:${host.port}`], { requests: 4, pipelined: 2 })
   const socket = await proxy.open()
   socket.write(getFrom(host.port).repeat(5))
-  await expect.poll(() => held.length).toBe(2)
+  await expect.poll(() => held.length, patiently).toBe(2)
   const others = [
     proxy.ask(getFrom(host.port, 'Connection: close\r\n')),
     proxy.ask(getFrom(host.port, 'Connection: close\r\n')),
   ]
-  await expect.poll(() => held.length).toBe(4)
+  await expect.poll(() => held.length, patiently).toBe(4)
   const beyond = await proxy.ask(getFrom(host.port))
   expect([statusOf(beyond), reasonOf(beyond)]).toEqual([503, 'too_many'])
   held.forEach((answer) => answer())
@@ -184,11 +187,14 @@ test('requests beyond the limit are told so, those under way go on', async () =>
 
 test('connections beyond the limit are closed, and places are free again', async () => {
   await using proxy = await startProxy([], { connections: 4 })
-  await proxy.ask('GET / HTTP/1.1\r\nHost: a.example\r\n\r\n')
-  const open = await Promise.all(Array.from({ length: 4 }, () => proxy.open()))
-  expect(await proxy.ask('GET / HTTP/1.1\r\nHost: a.example\r\n\r\n')).toBe('')
+  let closed = 0
+  const open = await Promise.all(Array.from({ length: 6 }, () => proxy.open()))
+  for (const socket of open) socket.resume().once('end', () => (closed += 1))
+  await expect.poll(() => closed, patiently).toBe(2)
+  const served = async (): Promise<number> => statusOf(await proxy.ask('GET / HTTP/1.1\r\nHost: a.example\r\n\r\n'))
+  expect(await served()).toBeNaN()
   open.forEach((socket) => socket.destroy())
-  await expect.poll(async () => statusOf(await proxy.ask('GET / HTTP/1.1\r\nHost: a.example\r\n\r\n'))).toBe(400)
+  await expect.poll(served, patiently).toBe(400)
 })
 
 test('a client that goes away while others wait behind it leaves nothing', async () => {
@@ -196,7 +202,7 @@ test('a client that goes away while others wait behind it leaves nothing', async
   await using proxy = await startProxy([`127.0.0.1:${host.port}`])
   const socket = await proxy.open()
   socket.write(getFrom(host.port).repeat(5))
-  await expect.poll(() => proxy.lines().length).toBe(5)
+  await expect.poll(() => proxy.lines().length, patiently).toBe(5)
   socket.resetAndDestroy()
   const lines = await proxy.ended(5)
   expect(lines.map(({ reason }) => reason)).toEqual(Array.from({ length: 5 }, () => 'client_gone'))

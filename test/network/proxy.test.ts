@@ -354,7 +354,7 @@ describe('a tunnel', () => {
     await readUntil(socket, '\r\n\r\n')
     socket.resetAndDestroy()
     expect(await own.ended(1)).toMatchObject([{ verdict: 'allowed', reason: 'client_gone' }])
-    await expect.poll(() => ended).toEqual(['ECONNRESET'])
+    await expect.poll(() => ended, { timeout: 30_000 }).toEqual(['ECONNRESET'])
   })
 })
 
