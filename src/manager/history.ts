@@ -1,6 +1,9 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import type { AnyEvent } from '../domain/event.ts'
+import type { SnapshotId } from '../domain/ids.ts'
+import type { Workspace } from '../domain/workspace/state.ts'
 import type { Core } from './core.ts'
+import { countChanges } from './diff.ts'
 import { findWorkspace } from './find.ts'
 import { snapshotsOf } from './snapshots.ts'
 
@@ -8,7 +11,8 @@ type Command = Outputs['history'][number]
 
 /** The commands of a workspace, as the log tells them. */
 export async function history(core: Core, input: Inputs['history']): Promise<Outputs['history']> {
-  const { id } = await findWorkspace(core, input.id)
+  const workspace = await findWorkspace(core, input.id)
+  const { id } = workspace
   const commands = new Map<string, Command>()
   const snapshots = await snapshotsOf(core, id)
   for await (const event of core.store.read(id, { types: ['command_started', 'command_ended'] })) {
@@ -17,18 +21,38 @@ export async function history(core: Core, input: Inputs['history']): Promise<Out
     const { command, exit, problem = null, snapshot } = event.data
     const before = commands.get(command)
     if (before === undefined) continue
-    const files_changed = snapshot === null ? null : (snapshots.get(snapshot)?.files_changed ?? null)
     commands.set(command, {
       ...before,
       state: exit === null ? 'failed' : 'ended',
       exit,
       problem,
       snapshot,
-      files_changed,
     })
   }
-  const all = [...commands.values()]
-  return input.limit === undefined ? all : all.slice(-input.limit)
+  const shown = [...commands.values()].slice(-(input.limit ?? mostShown))
+  return Promise.all(
+    shown.map(async (one) => ({ ...one, files_changed: await changedBy(core, workspace, snapshots, one) })),
+  )
+}
+
+const mostShown = 1000
+
+/** Not every driver tells when it freezes a tree; then the snapshot is compared with the one before it. */
+async function changedBy(
+  core: Core,
+  workspace: Workspace,
+  snapshots: Awaited<ReturnType<typeof snapshotsOf>>,
+  { snapshot: id }: Command,
+): Promise<number | null> {
+  const kept = id === null ? undefined : snapshots.get(id as SnapshotId)
+  if (kept === undefined || kept.files_changed !== null || kept.parent === null) return kept?.files_changed ?? null
+  try {
+    const { added, changed, removed } = await countChanges(core, workspace, kept.parent, kept.snapshot, null)
+    return added + changed + removed
+  } catch {
+    // One of them may be gone by now.
+    return null
+  }
 }
 
 function started({ data, at, meta }: Extract<AnyEvent, { type: 'command_started' }>): Command {

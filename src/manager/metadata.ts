@@ -24,10 +24,14 @@ export function writeMetadata(
   const profile = profileOf(workspace.profile)
   makeWay(tree, profile.metadata, 'directory')
   tree.mkdir(profile.metadata, { parents: true })
-  for (const name of profile.documents) {
-    const path = `${profile.metadata}/${name}.json`
+  const texts = profile.documents.map(
+    (name) => [`${name}.json`, `${JSON.stringify(writers[name](workspace, documents), null, 2)}\n`] as const,
+  )
+  // In the middle of a repository it must not look like something to be committed.
+  const hidden = profile.content === '.' ? [['.gitignore', '*\n'] as const] : []
+  for (const [name, content] of [...texts, ...hidden]) {
+    const path = `${profile.metadata}/${name}`
     const there = makeWay(tree, path, 'file')
-    const content = `${JSON.stringify(writers[name](workspace, documents), null, 2)}\n`
     if (!there || fresh || !holds(tree, path, content))
       tree.write(path, content, { mode: 0o444, durable, discard: fresh })
   }
