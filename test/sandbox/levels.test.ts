@@ -4,12 +4,25 @@ import { runOnImage } from '../storage/on-image.ts'
 /** How many tests each file has: one that is left out would not be missed otherwise. */
 const files = {
   contract: 132,
+  walls: 39,
+  exec: 23,
+  limits: 15,
+  ends: 15,
+  guarded: 13,
 } as const
 
 describe.each(['root', 'an ordinary user'] as const)('sandboxes of %s', (as) => {
   it.each(Object.entries(files))('%s', (name, count) => {
-    const { passed, failures } = runOnImage({ fileSystem: 'ext4', as, files: [`test/sandbox/${name}.inside.ts`] })
-    expect(failures).toEqual([])
-    expect(passed).toBe(count)
+    expectPasses(as, name, count)
   })
 })
+
+it('trees of layers of an ordinary user', () => {
+  expectPasses('an ordinary user', 'layers', 5)
+})
+
+function expectPasses(as: 'root' | 'an ordinary user', name: string, count: number): void {
+  const { passed, failures } = runOnImage({ fileSystem: 'ext4', as, files: [`test/sandbox/${name}.inside.ts`] })
+  expect(failures).toEqual([])
+  expect(passed).toBe(count)
+}
