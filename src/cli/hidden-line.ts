@@ -5,8 +5,8 @@ const keys = { interrupt: 3, end: 4, backspace: 8, lineFeed: 10, enter: 13, dele
 
 /** Asks for a line on the terminal without showing what is typed. */
 export async function hiddenLine(question: string, io: Io): Promise<string> {
-  await io.stderr.write(question)
   using _ = await io.terminal.raw()
+  await io.stderr.write(question)
   const typed: number[] = []
   try {
     for await (const chunk of io.input()) {

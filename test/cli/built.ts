@@ -21,6 +21,24 @@ export interface Place extends Disposable {
   awWith(input: string | Uint8Array, ...args: readonly string[]): Ran
   sh(script: string): Ran
   start(...args: readonly string[]): ChildProcessWithoutNullStreams
+  /** The command on a terminal, with a person who does these steps: see programs/terminal.py. */
+  onTerminal(steps: readonly Step[], ...args: readonly string[]): Seen
+}
+
+export interface Step {
+  readonly until: string
+  readonly type?: string
+  readonly size?: readonly [rows: number, columns: number]
+  readonly kill?: string
+}
+
+export interface Seen {
+  readonly seen: string
+  readonly exit: number
+  /** The terminal was left as it had been. */
+  readonly restored: boolean
+  /** What was waited for in vain. */
+  readonly missed: readonly string[]
 }
 
 /** Nobody in particular: an ordinary user. */
@@ -61,7 +79,18 @@ export function place(user: 'same' | 'ordinary' = 'same'): Place {
     aw: (...args) => spawned([process.execPath, launcher, ...args], ''),
     awWith: (input, ...args) => spawned([process.execPath, launcher, ...args], input),
     sh: (script) => spawned(['bash', '--norc', '-c', `aw() { node "$AW" "$@"; }\n${script}`], ''),
-    start: (...args) => spawn(process.execPath, [launcher, ...args], { cwd: folder, env, stdio: 'pipe' }),
+    start: (...args) => {
+      const [file = '', ...rest] = [...prefix, process.execPath, launcher, ...args]
+      return spawn(file, rest, { cwd: folder, env, stdio: 'pipe' })
+    },
+    onTerminal: (steps, ...args) => {
+      const program = [...prefix, process.execPath, launcher, ...args]
+      const played = [inRoot('test/programs/terminal.py'), '30', '100', ...program]
+      const options = { cwd: folder, env, input: JSON.stringify(steps), encoding: 'utf8' } as const
+      const { status, stdout, stderr } = spawnSync('python3', played, options)
+      if (status !== 0) throw new Error(stderr)
+      return JSON.parse(stdout) as Seen
+    },
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   }
 }
