@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openManager } from '../aw.ts'
+import { endBoxes } from '../testing/end-boxes.ts'
 import { managerContract } from '../testing/manager-contract.ts'
 import { memoryCore } from '../testing/memory-core.ts'
 import { makeMemoryTree } from '../testing/memory-tree.ts'
@@ -28,5 +29,9 @@ managerContract('on this machine', async (set) => {
     makeTree(path, tree)
     return path
   }
-  return { manager, folder, remove: () => rmSync(base, { recursive: true, force: true }) }
+  const remove = async (): Promise<void> => {
+    await endBoxes(join(base, 'home'))
+    rmSync(base, { recursive: true, force: true })
+  }
+  return { manager, folder, remove }
 })

@@ -3,6 +3,7 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { endBoxes } from '../../src/testing/end-boxes.ts'
 import { toAwError } from '../../src/domain/errors.ts'
 import { openAw, type Aw } from '../../src/index.ts'
 
@@ -22,7 +23,10 @@ export async function openGround(set: Readonly<Record<string, string>> = {}, at?
   const base = fs.mkdtempSync(join(tmpdir(), 'aw-sources-'))
   const home = at ?? join(base, 'home')
   const aw = await openAw({ home, set: { 'storage.driver': driver, ...set } })
-  onTestFinished(() => aw[Symbol.asyncDispose]())
+  onTestFinished(async () => {
+    await aw[Symbol.asyncDispose]()
+    await endBoxes(home)
+  })
   return { aw, home, base }
 }
 
