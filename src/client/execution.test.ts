@@ -244,6 +244,7 @@ it('start, stop, env and history are those of the workspace', async () => {
   await workspace.env.unset(['A'])
   await workspace.env.list()
   expect(await workspace.history({ limit: 3 })).toEqual([])
+  await workspace.requests({ refused: true })
   expect(asked.slice(1).map(({ name, input }) => [name, input])).toEqual([
     ['start', { id: 'ws_1', memory_mb: 100 }],
     ['stop', { id: 'x', grace_ms: 1 }],
@@ -252,5 +253,6 @@ it('start, stop, env and history are those of the workspace', async () => {
     ['env unset', { id: 'ws_1', names: ['A'] }],
     ['env list', { id: 'ws_1' }],
     ['history', { id: 'ws_1', limit: 3 }],
+    ['requests', { id: 'ws_1', refused: true }],
   ])
 })

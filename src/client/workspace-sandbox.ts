@@ -21,6 +21,8 @@ export interface WorkspaceSandbox {
   readonly env: WorkspaceEnv
   /** The commands that ran, oldest first. */
   history(input?: Rest<'history'>, context?: CallContext): Promise<Outputs['history']>
+  /** What its sandboxes asked of the network through their allow-lists, oldest first. */
+  requests(input?: Rest<'requests'>, context?: CallContext): Promise<Outputs['requests']>
 }
 
 /** What its commands are given. Values are never shown again. */
@@ -49,5 +51,6 @@ export function sandboxOf(manager: Manager, id: string, handle: (view: Workspace
       list: (context) => manager.call('env list', { id }, context),
     },
     history: (input, context) => manager.call('history', { ...input, id }, context),
+    requests: (input, context) => manager.call('requests', { ...input, id }, context),
   }
 }

@@ -31,6 +31,7 @@ const lazy: Readonly<Record<string, () => Promise<Renderer>>> = {
   start: async () => (await import('./sandbox.ts')).started,
   stop: async () => (await import('./sandbox.ts')).stopped,
   history: async () => (await import('./sandbox.ts')).history,
+  requests: async () => (await import('./sandbox.ts')).requests,
   'env set': async () => (await import('./sandbox.ts')).variables,
   'env unset': async () => (await import('./sandbox.ts')).variables,
   'env list': async () => (await import('./sandbox.ts')).variables,

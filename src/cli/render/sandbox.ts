@@ -1,6 +1,6 @@
 import type { Outputs } from '../../api/table.ts'
 import { columns, type Cell, type Row } from './columns.ts'
-import { count, age } from './units.ts'
+import { age, bytes, count } from './units.ts'
 import { wallsOf } from './workspace.ts'
 import type { Shown, View } from './view.ts'
 
@@ -55,3 +55,28 @@ const lineOf = ({ argv, argv_cut: cut }: Command): string =>
   [...argv.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word))), ...(cut ? ['…'] : [])].join(' ')
 
 const quoted = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`
+
+/** What was refused stands out: somebody has to decide whether that was right. */
+export function requests(all: Outputs['requests'], view: View): Shown {
+  if (all.length === 0) return { out: '', note: 'Nothing was asked of the network' }
+  const right = (text: string): Cell => ({ text, right: true })
+  const head: Row = ['WHEN', 'VERDICT', right('UP'), right('DOWN'), right('MS'), 'WHAT']
+  const size = (amount: number): Cell => right(view.terminal ? bytes(amount) : String(amount))
+  const rows = all.map((request): Row => {
+    const { time, verdict, up, down, ms } = request
+    return [
+      { text: view.terminal ? age(time, view.now) : time, paint: view.paint.dim },
+      { text: verdict, paint: verdict === 'allowed' ? view.paint.green : view.paint.red },
+      size(up),
+      size(down),
+      right(String(ms)),
+      askedOf(request),
+    ]
+  })
+  return { out: columns(head, rows, view) }
+}
+
+const askedOf = ({ method, host, port, reason }: Outputs['requests'][number]): string =>
+  [method ?? '-', `${host ?? '-'}${port === null ? '' : `:${port}`}`, ...(reason === null ? [] : [`(${reason})`])].join(
+    ' ',
+  )

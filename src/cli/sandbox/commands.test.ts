@@ -238,6 +238,35 @@ describe('what is shown', () => {
     expect((await shown(['history', 'x'], [])).stderr).toBe('No command has run in it yet\n')
   })
 
+  test('requests', async () => {
+    const request = { time: '2029-12-31T23:59:00.000Z', method: 'CONNECT', host: 'registry.npmjs.org', port: 443 }
+    const all = [
+      { ...request, verdict: 'allowed', reason: null, up: 900, down: 2_000_000, ms: 80 },
+      {
+        ...request,
+        host: 'evil.example',
+        port: null,
+        verdict: 'refused',
+        reason: 'not_allowed',
+        up: 0,
+        down: 0,
+        ms: 1,
+      },
+    ]
+    expect((await shown(['requests', 'x'], all)).stdout).toBe(
+      [
+        'WHEN  VERDICT     UP     DOWN  MS  WHAT',
+        '1m    allowed  900 B  1.9 MiB  80  CONNECT registry.npmjs.org:443',
+        '1m    refused    0 B      0 B   1  CONNECT evil.example (not_allowed)',
+        '',
+      ].join('\n'),
+    )
+    expect((await shown(['requests', 'x'], all.slice(0, 1), {})).stdout).toBe(
+      '2029-12-31T23:59:00.000Z\tallowed\t900\t2000000\t80\tCONNECT registry.npmjs.org:443\n',
+    )
+    expect((await shown(['requests', 'x'], [])).stderr).toBe('Nothing was asked of the network\n')
+  })
+
   test('a restore that ended what ran says so', async () => {
     const restored = {
       workspace: 'x/main',
