@@ -36,7 +36,7 @@ const alreadyStarted = (workspace: Workspace): AwError =>
   )
 
 /** What cannot be enforced is refused before anything is written or started. Needs the lock. */
-export async function launch(core: Core, request: Request, workspace: Workspace, box: BoxFacts): Promise<Workspace> {
+async function launch(core: Core, request: Request, workspace: Workspace, box: BoxFacts): Promise<Workspace> {
   const driver = await driverOf(core, box.isolation)
   const spec = await specOf(core, workspace, box)
   await driver.plan(spec)
@@ -81,7 +81,7 @@ export async function stop(core: Core, input: Inputs['stop'], request: Request):
 }
 
 /** Needs the lock. */
-export async function stopBox(
+async function stopBox(
   core: Core,
   request: Request,
   workspace: Workspace,

@@ -1,4 +1,5 @@
 import { AwError } from '../../domain/errors.ts'
+import { parseRules } from '../../domain/network/rules.ts'
 import type { SandboxSpec } from '../../ports/sandbox-driver.ts'
 import type { Tag } from '../../sys/box/frames.ts'
 import type { Handles } from '../../sys/box/handles.ts'
@@ -9,24 +10,41 @@ import type { BoxOptions } from './boxes.ts'
 
 /** The program that a box with an allow-list reaches the network through; undefined if it has none. */
 export type Way =
-  | { readonly program: readonly string[]; readonly settings: string; readonly log: string | undefined }
+  | {
+      readonly program: readonly string[]
+      readonly settings: string
+      readonly log: string | undefined
+      /** Hosts that are not asked for through it. */
+      readonly direct: readonly string[]
+    }
   | undefined
 
 export function planNetwork({ network, networkLog: log, label = '' }: SandboxSpec, proxy: BoxOptions['proxy']): Way {
   // An empty list is nothing, and nothing is not a way out.
   if (network.mode !== 'allowlist' || network.allow.length === 0) return undefined
   if (proxy !== undefined)
-    return { program: proxy, settings: settingsText({ workspace: label, allow: network.allow }), log }
+    return {
+      program: proxy,
+      settings: settingsText({ workspace: label, allow: network.allow }),
+      log,
+      direct: direct(network.allow),
+    }
   throw new AwError('sandbox_unenforceable', 'There is no proxy that could keep a sandbox to an allow-list', {
     hint: 'Use the network none or host',
   })
+}
+
+/** The box's own loopback is reached without the proxy, but for what a rule names: that is the host's. */
+function direct(allow: readonly string[]): string[] {
+  const named = new Set(parseRules(allow).map(({ host }) => host))
+  return ['localhost', '127.0.0.1', '::1'].filter((host) => !named.has(host))
 }
 
 /** What programs inside look at to find the way out. */
 export function networkEnv(way: Way): Record<string, string> {
   if (way === undefined) return {}
   const proxy = `http://127.0.0.1:${proxyPort}`
-  const local = 'localhost,127.0.0.1,::1'
+  const local = way.direct.join(',')
   return {
     http_proxy: proxy,
     https_proxy: proxy,
