@@ -3,9 +3,10 @@ import { basename, join } from 'node:path'
 import { expect } from 'vitest'
 import type { Outputs } from '../../src/api/table.ts'
 import type { Manager } from '../../src/ports/manager.ts'
+import { checkBoxes } from './boxes.ts'
 
 /**
- * Log == read model == disk, for the whole home, while nobody works in it. The disk is read here by hand: what is
+ * Log == read model == disk == kernel, for the whole home, while nobody works in it. The disk is read here by hand: what is
  * checked must not check itself.
  */
 export async function checkHome(home: string, manager: Manager): Promise<void> {
@@ -41,6 +42,7 @@ export async function checkHome(home: string, manager: Manager): Promise<void> {
   const archives = existsSync(shelf) ? readdirSync(shelf).map((name) => join(shelf, name)) : []
   expect(archives.toSorted()).toEqual(all.flatMap((one) => one.archives.map(({ path }) => path)).toSorted())
 
+  await checkBoxes(home, manager)
   const audit = await manager.call('audit verify', {})
   expect(audit).toMatchObject({ intact: true, problems: [] })
 }

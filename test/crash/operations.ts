@@ -1,4 +1,5 @@
 import { expiryOperations } from './sweep-expiry.ts'
+import { sandboxOperations } from './sweep-sandboxes.ts'
 import { snapshotOperations } from './sweep-snapshots.ts'
 import { sourceOperations } from './sweep-sources.ts'
 import { lifeOperations, type Swept } from './sweep.ts'
@@ -9,6 +10,7 @@ export const operations: Readonly<Record<string, Swept>> = {
   ...expiryOperations,
   ...snapshotOperations,
   ...sourceOperations,
+  ...sandboxOperations,
 }
 
 export const sweptOperation = (name: string): Swept => {

@@ -8,6 +8,7 @@
  */
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Inputs } from '../../src/api/table.ts'
 import { openManager } from '../../src/aw.ts'
 import { toAwError } from '../../src/domain/errors.ts'
 import type { Manager } from '../../src/ports/manager.ts'
@@ -23,11 +24,19 @@ if (mode === 'hold') await hold()
 
 async function call(operation: string, given: unknown): Promise<string> {
   try {
+    if (operation === 'exec') return JSON.stringify({ result: await exec(given as Inputs['exec']) })
     const result: unknown = await manager.call(operation as 'show', given as { id: string })
     return JSON.stringify({ result })
   } catch (error) {
     return JSON.stringify({ error: toAwError(error) })
   }
+}
+
+/** How the command ended. */
+async function exec(given: Inputs['exec']): Promise<unknown> {
+  let last: unknown
+  for await (const item of manager.stream('exec', given)) last = item
+  return last
 }
 
 async function all(): Promise<void> {

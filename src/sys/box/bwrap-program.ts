@@ -1,8 +1,9 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
-import { memoFile } from '../memo-file.ts'
+import { readIfPresent } from '../durable-file.ts'
 import { findSystemProgram, run } from '../run.ts'
+import { putFile } from './unfinished.ts'
 
 /** The bubblewrap of this machine and what it can do. */
 export interface Bubblewrap {
@@ -17,9 +18,9 @@ export async function findBubblewrap(runDirectory: string): Promise<Bubblewrap |
   if (path === undefined) return undefined
   const key = programKey(path)
   const memo = join(runDirectory, '.bwrap')
-  const [known, ...flags] = (memoFile.read(memo) ?? '').split('\n')
+  const [known, ...flags] = (readIfPresent(memo) ?? '').split('\n')
   const has = known === key ? flags : await ask(path)
-  if (known !== key) memoFile.write(memo, [key, ...has].join('\n'))
+  if (known !== key) putFile(runDirectory, memo, Buffer.from([key, ...has].join('\n')))
   return { path, bindsHandles: has.includes('--bind-fd'), disablesUserns: has.includes('--disable-userns') }
 }
 

@@ -1,11 +1,11 @@
-import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { hostFs } from '../host-fs.ts'
-import { memoFile } from '../memo-file.ts'
+import { readIfPresent } from '../durable-file.ts'
 import { ownProcess } from '../process.ts'
 import { programKey } from './bwrap-program.ts'
 import { boxProgram } from './program.ts'
 import { ensureRun } from './record.ts'
+import { passingName, putFile } from './unfinished.ts'
 
 export interface ProbePlace extends Disposable {
   /** It worked before, with the same programs, since the machine was started. */
@@ -22,16 +22,16 @@ export function probePlace(run: string, isolation: string, program: string | und
   const memo = join(run, `.works-${isolation}`)
   const programs = [boxProgram(), ...(program === undefined ? [] : [program])].map(programKey)
   const key = [ownProcess().boot_id, process.getuid?.(), ...programs].join('\n')
-  const known = memoFile.read(memo) === key
-  const random = randomBytes(6).toString('hex')
-  const tree = join(run, `.probe-${random}`)
+  const known = readIfPresent(memo) === key
+  const name = passingName('probe')
+  const tree = join(run, `${name}.tree`)
   if (!known) hostFs.mkdirSync(tree, 0o755)
   if (!known && process.getuid?.() === 0) hostFs.lchownSync(tree, nobody, nobody)
   return {
     known,
-    name: `probe-${random}`,
+    name,
     tree,
-    remember: () => memoFile.write(memo, key),
+    remember: () => putFile(run, memo, Buffer.from(key)),
     [Symbol.dispose]: () => {
       if (!known) hostFs.rmdirSync(tree)
     },

@@ -7,6 +7,7 @@ import type { Plan } from '../../ports/sandbox-driver.ts'
 import { assertOurs, ensureDirectory, syncDirectory } from '../directories.ts'
 import { readIfPresent } from '../durable-file.ts'
 import { hostFs } from '../host-fs.ts'
+import { isInTheMaking } from './unfinished.ts'
 
 /**
  * What is known of a box outside of it, in a directory of its own: `record.json` is written before anything of it is
@@ -58,11 +59,11 @@ export function boxDirectory(run: string, name: string): string {
   throw new AwError('invalid_name', `A sandbox cannot be called ${JSON.stringify(name)}`)
 }
 
-/** Those that have left a trace. What begins with a dot is ours too, and no box. */
+/** Those that have left a trace. What begins with a dot is ours too and no box; nor is what somebody is about to make. */
 export const boxNames = (run: string): string[] =>
   lstatSync(run, { throwIfNoEntry: false }) === undefined
     ? []
-    : readdirSync(run).filter((name) => !name.startsWith('.'))
+    : readdirSync(run).filter((name) => !name.startsWith('.') && !isInTheMaking(name))
 
 /** @param durable something outside the directory is going to be made that only this tells of */
 export function writeRecord(directory: string, record: BoxRecord, durable: boolean): void {
