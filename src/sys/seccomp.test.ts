@@ -91,7 +91,7 @@ describe.each(machines)('the filter of system calls on $arch', ({ arch, audit, f
     }
     const no = 'EAFNOSUPPORT'
     expect(seen(allSockets)).toEqual(['allow', 'allow', 'allow', no, no, no, no, no])
-    expect(seen(['unix'])).toEqual(['allow', ...Array(7).fill(no)])
+    expect(seen(['unix'])).toEqual(['allow', no, no, no, no, no, no, no])
     expect(seen([])).toEqual(Array(8).fill(no))
   })
 })

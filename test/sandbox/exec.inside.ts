@@ -1,7 +1,7 @@
 /** What commands of a real box do: at once, at a terminal, with readers that do not read. */
 import * as fs from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import type { CommandInput, Sandbox } from '../../src/ports/sandbox-driver.ts'
+import type { CommandInput, OutputChunk, Sandbox } from '../../src/ports/sandbox-driver.ts'
 import { code, ran } from '../../src/testing/sandbox-contract.ts'
 import { openedPlaces, sh } from './opened.ts'
 import { levels } from './place.ts'
@@ -72,7 +72,9 @@ test -t 0 && test -t 1 && test -t 2 && echo terminal; stty size; read line; echo
       input: input(),
     })
     let text = ''
-    const seen = (part: string): Promise<void> => expect.poll(() => text).toContain(part)
+    const seen = async (part: string): Promise<void> => {
+      await expect.poll(() => text).toContain(part)
+    }
     const reading = (async () => {
       for await (const { stream, data } of output) {
         expect(stream).toBe('stdout')
@@ -151,9 +153,8 @@ test -t 0 && test -t 1 && test -t 2 && echo terminal; stty size; read line; echo
     for (const env of [{ '': 'a' }, { 'A=B': 'c' }, { A: 'b\0c' }]) {
       await expect(ran(box, ['true'], { env })).rejects.toEqual(code('invalid_input'))
     }
-    await expect(ran(box, ['/etc/hostname'])).rejects.toEqual(
-      expect.objectContaining({ code: expect.stringMatching(/permission_denied|file_not_found/) }),
-    )
+    const error: unknown = await ran(box, ['/etc/hostname']).catch((failure: unknown) => failure)
+    expect(['permission_denied', 'file_not_found']).toContain((error as { code: string }).code)
   })
 })
 
@@ -173,8 +174,8 @@ while True:
   it('are reached from outside, with much or little to say', async () => {
     await using box = await started()
     const { output } = box.exec({ ...command, argv: ['python3', '-c', server] })
-    const lines = output[Symbol.asyncIterator]()
-    expect(Buffer.from((await lines.next()).value?.data ?? []).toString()).toBe('listening\n')
+    const { value } = (await output[Symbol.asyncIterator]().next()) as { value: OutputChunk }
+    expect(Buffer.from(value.data).toString()).toBe('listening\n')
     for (const text of ['hello', 'x'.repeat(1_000_000)]) {
       await using connection = await box.connect(8000)
       await connection.send(Buffer.from(text))

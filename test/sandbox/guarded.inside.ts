@@ -84,10 +84,7 @@ describe('guarded', () => {
     await using box = await at.driver.start('box_1', at.spec)
     expect(await sh(box, `stat -c %s ${beside}/secret; test -d /proc/${process.pid} && echo seen`)).toBe('6\nseen\n')
     const probe = await at.driver.probe()
-    expect(probe).toMatchObject({
-      usable: true,
-      notes: expect.arrayContaining([expect.stringContaining('can be seen')]),
-    })
+    expect(probe.usable && probe.notes.join()).toContain('can be seen')
   })
 
   it.each<[string, { network?: Network; protect?: string[] }]>([

@@ -31,7 +31,7 @@ export function planLimits(spec: SandboxSpec, keepers: Keepers): PlannedLimits {
   if (refused.length > 0) throw unenforceable([...new Set(refused)], spec.cgroupRequired, keepers)
   return {
     plan: {
-      grades: Object.fromEntries(set.map(([name]) => [name, keepers.grades[name]])) as Grades,
+      grades: Object.fromEntries(set.map(([name]) => [name, keepers.grades[name]])),
       notes: unkept.map((name) => `nobody keeps ${name} here: ${keepers.problems[name]}`),
     },
     limits: Object.fromEntries(kept),

@@ -1,12 +1,14 @@
 import { AwError } from '../../domain/errors.ts'
 import type { Exit } from '../../domain/sandbox/spec.ts'
 import type { Command, Execution, OutputChunk } from '../../ports/sandbox-driver.ts'
+import { failed } from '../../sys/box/job.ts'
+import { incoming } from '../../sys/box/output.ts'
 import type { CommandLimits } from './limits.ts'
 import type { Surroundings } from './memory-programs.ts'
 
 interface Running {
-  readonly program: (around: Surroundings, command: Command) => AsyncGenerator<OutputChunk, number>
-  readonly around: Omit<Surroundings, 'ended'>
+  readonly program: (around: Surroundings, command: Command) => Promise<number>
+  readonly around: Omit<Surroundings, 'ended' | 'say'>
   readonly command: Command
   readonly limits: Omit<CommandLimits, 'rlimits'>
   /** All of the box's, while they run. */
@@ -18,93 +20,86 @@ const window = 1024 * 1024
 
 /** Runs one command of a box in memory: it goes on by itself until it has written more than anybody has read. */
 export function memoryExecution({ program, around, command, limits, running }: Running): Execution {
-  if (command.signal?.aborted) {
-    const error = new AwError('aborted', 'The command was cancelled before it began', { cause: command.signal.reason })
-    const exit = Promise.reject<Exit>(error)
-    exit.catch(() => undefined)
-    return { exit, output: { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }) } }
+  const { signal } = command
+  if (signal?.aborted) {
+    return failed(new AwError('aborted', 'The command was cancelled before it began', { cause: signal.reason }))
   }
   const began = performance.now()
   const killed = new AbortController()
-  let [timedOut, cut, over, unread, kept] = [false, false, false, 0, 0]
-  const waiting: OutputChunk[] = []
-  const news = new Set<() => void>()
-  const tell = (): void => {
-    for (const wake of [...news]) wake()
-  }
-  const wait = (): Promise<void> =>
-    new Promise((resolve) => {
-      const wake = (): void => {
-        news.delete(wake)
-        resolve()
-      }
-      news.add(wake)
-    })
+  const unread = unreadBytes()
+  const output = incoming<OutputChunk>(unread.read)
+  const left = { bytes: limits.outputBytes ?? Infinity }
+  const state = { timedOut: false, cut: false }
   const kill = (): void => killed.abort()
-  const late = limits.wallMs === undefined ? undefined : setTimeout(() => (timedOut = true) && kill(), limits.wallMs)
-  command.signal?.addEventListener('abort', kill, { once: true })
-  killed.signal.addEventListener('abort', tell)
+  const late = limits.wallMs === undefined ? undefined : setTimeout(timeOver, limits.wallMs)
+  signal?.addEventListener('abort', kill, { once: true })
+  killed.signal.addEventListener('abort', unread.letGo)
   running.add(killed)
 
-  async function go(): Promise<Exit> {
-    const steps = program({ ...around, ended: killed.signal }, command)
-    let code: number | null = null
-    const dead = new Promise<undefined>((resolve) =>
-      killed.signal.addEventListener('abort', () => resolve(undefined), { once: true }),
-    )
-    for (;;) {
-      const step = killed.signal.aborted ? undefined : await Promise.race([steps.next(), dead])
-      if (step === undefined) break
-      if (step.done === true) {
-        code = step.value
-        break
-      }
-      const room = (limits.outputBytes ?? Infinity) - kept
-      const data = step.value.data.subarray(0, room)
-      if (data.length < step.value.data.length) cut = true
-      kept += data.length
-      unread += data.length
-      if (data.length > 0) waiting.push({ ...step.value, data })
-      tell()
-      while (unread >= window && !killed.signal.aborted) await wait()
+  function timeOver(): void {
+    state.timedOut = true
+    kill()
+  }
+
+  async function say(what: string | Uint8Array, stream: OutputChunk['stream'] = 'stdout'): Promise<void> {
+    const whole = typeof what === 'string' ? Buffer.from(what) : what
+    const data = whole.subarray(0, left.bytes)
+    state.cut ||= data.length < whole.length
+    left.bytes -= data.length
+    if (data.length > 0) {
+      unread.add(data.length)
+      output.push({ stream, data }, data.length)
     }
+    await unread.room()
+  }
+
+  async function go(): Promise<Exit> {
+    const dead = new Promise<null>((resolve) => {
+      killed.signal.addEventListener('abort', () => resolve(null), { once: true })
+    })
+    const ended = program({ ...around, ended: killed.signal, say }, command)
+    const code = await Promise.race([ended.then((value) => (killed.signal.aborted ? null : value)), dead])
     return {
       code,
       signal: code === null ? 'SIGKILL' : null,
       duration_ms: performance.now() - began,
       peak_memory_bytes: 0,
       cpu_ms: 0,
-      timed_out: timedOut,
-      output_cut: cut,
+      timed_out: state.timedOut,
+      output_cut: state.cut,
     }
   }
 
   const exit = go().finally(() => {
-    over = true
     clearTimeout(late)
-    command.signal?.removeEventListener('abort', kill)
+    signal?.removeEventListener('abort', kill)
     running.delete(killed)
-    tell()
+    output.end()
   })
   exit.catch(() => undefined)
+  return { exit, output: output.items }
+}
 
-  async function* output(): AsyncGenerator<OutputChunk, void> {
-    try {
-      for (;;) {
-        const next = waiting.shift()
-        if (next === undefined && over) return
-        if (next === undefined) {
-          await wait()
-          continue
+/** Counts what waits to be read, and lets a writer wait until there is room. */
+function unreadBytes() {
+  let [bytes, free] = [0, false]
+  let wake: (() => void) | undefined
+  return {
+    add: (more: number): void => void (bytes += more),
+    read: (less: number): void => {
+      bytes -= less
+      wake?.()
+    },
+    letGo: (): void => {
+      free = true
+      wake?.()
+    },
+    room: (): Promise<void> =>
+      new Promise((resolve) => {
+        wake = () => {
+          if (bytes < window || free) resolve()
         }
-        unread -= next.data.length
-        tell()
-        yield next
-      }
-    } finally {
-      unread = -Infinity
-      tell()
-    }
+        wake()
+      }),
   }
-  return { exit, output: output() }
 }

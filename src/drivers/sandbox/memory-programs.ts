@@ -16,95 +16,85 @@ export interface Surroundings {
   /** Fires when the command is ended by a signal. */
   readonly ended: AbortSignal
   /** Waits while the box is frozen. */
-  thawed(): Promise<void>
+  readonly thawed: () => Promise<void>
+  /** Writes, and waits while too much is unread. */
+  readonly say: (what: string | Uint8Array, stream?: OutputChunk['stream']) => Promise<void>
 }
 
-type Program = (words: readonly string[], around: Surroundings, command: Command) => AsyncGenerator<OutputChunk, number>
-
-const chunk = (text: string | Uint8Array, stream: OutputChunk['stream'] = 'stdout'): OutputChunk => ({
-  stream,
-  data: typeof text === 'string' ? Buffer.from(text) : text,
-})
+type Program = (words: readonly string[], around: Surroundings, command: Command) => Promise<number>
 
 /**
- * The few programs that such a box knows, named like the ones they behave like: each writes chunks and answers its exit
- * code. `complain`, `exit`, `write` and `flood` are what a shell would have to be started for.
+ * The few programs that such a box knows, named like the ones they behave like: each answers its exit code. `complain`,
+ * `exit`, `write` and `flood` are what a shell would have to be started for.
  */
 const programs: Readonly<Record<string, Program>> = {
-  async *true() {
+  true: async () => 0,
+  false: async () => 1,
+  exit: async ([code = '0']) => Number(code),
+  async echo(words, { say }) {
+    await say(`${words.join(' ')}\n`)
     return 0
   },
-  async *false() {
-    return 1
-  },
-  async *echo(words) {
-    yield chunk(`${words.join(' ')}\n`)
+  async complain(words, { say }) {
+    await say(`${words.join(' ')}\n`, 'stderr')
     return 0
   },
-  async *complain(words) {
-    yield chunk(`${words.join(' ')}\n`, 'stderr')
+  async pwd(_, { cwd, tree, mount, say }) {
+    await say(`${mount}${cwd.slice(tree.length)}\n`)
     return 0
   },
-  async *exit([code = '0']) {
-    return Number(code)
-  },
-  async *pwd(_, { cwd, tree, mount }) {
-    yield chunk(`${mount}${cwd.slice(tree.length)}\n`)
+  async env(_, { env, say }) {
+    for (const [name, value] of Object.entries(env)) await say(`${name}=${value}\n`)
     return 0
   },
-  async *env(_, { env }) {
-    for (const [name, value] of Object.entries(env)) yield chunk(`${name}=${value}\n`)
-    return 0
-  },
-  async *printenv([name = ''], { env }) {
+  async printenv([name = ''], { env, say }) {
     if (!Object.hasOwn(env, name)) return 1
-    yield chunk(`${env[name]}\n`)
+    await say(`${env[name]}\n`)
     return 0
   },
-  async *sleep([seconds = '0'], { ended, thawed }) {
-    await sleep(Number(seconds) * 1000, undefined, { signal: ended }).catch(() => undefined)
-    await thawed()
+  async sleep([seconds = '0'], around) {
+    await sleep(Number(seconds) * 1000, undefined, { signal: around.ended }).catch(() => undefined)
+    await around.thawed()
     return 0
   },
-  async *write([path = '', ...text], around) {
+  async write([path = '', ...text], around) {
     await put(path, Buffer.from(text.join(' ')), around)
     return 0
   },
-  async *touch(paths, around) {
+  async touch(paths, around) {
     for (const path of paths) await put(path, Buffer.from(contentOf(path, around) ?? []), around)
     return 0
   },
-  async *rm(words, around) {
+  async rm(words, around) {
     await around.thawed()
     const paths = words.filter((word) => !word.startsWith('-'))
     const missing = paths.filter((path) => !around.disk.remove(placeOf(path, around)))
     return missing.length === 0 || words.some((word) => /^-[a-z]*f/.test(word)) ? 0 : 1
   },
-  async *tee([path = 'out'], around, { input }) {
+  async tee([path = 'out'], around, { input }) {
     const parts: Uint8Array[] = []
     for await (const data of dataOf(input, around.ended)) {
       parts.push(data)
-      yield chunk(data)
+      await around.say(data)
     }
     await put(path, Buffer.concat(parts), around)
     return 0
   },
-  async *cat(paths, around, { input }) {
+  async cat(paths, around, { input }) {
     for (const path of paths) {
       const content = contentOf(path, around)
-      if (content === undefined) {
-        yield chunk(`cat: ${path}: No such file or directory\n`, 'stderr')
-        return 1
-      }
-      yield chunk(content)
+      await (content === undefined
+        ? around.say(`cat: ${path}: No such file or directory\n`, 'stderr')
+        : around.say(content))
+      if (content === undefined) return 1
     }
-    if (paths.length === 0) for await (const data of dataOf(input, around.ended)) yield chunk(data)
+    if (paths.length === 0) for await (const data of dataOf(input, around.ended)) await around.say(data)
     return 0
   },
   /** As many bytes as it is told, a little at a time: it waits when nobody reads. */
-  async *flood([bytes = '0'], { ended }) {
+  async flood([bytes = '0'], { ended, say }) {
     for (let left = Number(bytes); left > 0 && !ended.aborted; left -= 65_536)
-      yield chunk(new Uint8Array(Math.min(left, 65_536)).fill(120))
+      await say(new Uint8Array(Math.min(left, 65_536)).fill(120))
     return 0
   },
 }
@@ -113,7 +103,7 @@ const programs: Readonly<Record<string, Program>> = {
 export function programOf([name = '', ...words]: readonly string[]): (
   around: Surroundings,
   command: Command,
-) => AsyncGenerator<OutputChunk, number> {
+) => Promise<number> {
   const program = Object.hasOwn(programs, name) ? programs[name] : undefined
   if (program !== undefined) return (around, command) => program(words, around, command)
   throw new AwError('file_not_found', `The command could not be started: ${name}`, { data: { program: name } })

@@ -1,8 +1,9 @@
 import { AwError, toAwError } from '../../domain/errors.ts'
 import { parsePath } from '../../domain/paths.ts'
-import type { Exit, Grade, Isolation, LimitName } from '../../domain/sandbox/spec.ts'
+import type { Grade, Isolation, LimitName } from '../../domain/sandbox/spec.ts'
 import type { Owner } from '../../domain/workspace/state.ts'
 import type { Command, Execution, Sandbox, SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
+import { failed } from '../../sys/box/job.ts'
 import type { Disk } from '../files/memory-disk.ts'
 import { commandLimits, planLimits, type PlannedLimits } from './limits.ts'
 import { memoryExecution } from './memory-execution.ts'
@@ -121,10 +122,7 @@ export function memorySandboxes(options: MemorySandboxOptions): SandboxDriver {
       }
       return memoryExecution({ program: programOf(command.argv), around, command, limits, running: box.running })
     } catch (error) {
-      const failure = toAwError(error)
-      const exit = Promise.reject<Exit>(failure)
-      exit.catch(() => undefined)
-      return { exit, output: failing(failure) }
+      return failed(toAwError(error))
     }
   }
 
@@ -169,10 +167,6 @@ function directoryOf(disk: Disk, { attachment, mount }: SandboxSpec, cwd: string
   throw disk.at(path) === undefined
     ? new AwError('file_not_found', `There is no such file or directory: ${cwd}`)
     : new AwError('not_a_directory', `It is not a directory: ${cwd}`)
-}
-
-async function* failing(error: AwError): AsyncGenerator<never, void> {
-  throw error
 }
 
 const gone = (): AwError => new AwError('sandbox_gone', 'The sandbox has ended, and what ran in it has ended with it')

@@ -40,13 +40,12 @@ export function bwrapArguments(walls: Walls): string[] {
   const { data, network } = walls
   return [
     walls.bwrap,
-    ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
+    ...namespaces,
     ...(network === 'host' ? [] : ['--unshare-net']),
     ...(walls.disablesUserns ? ['--disable-userns', '--assert-userns-disabled'] : []),
-    ...['--uid', '1000', '--gid', '1000', '--hostname', boxHostname],
-    ...['--die-with-parent', '--as-pid-1', '--clearenv', '--cap-drop', 'ALL'],
+    ...life,
     ...walls.system,
-    ...['--proc', '/proc', '--dev', '/dev'],
+    ...words('--proc /proc --dev /dev'),
     ...tmpfs('/tmp', sizes.tmp, '1777'),
     ...tmpfs(boxHome, sizes.home, '0700'),
     ...tmpfs('/dev/shm', sizes.shm, '1777'),
@@ -56,21 +55,26 @@ export function bwrapArguments(walls: Walls): string[] {
     ...(network === 'host' ? hostNames : readOnlyData(data.hosts, '/etc/hosts', '0444')),
     ...readOnlyData(data.box, initPath, '0555'),
     ...walls.mounts.flatMap(mountArguments),
-    ...['--remount-ro', '/dev', '--remount-ro', '/'],
-    ...['--chdir', walls.mount, '--seccomp', String(data.filter)],
-    ...['--', initPath, 'init'],
+    ...words('--remount-ro /dev --remount-ro /'),
+    '--chdir',
+    walls.mount,
+    ...words(`--seccomp ${data.filter} -- ${initPath} init`),
   ]
 }
 
-const tmpfs = (path: string, bytes: number, mode: string): string[] => [
-  ...['--perms', mode, '--size', String(bytes)],
-  ...['--tmpfs', path],
-]
+/** Of a text in which no word comes from outside. */
+const words = (text: string): string[] => text.split(' ')
 
-const readOnlyData = (descriptor: Descriptor, path: string, mode: string): string[] => [
-  ...['--perms', mode],
-  ...['--ro-bind-data', String(descriptor), path],
-]
+const namespaces = words('--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try')
+const life = words(
+  `--uid 1000 --gid 1000 --hostname ${boxHostname} --die-with-parent --as-pid-1 --clearenv --cap-drop ALL`,
+)
+
+const tmpfs = (path: string, bytes: number, mode: string): string[] =>
+  words(`--perms ${mode} --size ${bytes} --tmpfs ${path}`)
+
+const readOnlyData = (descriptor: Descriptor, path: string, mode: string): string[] =>
+  words(`--perms ${mode} --ro-bind-data ${descriptor} ${path}`)
 
 const hostNames = ['/etc/hosts', '/etc/resolv.conf'].flatMap((path) => ['--ro-bind-try', path, path])
 

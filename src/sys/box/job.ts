@@ -196,10 +196,10 @@ const cancelledBefore = (signal: AbortSignal): AwError =>
   new AwError('aborted', 'The command was cancelled before it began', { cause: signal.reason })
 
 /** One that never began: both ends say why. */
-export function failed(error: AwError): Execution {
-  const exit = Promise.reject<Exit>(error)
+export function failed(reason: AwError): Execution {
+  const exit = Promise.reject<Exit>(reason)
   exit.catch(() => undefined)
   const output = incoming<OutputChunk>(() => undefined)
-  output.end(error)
+  output.end(reason)
   return { output: output.items, exit }
 }

@@ -4,13 +4,18 @@ import { lstatSync, readlinkSync } from 'node:fs'
 
 /** As arguments of bubblewrap: /usr, and /bin and the like as the host has them, links or directories. */
 export const systemArguments = (): string[] => [
-  ...['--ro-bind', '/usr', '/usr'],
+  '--ro-bind',
+  '/usr',
+  '/usr',
   ...topLevel.flatMap((path) => {
     const stats = lstatSync(path, { throwIfNoEntry: false })
     if (stats?.isSymbolicLink()) return ['--symlink', readlinkSync(path), path]
     return stats?.isDirectory() ? ['--ro-bind', path, path] : []
   }),
-  ...['--perms', '0755', '--dir', '/etc'],
+  '--perms',
+  '0755',
+  '--dir',
+  '/etc',
   ...etc.flatMap((path) => ['--ro-bind-try', path, path]),
 ]
 

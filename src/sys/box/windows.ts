@@ -53,7 +53,12 @@ export function inputWindow(): InputWindow {
     closed,
     isClosed: () => over,
     async room(wanted) {
-      while (left === 0 && !over) await new Promise<void>((resume) => (wake = resume))
+      await new Promise<void>((resume) => {
+        wake = () => {
+          if (left > 0 || over) resume()
+        }
+        wake()
+      })
       if (over) return 0
       const part = Math.min(wanted, left, partBytes)
       left -= part

@@ -8,8 +8,8 @@ async function* given(...parts: (string | Uint8Array)[]): AsyncGenerator<Command
   for (const part of parts) yield { kind: 'data', data: typeof part === 'string' ? Buffer.from(part) : part }
 }
 
-async function* never(): AsyncGenerator<CommandInput> {
-  await new Promise(() => undefined)
+const never: AsyncIterable<CommandInput> = {
+  [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => undefined) }),
 }
 
 /** Input, output, and many at once. */
@@ -39,7 +39,7 @@ export function streamsContract(open: OpenSandbox): void {
   it('ends though its caller has more to give', async () => {
     const { driver, spec, programs } = await open()
     await using box = await driver.start('box_1', spec)
-    expect((await ran(box, programs.exit(3), { input: never() })).exit.code).toBe(3)
+    expect((await ran(box, programs.exit(3), { input: never })).exit.code).toBe(3)
   })
 
   it('lets one that is not read wait, and the others go on', async () => {
