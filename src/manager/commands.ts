@@ -33,7 +33,8 @@ const isOpen = ({ commands = [] }: Workspace, id: CommandId): boolean => command
 
 /** Commands whose caller is dead have ended with it. Their end is written down, and what they left goes. */
 export async function closeLostCommands(core: Core, request: Request, workspace: Workspace): Promise<Workspace> {
-  const lost = (workspace.commands ?? []).filter(({ owner }) => core.host.liveness(owner) === 'dead')
+  const lost: OpenCommand[] = []
+  for (const command of workspace.commands ?? []) if (await isOver(core, command)) lost.push(command)
   if (lost.length === 0) return workspace
   const problem = { code: 'lost', message: 'the process that ran it died' }
   for (const command of lost) {
@@ -41,6 +42,14 @@ export async function closeLostCommands(core: Core, request: Request, workspace:
     await endCommand(core, request, workspace.id, { command: command.command, exit: null, snapshot: null, problem })
   }
   return (await core.store.get(workspace.id)) ?? workspace
+}
+
+/** A command ends with its caller, and with its sandbox. Of a caller that cannot be looked at, the sandbox tells. */
+async function isOver(core: Core, { owner, sandbox, isolation }: OpenCommand): Promise<boolean> {
+  const alive = core.host.liveness(owner)
+  if (alive !== 'unknown') return alive === 'dead'
+  await using box = await (await core.sandboxes(isolation)).find(sandbox)
+  return box === undefined
 }
 
 async function removeOwnBox(core: Core, { sandbox, own_sandbox: own, isolation }: OpenCommand): Promise<void> {
