@@ -13,9 +13,10 @@ import type { Attachment } from './storage-driver.ts'
  * it, before anything was started. `plan` tells beforehand, and by whom each limit is kept. A limit that the caller set
  * (`spec.limits`) and that nobody would keep is refused; of `spec.defaults` it is left out and told.
  *
- * **What a command gets**: the tree at `spec.mount` (at its own path on levels without a mount of their own), descriptors
- * 0 to 2 and no other, the environment that is given and nothing of ours, the walls of the level. What it and its
- * children write is bytes and never trusted.
+ * **What a command gets**: the tree at `spec.mount` (on levels without a mount of their own at its own path or, where root
+ * runs it as a user who cannot get there, at one on a stage: `pwd` tells), descriptors 0 to 2 and no other, the
+ * environment that is given and nothing of ours, the walls of the level. What it and its children write is bytes and
+ * never trusted.
  *
  * The names of boxes are given by the caller, which has written them to the log first. Nobody starts one name twice at
  * once. Every wait ends with the signal.
@@ -44,7 +45,11 @@ export interface SandboxSpec {
   readonly attachment: Attachment
   /** Where the tree is inside: absolute, `/workspace` by default of the caller. Without meaning for `none` and `guarded`. */
   readonly mount: string
-  /** Names below the tree's root, as `.aw` or `work/.git/hooks`, that are read-only and there before anything runs. */
+  /**
+   * Names below the tree's root, as `.aw` or `work/.git/hooks`, that are read-only and there before anything runs. One
+   * that is missing is there, empty, as long as the box is. `sandbox_unenforceable` if its directory is missing
+   * (`data.missing`), if a link is in the way, and on levels that cannot hold a part of a tree.
+   */
   readonly protect: readonly string[]
   /** The same where its directory is there: `work/.git/hooks` of a tree without `work/.git` is left to the box. */
   readonly protectWithin?: readonly string[] | undefined

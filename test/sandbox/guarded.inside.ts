@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { Network } from '../../src/domain/sandbox/spec.ts'
+import type { SandboxSpec } from '../../src/ports/sandbox-driver.ts'
 import { landlockLacks, landlockVersion } from '../../src/sys/landlock.ts'
 import { code, ran } from '../../src/testing/sandbox-contract.ts'
 import { openedPlaces, sh } from './opened.ts'
@@ -87,8 +87,9 @@ describe('guarded', () => {
     expect(probe.usable && probe.notes.join()).toContain('can be seen')
   })
 
-  it.each<[string, { network?: Network; protect?: string[] }]>([
+  it.each<[string, Partial<SandboxSpec>]>([
     ['a part of the tree read-only', { protect: ['.aw'] }],
+    ['a part that may be there', { protectWithin: ['.git/hooks'] }],
     ['an allow-list', { network: { mode: 'allowlist', allow: ['example.com'] } }],
   ])('refuses what it cannot hold: %s', async (_, more) => {
     const { driver, spec } = opened('guarded')
@@ -119,8 +120,9 @@ describe('none', () => {
     expect(await sh(box, 'pwd')).toBe(`${at.tree}\n`)
   })
 
-  it.each<[string, { network?: Network; protect?: string[] }]>([
+  it.each<[string, Partial<SandboxSpec>]>([
     ['a part of the tree read-only', { protect: ['.aw'] }],
+    ['a part that may be there', { protectWithin: ['.git/hooks'] }],
     ['no network', { network: { mode: 'none' } }],
     ['an allow-list', { network: { mode: 'allowlist', allow: [] } }],
   ])('refuses what it cannot hold: %s', async (_, more) => {

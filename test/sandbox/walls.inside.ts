@@ -314,6 +314,16 @@ describe('protected names', () => {
     expect(await driver.list()).toEqual([])
   })
 
+  it('that need no more than to be held where they are do not stand in the way of a start', async () => {
+    const protectWithin = ['.git/hooks', 'work/.git/hooks']
+    const [box, { tree }] = await started({ protectWithin }, ({ make }) => make('work/.git/HEAD', 'head'))
+    expect(await sh(box, 'touch work/.git/hooks/x; mkdir -p .git/hooks && touch .git/hooks/x && echo made')).toMatch(
+      /Read-only[^]*made/,
+    )
+    await box.stop()
+    expect(fs.readdirSync(join(tree, 'work/.git'))).toEqual(['HEAD'])
+  })
+
   it.each([
     ['a link in its place', '.aw'],
     ['a link on the way', 'link/hooks'],

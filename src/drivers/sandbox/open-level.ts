@@ -14,11 +14,12 @@ export function prepareOpen(
   spec: SandboxSpec,
 ): Prepared {
   const planned = planLimits(spec, machine.keepers('open'))
-  if (spec.protect.length > 0) {
+  const protect = [...spec.protect, ...(spec.protectWithin ?? [])]
+  if (protect.length > 0) {
     throw new AwError(
       'sandbox_unenforceable',
-      `The level ${level} cannot keep a part of the workspace read-only: ${spec.protect.join(', ')}`,
-      { hint: 'Use the isolation namespace, or protect nothing', data: { protect: spec.protect } },
+      `The level ${level} cannot keep a part of the workspace read-only: ${protect.join(', ')}`,
+      { hint: 'Use the isolation namespace, or protect nothing', data: { protect } },
     )
   }
   ensureRun(run)
