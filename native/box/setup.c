@@ -101,7 +101,8 @@ static bool watch_signals(void) {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGCHLD);
-  sigaddset(&set, SIGTERM);
+  /* As process 1 of a namespace nobody but its commands could send it: to those it must be deaf. */
+  if (getpid() != 1) sigaddset(&set, SIGTERM);
   if (sigprocmask(SIG_SETMASK, &set, NULL) < 0) return false;
   signal(SIGPIPE, SIG_IGN);
   init.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -128,8 +128,84 @@ export const refusedCalls = {
 
 /** System calls that are allowed or not by what they are asked for. */
 export const examinedCalls = {
-  x64: { clone: 56, clone3: 435, unshare: 272, ioctl: 16, socket: 41, personality: 135 },
-  arm64: { clone: 220, clone3: 435, unshare: 97, ioctl: 29, socket: 198, personality: 92 },
+  x64: {
+    clone: 56,
+    clone3: 435,
+    unshare: 272,
+    ioctl: 16,
+    socket: 41,
+    socketpair: 53,
+    personality: 135,
+    prlimit64: 302,
+    setpriority: 141,
+    ioprio_set: 251,
+  },
+  arm64: {
+    clone: 220,
+    clone3: 435,
+    unshare: 97,
+    ioctl: 29,
+    socket: 198,
+    socketpair: 199,
+    personality: 92,
+    prlimit64: 261,
+    setpriority: 140,
+    ioprio_set: 30,
+  },
+} as const
+
+/** What the processes of one user have in common unless a namespace keeps them apart: refused where there is none. */
+export const sharedCalls = {
+  x64: {
+    shmget: 29,
+    shmat: 30,
+    shmctl: 31,
+    semget: 64,
+    semop: 65,
+    semctl: 66,
+    semtimedop: 220,
+    msgget: 68,
+    msgsnd: 69,
+    msgrcv: 70,
+    msgctl: 71,
+    mq_open: 240,
+    mq_unlink: 241,
+  },
+  arm64: {
+    shmget: 194,
+    shmat: 196,
+    shmctl: 195,
+    semget: 190,
+    semop: 193,
+    semctl: 191,
+    semtimedop: 192,
+    msgget: 186,
+    msgsnd: 189,
+    msgrcv: 188,
+    msgctl: 187,
+    mq_open: 180,
+    mq_unlink: 181,
+  },
+} as const
+
+/** They change how a process runs, and their first argument says which one. */
+export const steeringCalls = {
+  x64: {
+    sched_setparam: 142,
+    sched_setscheduler: 144,
+    sched_setaffinity: 203,
+    sched_setattr: 314,
+    migrate_pages: 256,
+    move_pages: 279,
+  },
+  arm64: {
+    sched_setparam: 118,
+    sched_setscheduler: 119,
+    sched_setaffinity: 122,
+    sched_setattr: 274,
+    migrate_pages: 238,
+    move_pages: 239,
+  },
 } as const
 
 /** The newest call that was looked at (file_setattr, Linux 6.17). What comes after it is as if it did not exist. */

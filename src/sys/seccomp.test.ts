@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { examinedCalls, refusedCalls } from './seccomp-numbers.ts'
+import { examinedCalls, refusedCalls, sharedCalls, steeringCalls } from './seccomp-numbers.ts'
 import { allSockets, seccompFilter } from './seccomp.ts'
 
 /** What the kernel would say, by running the program as the kernel does: for processors that the test is not run on. */
@@ -14,6 +14,7 @@ function verdict(program: Buffer, call: { arch: number; number: number; argument
     const value = program.readUInt32LE(at * 8 + 4)
     const jump = (holds: boolean): void => void (at += holds ? yes : no)
     if (code === 0x20) register = data.readUInt32LE(value)
+    else if (code === 0x54) register = (register & value) >>> 0
     else if (code === 0x15) jump(register === value)
     else if (code === 0x25) jump(register > value)
     else if (code === 0x45) jump((register & value) !== 0)
@@ -93,6 +94,49 @@ describe.each(machines)('the filter of system calls on $arch', ({ arch, audit, f
     expect(seen(allSockets)).toEqual(['allow', 'allow', 'allow', no, no, no, no, no])
     expect(seen(['unix'])).toEqual(['allow', no, no, no, no, no, no, no])
     expect(seen([])).toEqual(Array(8).fill(no))
+  })
+
+  it('makes pairs of datagrams only where sockets with a path can be reached anyway', () => {
+    const pairs = (sockets: Parameters<typeof seccompFilter>[0]['sockets']): string[] =>
+      [1, 0x80801, 2, 0x80002, 5].map((type) =>
+        verdict(seccompFilter({ arch, sockets }), { arch: audit, number: calls.socketpair, arguments: [1, type] }),
+      )
+    expect(pairs(allSockets)).toEqual(Array(5).fill('allow'))
+    const no = 'EAFNOSUPPORT'
+    expect(pairs(['inet', 'inet6'])).toEqual(['allow', 'allow', no, no, no])
+    expect(pairs([])).toEqual(['allow', 'allow', no, no, no])
+  })
+
+  it('sets limits of nobody else', () => {
+    expect([0, 1, 4711].map((pid) => ask(calls.prlimit64, pid))).toEqual(['allow', 'EPERM', 'EPERM'])
+  })
+
+  describe('among other processes of the same user', () => {
+    const crowded = seccompFilter({ arch, sockets: [], amongOthers: true })
+    const both = (number: number, ...given: number[]): string[] =>
+      [program, crowded].map((filter) => verdict(filter, { arch: audit, number, arguments: given }))
+
+    it.each(Object.entries(sharedCalls[arch]))('refuses %s', (_, number) => {
+      expect(both(number)).toEqual(['allow', 'EPERM'])
+    })
+
+    it.each(Object.entries(steeringCalls[arch]))('has %s for itself alone', (_, number) => {
+      expect(both(number, 0)).toEqual(['allow', 'allow'])
+      expect(both(number, 4711)).toEqual(['allow', 'EPERM'])
+    })
+
+    it('changes its own priority, and that of no group, no user and no other process', () => {
+      expect(both(calls.setpriority, 0, 0)).toEqual(['allow', 'allow'])
+      expect([both(calls.setpriority, 0, 4711), both(calls.setpriority, 2, 0)]).toEqual([
+        ['allow', 'EPERM'],
+        ['allow', 'EPERM'],
+      ])
+      expect(both(calls.ioprio_set, 1, 0)).toEqual(['allow', 'allow'])
+      expect([both(calls.ioprio_set, 1, 4711), both(calls.ioprio_set, 3, 0)]).toEqual([
+        ['allow', 'EPERM'],
+        ['allow', 'EPERM'],
+      ])
+    })
   })
 })
 

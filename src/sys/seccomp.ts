@@ -1,5 +1,5 @@
 import { AwError } from '../domain/errors.ts'
-import { examinedCalls, lastCall, refusedCalls } from './seccomp-numbers.ts'
+import { examinedCalls, lastCall, refusedCalls, sharedCalls, steeringCalls } from './seccomp-numbers.ts'
 
 /**
  * The filter of system calls for a box, as a program in the kernel's classic BPF. Called by another processor's numbers
@@ -10,13 +10,19 @@ export interface FilterOptions {
   readonly arch?: string | undefined
   /** Which families of sockets can be made: of the others it is as if the machine did not have them. */
   readonly sockets: readonly SocketFamily[]
+  /**
+   * There is no namespace between it and other processes of the same user: what reaches them, and what they all have in
+   * common, is refused here.
+   */
+  readonly amongOthers?: boolean | undefined
 }
 
-export type SocketFamily = 'unix' | 'inet' | 'inet6'
+/** `route`: to ask the kernel which interfaces there are; Node throws where it cannot. */
+export type SocketFamily = 'unix' | 'inet' | 'inet6' | 'route'
 
-export const allSockets: readonly SocketFamily[] = ['unix', 'inet', 'inet6']
+export const allSockets: readonly SocketFamily[] = ['unix', 'inet', 'inet6', 'route']
 
-export function seccompFilter({ arch = process.arch, sockets }: FilterOptions): Buffer {
+export function seccompFilter({ arch = process.arch, sockets, amongOthers = false }: FilterOptions): Buffer {
   if (arch !== 'x64' && arch !== 'arm64') {
     throw new AwError('sandbox_unenforceable', `The filter of system calls is not known for the processor ${arch}`, {
       hint: 'Use an x64 or arm64 machine',
@@ -24,12 +30,13 @@ export function seccompFilter({ arch = process.arch, sockets }: FilterOptions): 
     })
   }
   const calls = examinedCalls[arch]
+  const refused = [...Object.values(refusedCalls[arch]), ...(amongOthers ? Object.values(sharedCalls[arch]) : [])]
   return assemble([
     load(field.arch),
     ...unlessEqual(auditArch[arch], [finish(killProcess)]),
     load(field.number),
     ...ifAbove(lastCall, [finish(failWith(errno.ENOSYS))]),
-    ...Object.values(refusedCalls[arch]).flatMap((number) => ifEqual(number, [finish(failWith(errno.EPERM))])),
+    ...refused.flatMap((number) => ifEqual(number, [refuse])),
     ...ifEqual(calls.clone3, [finish(failWith(errno.ENOSYS))]),
     ...ifEqual(calls.clone, [load(argument(0)), ...ifAny(newNamespaces, [refuse]), finish(allow)]),
     ...ifEqual(calls.unshare, [load(argument(0)), ...ifAny(newNamespaces | newTimeNamespace, [refuse]), finish(allow)]),
@@ -45,18 +52,38 @@ export function seccompFilter({ arch = process.arch, sockets }: FilterOptions): 
     ]),
     ...ifEqual(calls.socket, [
       load(argument(0)),
-      ...sockets.flatMap((name) => ifEqual(families[name], [finish(allow)])),
+      ...sockets.flatMap((name) => (name === 'route' ? onlyRoutes : ifEqual(families[name], [finish(allow)]))),
       finish(failWith(errno.EAFNOSUPPORT)),
     ]),
+    // One end of a pair of datagrams can be sent to any socket that has a path; a pair of streams is for its ends alone.
+    ...(sockets.includes('unix') ? [] : ifEqual(calls.socketpair, [load(argument(1)), ...onlyStreams])),
+    // The limits of another process are its own affair, and those of the first process of a box not its commands'.
+    ...ifEqual(calls.prlimit64, [load(argument(0)), ...onlyItself]),
+    ...(amongOthers ? alone(arch) : []),
     finish(allow),
   ])
+}
+
+/** How it runs itself is its own affair: process 0 is whoever calls. */
+function alone(arch: 'x64' | 'arm64'): Instruction[] {
+  const calls = examinedCalls[arch]
+  return [
+    ...Object.values(steeringCalls[arch]).flatMap((number) => ifEqual(number, [load(argument(0)), ...onlyItself])),
+    // Of groups and users as a whole not even of its own: others belong to them.
+    ...[[calls.setpriority, 0] as const, [calls.ioprio_set, 1] as const].flatMap(([number, ofProcess]) =>
+      ifEqual(number, [load(argument(0)), ...unlessEqual(ofProcess, [refuse]), load(argument(1)), ...onlyItself]),
+    ),
+  ]
 }
 
 // -- what it knows of the kernel -------------------------------------------------------------------------------------
 
 const auditArch = { x64: 0xc000003e, arm64: 0xc00000b7 }
 const errno = { EPERM: 1, ENOSYS: 38, EAFNOSUPPORT: 97 }
-const families: Readonly<Record<SocketFamily, number>> = { unix: 1, inet: 2, inet6: 10 }
+const families: Readonly<Record<Exclude<SocketFamily, 'route'>, number>> = { unix: 1, inet: 2, inet6: 10 }
+const netlink = 16
+/** Of the protocols of netlink. Whoever has no capability can only ask. */
+const NETLINK_ROUTE = 0
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
 const newNamespaces = 0x7e02_0000
 /** Only in unshare: in clone the same bit is part of a signal's number. */
@@ -64,6 +91,9 @@ const newTimeNamespace = 0x80
 /** They put characters into a terminal as if they were typed, into one outside the box too. */
 const TIOCSTI = 0x5412
 const TIOCLINUX = 0x541c
+/** Beside the type there are flags. */
+const socketTypes = 0xf
+const stream = 1
 const plainLinux = 0
 const onlyAsking = 0xffff_ffff
 
@@ -87,6 +117,7 @@ const killProcess = 0x8000_0000
 const failWith = (number: number): number => 0x0005_0000 | number
 
 const load = (offset: number): Instruction => ({ code: 0x20, value: offset })
+const maskedWith = (bits: number): Instruction => ({ code: 0x54, value: bits })
 const finish = (verdict: number): Instruction => ({ code: 0x06, value: verdict })
 const refuse = finish(failWith(errno.EPERM))
 
@@ -107,6 +138,16 @@ const ifAny = (bits: number, then: readonly Instruction[]): Instruction[] => [
   { code: 0x45, value: bits, no: then.length },
   ...then,
 ]
+
+const onlyItself = [...ifEqual(0, [finish(allow)]), refuse]
+const onlyStreams = [maskedWith(socketTypes), ...ifEqual(stream, [finish(allow)]), finish(failWith(errno.EAFNOSUPPORT))]
+
+/** The family is loaded. */
+const onlyRoutes = ifEqual(netlink, [
+  load(argument(2)),
+  ...ifEqual(NETLINK_ROUTE, [finish(allow)]),
+  finish(failWith(errno.EAFNOSUPPORT)),
+])
 
 function assemble(program: readonly Instruction[]): Buffer {
   const bytes = Buffer.alloc(program.length * 8)

@@ -9,7 +9,7 @@ import { unless } from '../errno.ts'
 import { hostFs } from '../host-fs.ts'
 import { landlockRuleset } from '../landlock.ts'
 import { at } from '../safe-fs/descriptors.ts'
-import { seccompFilter, allSockets } from '../seccomp.ts'
+import { seccompFilter } from '../seccomp.ts'
 import type { Tag } from './frames.ts'
 import type { Handles } from './handles.ts'
 import { partFile } from './parts.ts'
@@ -118,10 +118,12 @@ function around({ spec, run, level }: OpenBox, tree: BoxTree): OpenWalls {
     const ruleset = landlockRuleset({
       writable: [at(tree.root.fd), ...own.map((name) => join(directory, name)), ...bound(true)],
       readable: [...systemPaths(), '/proc', ...bound(false), ...(online ? ['/etc/resolv.conf'] : [])],
-      devices: ['null', 'zero', 'full', 'random', 'urandom', 'tty', 'ptmx', 'pts'].map((name) => `/dev/${name}`),
+      // Not /dev/pts: the user's other terminals are there.
+      devices: ['null', 'zero', 'full', 'random', 'urandom', 'tty'].map((name) => `/dev/${name}`),
       tcp: online,
     })
-    const filter = partFile(run, seccompFilter({ sockets: online ? allSockets : [] }))
+    // Nor sockets with a path, with any network: no rule keeps from those of the user's services.
+    const filter = partFile(run, seccompFilter({ sockets: online ? ['inet', 'inet6'] : [], amongOthers: true }))
     return [
       ['L', held.add(ruleset)],
       ['F', held.open(filter)],
