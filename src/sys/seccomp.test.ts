@@ -91,9 +91,15 @@ describe.each(machines)('the filter of system calls on $arch', ({ arch, audit, f
       )
     }
     const no = 'EAFNOSUPPORT'
-    expect(seen(allSockets)).toEqual(['allow', 'allow', 'allow', no, no, no, no, no])
+    expect(seen(allSockets)).toEqual(['allow', 'allow', 'allow', 'allow', no, no, no, no])
     expect(seen(['unix'])).toEqual(['allow', no, no, no, no, no, no, no])
     expect(seen([])).toEqual(Array(8).fill(no))
+    // Of netlink only the questions about interfaces and routes (protocol 0).
+    const filter = seccompFilter({ arch, sockets: allSockets })
+    const protocols = [0, 9, 12, 15, 16].map((protocol) =>
+      verdict(filter, { arch: audit, number: calls.socket, arguments: [16, 3, protocol] }),
+    )
+    expect(protocols).toEqual(['allow', no, no, no, no])
   })
 
   it('makes pairs of datagrams only where sockets with a path can be reached anyway', () => {
