@@ -180,20 +180,20 @@ function sessionOf({ text }: SourceFile): readonly Step[] {
 function settled(output: string): string {
   // What a slow machine shows of its progress is erased again.
   // eslint-disable-next-line no-control-regex
-  return (
-    stripVTControlCharacters(output.replaceAll(/\r\u001b\[K[^\r\n]*(?=\r\u001b\[K)/g, ''))
-      .replaceAll(/\d+(\.\d+)? (?:B|[KMG]iB)\b/g, 'SIZE')
-      .replaceAll(/\b(?:now|\d+[smhd])\b/g, 'AGE')
-      .replaceAll(/\d{4}-\d\d-\d\d[ T][\d:.]+Z?/g, 'TIME')
-      .replaceAll(/\b[0-9a-f]{64}\b/g, 'HASH')
-      .replaceAll(/\bsnap_[0-9a-z]{26}\b/g, 'SNAPSHOT')
-      .replaceAll('\r', '')
-      .replaceAll(/ +/g, ' ')
-      // A row of aw history: after how it ended, how long it took.
-      .replaceAll(/^(AGE (?:\d+|SIG\w+|timed out)) \d+ /gm, '$1 MS ')
-      .trimEnd()
-  )
+  return stripVTControlCharacters(output.replaceAll(/\r\u001b\[K[^\r\n]*(?=\r\u001b\[K)/g, ''))
+    .replaceAll(/\d+(\.\d+)? (?:B|[KMG]iB)\b/g, 'SIZE')
+    .replaceAll(/\b(?:now|\d+[smhd])\b/g, 'AGE')
+    .replaceAll(/\d{4}-\d\d-\d\d[ T][\d:.]+Z?/g, 'TIME')
+    .replaceAll(/\b[0-9a-f]{64}\b/g, 'HASH')
+    .replaceAll(/\bsnap_[0-9a-z]{26}\b/g, 'SNAPSHOT')
+    .replaceAll('\r', '')
+    .replaceAll(/ +/g, ' ')
+    .replaceAll(milliseconds, '$1 MS ')
+    .trimEnd()
 }
+
+/** In a row of `aw history`, after how the command ended. */
+const milliseconds = /^(AGE (?:\d+|SIG\w+|timed out)) \d+ /gm
 
 test('calls of aw are found in shell, and nothing else is', () => {
   const words = (shell: string): string[] => awCallsIn(shell).map((call) => call.join('|'))
