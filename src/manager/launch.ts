@@ -1,5 +1,5 @@
 import type { Inputs } from '../api/table.ts'
-import { AwError } from '../domain/errors.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import type { StopReason } from '../domain/workspace/events.ts'
 import { nameOf, type BoxFacts, type Workspace } from '../domain/workspace/state.ts'
@@ -97,7 +97,7 @@ async function stopBox(
   })
   try {
     const driver = await core.sandboxes(box.isolation)
-    await using found = await driver.find(box.sandbox)
+    await using found = await driver.find(box.sandbox).catch(unlessSilent)
     await found?.stop({ graceMs })
     return await finishStop(core, request, begun.workspace, begun.operation)
   } catch (error) {
@@ -105,6 +105,11 @@ async function stopBox(
     await giveUp(core, request, begun, 'stop', error)
     throw error
   }
+}
+
+/** One that does not answer cannot be asked to end: it is removed. */
+function unlessSilent(error: unknown): undefined {
+  if (toAwError(error).code !== 'timeout') throw error
 }
 
 /** Whatever is left of it goes. Safe to repeat. */

@@ -62,7 +62,7 @@ function linkOf(path: string): string {
 }
 
 /** The boxes that have a cgroup; each has one of every controller, or none. */
-export function cgroupsOf(run: string): string[] {
+function cgroupsOf(run: string): string[] {
   const suffix = `.${createHash('sha256').update(run).digest('hex').slice(0, 8)}`
   const names = globSync(['/sys/fs/cgroup/aw/*', '/sys/fs/cgroup/*/aw/*'])
     .filter((path) => path.endsWith(suffix))

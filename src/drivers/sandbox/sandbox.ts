@@ -9,6 +9,7 @@ import { directoryInside } from '../../sys/box/tree.ts'
 import { commandLimits } from './limits.ts'
 
 const answerMs = 30_000
+const endMs = 10_000
 const nothing = new Uint8Array(0)
 
 /** A box that we are connected to. */
@@ -51,15 +52,17 @@ export function openSandbox(run: string, name: string, { record, owners, connect
       return { commands: numberTag(tags, 'j'), processes: numberTag(tags, 'p') }
     },
     async stop({ graceMs = 5_000 } = {}) {
-      await ask(request.stop, uint32(graceMs), graceMs + answerMs).catch(unlessGone)
-      await untilDead(owners.supervisor, graceMs + answerMs).catch(() => undefined)
+      // One that has ended, or does not answer or end in time, is removed all the same.
+      await ask(request.stop, uint32(graceMs), endMs)
+        .then(() => untilDead(owners.supervisor, graceMs + endMs))
+        .catch(() => undefined)
       await connection[Symbol.asyncDispose]()
       await removeBox(run, name)
     },
     async [Symbol.asyncDispose]() {
       await connection[Symbol.asyncDispose]()
       if (!record.once) return
-      await untilDead(owners.supervisor, answerMs).catch(() => undefined)
+      await untilDead(owners.supervisor, endMs).catch(() => undefined)
       await removeBox(run, name)
     },
   }
@@ -115,9 +118,3 @@ const sharedNetwork = (port: number): AwError =>
 
 const refused = (errno: number, text: string): AwError =>
   new AwError('aw_command_failed', `The sandbox could not do it: ${text}`, { data: { errno } })
-
-/** It has ended by itself: that is what was wanted. */
-function unlessGone(error: unknown): void {
-  if (error instanceof AwError && error.code === 'sandbox_gone') return
-  throw error
-}

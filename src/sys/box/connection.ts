@@ -9,6 +9,7 @@ import {
   malformed,
   numberTag,
   readFailure,
+  request,
 } from './frames.ts'
 
 /** A client of one supervisor: many conversations at once over one socket, each with an id of its own. */
@@ -21,6 +22,8 @@ export interface BoxConnection extends AsyncDisposable {
   ask(type: number, payload: Uint8Array, options: AskOptions): Promise<ReadonlyMap<string, readonly string[]>>
   /** Begins a conversation; `channel` is told all that comes until its last frame, or that the box is gone. */
   open(type: number, payload: Uint8Array, channel: Channel): number
+  /** Ends the connection if the box does not answer in time: it is stopped, or hangs, and nobody is to wait for it. */
+  check(timeoutMs: number): Promise<void>
   /** Another frame of it. Resolves when the kernel has taken it; of a conversation that is over, nothing is sent. */
   send(type: number, id: number, payload?: Uint8Array): Promise<void>
 }
@@ -57,7 +60,7 @@ export async function connectBox(directory: number, options: ConnectOptions): Pr
     if (options.signal?.aborted) {
       throw new AwError('aborted', 'Connecting to the sandbox was cancelled', { cause: options.signal.reason })
     }
-    if (limit.aborted) throw new AwError('timeout', `The sandbox did not answer within ${options.timeoutMs} ms`)
+    if (limit.aborted) throw silent(options.timeoutMs)
     throw error
   } finally {
     signal.removeEventListener('abort', cancel)
@@ -75,11 +78,23 @@ function conversations(socket: Socket): { ready: Promise<number>; connection: Om
   function end(error: AwError): void {
     if (over !== undefined) return
     over = error
+    clearInterval(watch)
     socket.destroy()
     neverReady(error)
     for (const channel of channels.values()) channel.onGone(error)
     channels.clear()
   }
+
+  async function check(timeoutMs: number): Promise<void> {
+    // Whatever it answers, it answers.
+    const failure = (_: number, text: string): AwError => new AwError('aw_command_failed', text)
+    await ask(open, request.status, nothing, { timeoutMs, failure }).catch((error: AwError) => {
+      if (error.code === 'timeout') end(error)
+    })
+  }
+
+  const watch = setInterval(() => void (channels.size > 0 && check(silentMs)), silentMs)
+  watch.unref()
 
   function receive(frame: Frame): void {
     if (frame.type === answer.ready) {
@@ -128,6 +143,7 @@ function conversations(socket: Socket): { ready: Promise<number>; connection: Om
     closed,
     open,
     send,
+    check,
     ask: (type, payload, options) => ask(open, type, payload, options),
     async [Symbol.asyncDispose]() {
       end(gone())
@@ -136,6 +152,10 @@ function conversations(socket: Socket): { ready: Promise<number>; connection: Om
   }
   return { ready, connection }
 }
+
+const nothing = new Uint8Array(0)
+/** So often a box with which something goes on is asked whether it is still there, and so long it may take to say so. */
+const silentMs = 30_000
 
 /** After one of these the id is free again. */
 const lastFrames: ReadonlySet<number> = new Set([answer.exit, answer.ok, answer.err])
@@ -148,10 +168,7 @@ function ask(
 ): Promise<ReadonlyMap<string, readonly string[]>> {
   if (signal?.aborted) return Promise.reject(cancelled(signal))
   return new Promise((resolve, reject) => {
-    const late = setTimeout(
-      () => finish(() => reject(new AwError('timeout', `The sandbox did not answer within ${timeoutMs} ms`))),
-      timeoutMs,
-    )
+    const late = setTimeout(() => finish(() => reject(silent(timeoutMs))), timeoutMs)
     const cancel = (): void => finish(() => signal && reject(cancelled(signal)))
     const finish = (settle: () => void): void => {
       clearTimeout(late)
@@ -179,6 +196,11 @@ function ask(
 
 const cancelled = (signal: AbortSignal): AwError =>
   new AwError('aborted', 'The request to the sandbox was cancelled', { cause: signal.reason })
+
+const silent = (timeoutMs: number): AwError =>
+  new AwError('timeout', `The sandbox does not answer: nothing came within ${timeoutMs} ms`, {
+    hint: 'Its supervisor is stopped or hangs; end it and all that runs in it: aw stop ID',
+  })
 
 export const gone = (cause?: unknown): AwError =>
   new AwError('sandbox_gone', 'The sandbox has ended, and what ran in it has ended with it', {

@@ -43,7 +43,10 @@ export function runJob(box: BoxConnection, job: Job): Execution {
   const credit = credits((bytes) => void box.send(request.credit, id, uint32(bytes)))
   const output = incoming<OutputChunk>(credit.read)
   const input = inputWindow()
-  const kill = (): void => void box.send(request.signal, id, int32(constants.signals.SIGKILL))
+  const kill = (): void => {
+    void box.send(request.signal, id, int32(constants.signals.SIGKILL))
+    void box.check(endMs)
+  }
 
   const finish = (error?: AwError): void => {
     job.signal?.removeEventListener('abort', kill)
@@ -73,6 +76,9 @@ export function runJob(box: BoxConnection, job: Job): Execution {
   if (job.input !== undefined) void feed(box, id, job.input, input)
   return { output: output.items, exit }
 }
+
+/** How long a box may take to say that it is there when a command is to be ended. */
+const endMs = 5_000
 
 function jobTags(job: Job, credit: number): Tag[] {
   const each = (tag: string, values: readonly (string | number)[]): Tag[] => values.map((value) => [tag, value])
@@ -164,9 +170,9 @@ function readExit(payload: Buffer): Exit {
   return {
     code: signal === undefined ? numberTag(tags, 'x') : null,
     signal: signal === undefined ? null : (signalNames.get(signal) ?? `SIG${signal}`),
-    duration_ms: numberTag(tags, 'w') / 1000,
+    duration_ms: Math.round(numberTag(tags, 'w') / 1000),
     peak_memory_bytes: numberTag(tags, 'm') * 1024,
-    cpu_ms: (numberTag(tags, 'u') + numberTag(tags, 'y')) / 1000,
+    cpu_ms: Math.round((numberTag(tags, 'u') + numberTag(tags, 'y')) / 1000),
     timed_out: tags.has('T'),
     output_cut: tags.has('O'),
   }

@@ -1,0 +1,9 @@
+import { expect, it } from 'vitest'
+import { runOnImage } from '../storage/on-image.ts'
+
+it.each(['root', 'an ordinary user'] as const)('many sandboxes of %s at once', (as) => {
+  const files = ['test/sandbox/stress.inside.ts']
+  const { passed, failures } = runOnImage({ fileSystem: 'ext4', as, files, env: { AW_STRESS: 'long' } })
+  expect(failures).toEqual([])
+  expect(passed).toBe(5)
+})

@@ -1,0 +1,61 @@
+import * as fs from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import type { Inputs, Outputs } from '../../src/api/table.ts'
+import { openManager } from '../../src/aw.ts'
+import type { Manager } from '../../src/ports/manager.ts'
+import type { BoxOwners } from '../../src/sys/box/record.ts'
+import { liveness } from '../../src/sys/process.ts'
+import { endBoxes } from '../../src/testing/end-boxes.ts'
+
+type Item = Outputs['exec']
+
+export interface Ran {
+  readonly stdout: string
+  readonly end: Item
+}
+
+/** A real home with its manager, and what there is of its sandboxes on the machine. Everything goes with the test. */
+export interface SandboxHome {
+  readonly home: string
+  readonly manager: Manager
+  readonly make: (id: string) => Promise<Outputs['create']>
+  readonly run: (input: Inputs['exec']) => Promise<Ran>
+  readonly ownersOf: (sandbox: string) => BoxOwners
+  /** Names in the directory for the boxes. */
+  readonly boxes: () => string[]
+}
+
+export async function openSandboxHome(): Promise<SandboxHome> {
+  const base = fs.mkdtempSync(join(tmpdir(), 'aw-boxes-'))
+  const home = join(base, 'home')
+  const manager = await openManager({ home })
+  onTestFinished(async () => {
+    await endBoxes(home)
+    await manager[Symbol.asyncDispose]()
+    fs.rmSync(base, { recursive: true, force: true })
+  })
+  return {
+    home,
+    manager,
+    make: (id) => manager.call('create', { id }),
+    run: (input) => collect(manager.stream('exec', input)),
+    ownersOf: (sandbox) => JSON.parse(fs.readFileSync(join(home, 'run', sandbox, 'owner.json'), 'utf8')) as BoxOwners,
+    boxes: () => fs.readdirSync(join(home, 'run')).filter((name) => !name.startsWith('.')),
+  }
+}
+
+async function collect(items: AsyncIterable<Item>): Promise<Ran> {
+  let [stdout, end] = ['', undefined as Item | undefined]
+  for await (const item of items) {
+    if (item.type === 'stdout') stdout += Buffer.from(item.data ?? []).toString()
+    end = item
+  }
+  if (end?.type !== 'exit') throw new Error('The command told no end')
+  return { stdout, end }
+}
+
+/** Which of these processes live, by what they are and not by their number. */
+export const alive = ({ supervisor, inside }: BoxOwners): number[] =>
+  [supervisor, ...inside].filter((owner) => liveness(owner) === 'alive').map(({ pid }) => pid)
