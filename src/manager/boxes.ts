@@ -115,6 +115,7 @@ export async function specOf(core: Core, workspace: Workspace, box: BoxFacts, on
     env: {},
     // Without walls a command is what its caller is.
     uid: box.isolation === 'none' ? undefined : settings['sandbox.first_uid'] + box.slot,
+    proxyUid: settings['sandbox.first_uid'] - 1 - box.slot,
     once,
   }
 }

@@ -27,10 +27,12 @@ export async function keepAfter(
   { command, each }: Begun,
 ): Promise<SnapshotId | null> {
   if (!each) return null
-  return withWorkspace(core, request, id, async (workspace) => {
+  // Whoever has stopped listening may want to take it back later.
+  const still = { ...request, correlationId: request.correlationId, signal: undefined }
+  return withWorkspace(core, still, id, async (workspace) => {
     const { head } = workspace
     if (head === null || !(await differs(core, workspace, head))) return null
     const plan = { label: null, meta: { command }, key: null, reason: 'auto' as const }
-    return (await keepSnapshot(core, request, workspace, plan)).snapshot.snapshot
+    return (await keepSnapshot(core, still, workspace, plan)).snapshot.snapshot
   })
 }

@@ -30,6 +30,7 @@ export async function* exec(core: Core, input: Input, request: Request): AsyncGe
   const { workspace, command } = begun
   const gone = new AbortController()
   const signal = request.signal === undefined ? gone.signal : AbortSignal.any([request.signal, gone.signal])
+  let failure: AwError | undefined
   let ended: Ended = {
     command,
     exit: null,
@@ -39,7 +40,10 @@ export async function* exec(core: Core, input: Input, request: Request): AsyncGe
   try {
     const exit = yield* runIn(core, input, request, begun, signal)
     ended = { command, exit, snapshot: null }
-    ended = { ...ended, snapshot: await keepAfter(core, request, id, begun) }
+    const kept = await keepAfter(core, request, id, begun).catch(toAwError)
+    if (kept instanceof AwError) ended = { ...ended, problem: { code: kept.code, message: kept.message } }
+    else ended = { ...ended, snapshot: kept }
+    failure = kept instanceof AwError ? kept : undefined
   } catch (error) {
     const { code, message } = toAwError(error)
     ended = { ...ended, problem: { code, message } }
@@ -50,6 +54,8 @@ export async function* exec(core: Core, input: Input, request: Request): AsyncGe
   }
   // The end is in the log before the caller hears of it.
   yield { type: 'exit', workspace: nameOf(workspace), command, ...ended.exit, snapshot: ended.snapshot }
+  // It has run; what it left could not be kept.
+  if (failure !== undefined) throw failure
 }
 
 /** Nothing of a sandbox of its own is left afterwards. */

@@ -62,7 +62,7 @@ export function memoryExecution({ program, around, command, limits, running }: R
     return {
       code,
       signal: code === null ? 'SIGKILL' : null,
-      duration_ms: performance.now() - began,
+      duration_ms: Math.round(performance.now() - began),
       peak_memory_bytes: 0,
       cpu_ms: 0,
       timed_out: state.timedOut,
