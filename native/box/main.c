@@ -1,14 +1,16 @@
-/* aw-box: the two ends of a box. docs/spec/box-protocol.md says what they do. */
+/* aw-box: the two ends of a box, and who mounts a tree to be looked into. docs/spec/box-protocol.md says what they do. */
 #include <stdio.h>
 #include <string.h>
 
 #include "box.h"
+#include "hold.h"
 #include "init.h"
 
 int main(int count, char **arguments) {
   if (count == 2 && strcmp(arguments[1], "supervise") == 0) return supervise();
   if (count == 2 && strcmp(arguments[1], "init") == 0) return run_init();
+  if (count > 2 && strcmp(arguments[1], "hold") == 0) return hold(count - 2, arguments + 2);
   if (count == 2 && strcmp(arguments[1], "version") == 0) return puts(PROTOCOL_VERSION) < 0;
-  fputs("usage: aw-box supervise | init | version\n", stderr);
+  fputs("usage: aw-box supervise | init | hold UPPER WORK LOWER... | version\n", stderr);
   return 2;
 }

@@ -7,25 +7,16 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kernel.h"
 #include "launch.h"
-
-static void write_own(const char *path, const char *text) {
-  int fd = open(path, O_WRONLY | O_CLOEXEC);
-  if (fd < 0 || !write_all(fd, text, strlen(text))) fail_launch(errno, "writing", path);
-  close(fd);
-}
+#include "overlay.h"
 
 void enter_user_namespace(void) {
-  char uid_map[32], gid_map[32];
-  snprintf(uid_map, sizeof uid_map, "0 %u 1", (unsigned)geteuid());
-  snprintf(gid_map, sizeof gid_map, "0 %u 1", (unsigned)getegid());
-  if (unshare(CLONE_NEWUSER) < 0) fail_launch(errno, "making a user namespace", "");
-  write_own("/proc/self/setgroups", "deny");
-  write_own("/proc/self/uid_map", uid_map);
-  write_own("/proc/self/gid_map", gid_map);
+  struct problem problem;
+  if (own_namespace(&problem) < 0) fail_launch(errno, problem.what, problem.name);
 }
 
 /* A small tmpfs that others may go through and not look into. */
@@ -125,29 +116,30 @@ static void bind_checked(int stage, const char *text) {
   close(source);
 }
 
-/* Layers are named by handles, so that neither their length nor a colon or comma in them matters. */
-static size_t add_layer(char *options, size_t at, size_t size, const char *key, const char *path) {
-  int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0) fail_launch(errno, "opening the layer", path);
-  int count = snprintf(options + at, size - at, "%s/proc/self/fd/%d", key, fd);
-  if (count < 0 || (size_t)count >= size - at) fail_launch(E2BIG, "too many layers", "");
-  return at + (size_t)count;
+/* As long as it takes others to look into the tree. */
+#define LOOK_MS 5000
+
+static int open_when_free(const struct layers *layers, struct problem *problem) {
+  const struct timespec moment = {.tv_nsec = 5000000};
+  int64_t until = now_ms() + LOOK_MS;
+  for (;;) {
+    int mount = open_overlay(layers, problem);
+    if (mount >= 0 || errno != EBUSY || now_ms() > until) return mount;
+    nanosleep(&moment, NULL);
+  }
 }
 
 static void mount_overlay(int stage, const struct spec *spec) {
-  char options[4096] = "userxattr", place[32];
-  size_t at = strlen(options);
+  const struct layers layers = {
+      .lowers = spec->lowers.list, .count = spec->lowers.count, .upper = spec->upper, .work = spec->work};
+  struct problem problem;
   if (!is_name(spec->overlay)) fail_launch(EINVAL, "the overlay's name", spec->overlay);
-  for (size_t layer = 0; layer < spec->lowers.count; layer++)
-    at = add_layer(options, at, sizeof options, layer == 0 ? ",lowerdir=" : ":", spec->lowers.list[layer]);
-  at = add_layer(options, at, sizeof options, ",upperdir=", spec->upper);
-  add_layer(options, at, sizeof options, ",workdir=", spec->work);
   make_place(stage, spec->overlay, true);
-  int target = openat(stage, spec->overlay, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  snprintf(place, sizeof place, "/proc/self/fd/%d", target);
-  if (target < 0 || mount("overlay", place, "overlay", MS_NOSUID | MS_NODEV, options) < 0)
-    fail_launch(errno, "mounting the overlay", "");
-  close(target);
+  int mount = open_when_free(&layers, &problem);
+  if (mount < 0) fail_launch(errno, problem.what, problem.name);
+  if (sys_move_mount(mount, "", stage, spec->overlay, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+    fail_launch(errno, "attaching the overlay", "");
+  close(mount);
 }
 
 void make_stage(const struct spec *spec) {

@@ -43,8 +43,8 @@ async function pack(core: Core, request: Request, workspace: Workspace, operatio
   const stage = stageOf(operation)
   await core.storage.create(stage, { mode: core.config.settings['workspaces.dir_mode'] })
   await core.storage.import(stage, { place: trashOf(tree) }, copying(request, '.'))
-  await core.storage.ready(stage)
-  return core.shelf.pack(core.storage.attachment(stage).path, path, {
+  using reached = await core.storage.reach(stage)
+  return await core.shelf.pack(reached.path, path, {
     stage: operation.id,
     about: { ...aboutWhole(core, workspace), tree, at: core.clock.now().toISOString() },
     exclude: [profileOf(workspace.profile).metadata],

@@ -13,7 +13,7 @@ import { snapshotPlace, stageOf, trashOf } from './places.ts'
 import { holdToLimit } from './size-limit.ts'
 import { type Content, copying, importedOf, isOuter, makeContent, type Places } from './source-tree.ts'
 import { beginAsTemplate } from './template-tree.ts'
-import { openTree } from './trees.ts'
+import { openTree, type Tree } from './trees.ts'
 import type { UndoLog } from './undo.ts'
 
 /**
@@ -40,7 +40,7 @@ export async function buildTree(
   const content = await contentOf(core, request, workspace, { whole, filled: stage }, access)
   const { place } = content
   checkpointSignal(request)
-  const { left, added } = await furnish(core, request, workspace, place)
+  const { left, added } = await furnish(core, workspace, place)
   const isFrozen = 'base' in content.source && content.source.base !== null
   if (!isFrozen || added) await core.storage.sync(place, { small: (content.imported === null || isFrozen) && !added })
   await holdToLimit(core, workspace, place)
@@ -49,19 +49,14 @@ export async function buildTree(
 }
 
 /** What aw itself puts into a tree that has its content. */
-async function furnish(
-  core: Core,
-  request: Request,
-  workspace: Workspace,
-  place: Place,
-): Promise<{ left: Left; added: boolean }> {
+async function furnish(core: Core, workspace: Workspace, place: Place): Promise<{ left: Left; added: boolean }> {
   const profile = profileOf(workspace.profile)
   const documents = await readDocuments(core, workspace)
   using tree = await openTree(core, place)
   const left = injectAgentFiles(tree, workspace, documents)
   // A tree from the trash comes back as its agent left it.
   const fresh = workspace.source.kind !== 'trash'
-  const repository = fresh && (await initRepository(core, request, workspace, place, tree, profile))
+  const repository = fresh && (await initRepository(core, workspace, tree, profile))
   writeMetadata(tree, workspace, documents, { durable: false })
   return { left, added: repository || documents.claude_md !== undefined || documents.agent_files !== undefined }
 }
@@ -176,22 +171,11 @@ const foreign: ReadonlySet<ErrorCode> = new Set([
 ])
 
 /** Never in a repository that came with the source: its `.git` was written by others. */
-async function initRepository(
-  core: Core,
-  request: Request,
-  workspace: Workspace,
-  place: Place,
-  tree: FileHandle,
-  profile: Profile,
-): Promise<boolean> {
+async function initRepository(core: Core, workspace: Workspace, tree: Tree, profile: Profile): Promise<boolean> {
   const { enabled, user_name: name, user_email: email } = workspace.config.git_config
   const repository = profile.content === '.' ? '.git' : `${profile.content}/.git`
   if (!enabled || tree.resolve(repository).exists) return false
-  const root = core.storage.attachment(place).path
-  await core.host.gitInit(
-    profile.content === '.' ? root : `${root}/${profile.content}`,
-    { name, email },
-    request.signal,
-  )
+  const { root } = tree
+  await core.host.gitInit(profile.content === '.' ? root : `${root}/${profile.content}`, { name, email })
   return true
 }

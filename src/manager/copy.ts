@@ -40,11 +40,12 @@ async function withSource<T>(
 ): Promise<T> {
   if (ref === undefined) return work(path, nameIn(path))
   if (ref.includes('@') || (await meansSnapshot(core, ref))) return withFrozen(core, ref, path, request, work)
-  const source = await within(core, ref, 'read', (tree, workspace) => ({
-    root: core.storage.attachment(volumeOf(workspace)).path,
+  const found = await within(core, ref, 'read', (tree, workspace) => ({
+    volume: volumeOf(workspace),
     path: tree.resolve(path, rebased).path || '.',
   }))
-  return work(source, nameIn(source.path))
+  using reached = await core.storage.reach(found.volume)
+  return await work({ root: reached.path, path: found.path }, nameIn(found.path))
 }
 
 /** A frozen tree has no path of its own on every driver: what is meant is copied to where it has one. */
@@ -63,9 +64,8 @@ async function withFrozen<T>(
     await core.storage.create(place, { mode: 0o700 })
     const source = { place: frozen, path: Buffer.from(meant).toString('latin1') }
     const { single } = await core.storage.import(place, source, { into: name, signal: request.signal })
-    await core.storage.ready(place)
-    const { path: root } = core.storage.attachment(place)
-    return work({ root, path: single === true ? `${name}/${name}` : name }, name)
+    using reached = await core.storage.reach(place)
+    return await work({ root: reached.path, path: single === true ? `${name}/${name}` : name }, name)
   })
 }
 
@@ -87,9 +87,7 @@ async function putInto(
   const temporary = temporaryName(random)
   using lock = await core.host.lock(copyLock(temporary), { timeoutMs: 1000 })
   try {
-    const report = await within(core, workspace, 'write', (_, found) =>
-      copy(`${core.storage.attachment(volumeOf(found)).path}/${temporary}`),
-    )
+    const report = await within(core, workspace, 'write', ({ root }) => copy(`${root}/${temporary}`))
     await within(core, workspace, 'write', async (tree, found) => {
       await assertRoom(core, found, { done: report.bytes })
       const made = report.single ? `${temporary}/${name}` : temporary

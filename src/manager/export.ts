@@ -20,8 +20,8 @@ export async function exportArchive(core: Core, input: Inputs['export'], request
       signal: request.signal,
       onProgress: (done) => request.onProgress?.({ phase: 'copying', ...done }),
     })
-    await core.storage.ready(place)
-    return core.archives.pack(core.storage.attachment(place).path, input.file, {
+    using reached = await core.storage.reach(place)
+    return await core.archives.pack(reached.path, input.file, {
       about: { ...aboutWhole(core, workspace), snapshot },
       exclude: [profileOf(workspace.profile).metadata],
       replace: input.replace,

@@ -4,13 +4,12 @@ import { nest } from '../domain/file-tree.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
-import type { FileHandle } from '../ports/files.ts'
 import type { Core } from './core.ts'
 import { findWorkspace } from './find.ts'
 import { publicRoot } from './look.ts'
 import { volumeOf } from './places.ts'
 import { assertRoom, namingLimit } from './size-limit.ts'
-import { sizeAt, sizeBelow } from './trees.ts'
+import { openReached, sizeAt, sizeBelow, type Tree } from './trees.ts'
 
 /** Use cases below a workspace's root: each opens the tree, does one thing to it and lets go of it. */
 
@@ -20,18 +19,14 @@ export async function within<T>(
   core: Core,
   ref: string,
   doing: Doing,
-  work: (tree: FileHandle, workspace: Workspace) => T | Promise<T>,
+  work: (tree: Tree, workspace: Workspace) => T | Promise<T>,
 ): Promise<T> {
   const workspace = await findWorkspace(core, ref)
   assertAllowed(workspace, doing === 'read' ? 'files_read' : 'files_write')
   assertOperation(workspace, doing)
-  const { settings } = core.config
-  await core.storage.ready(volumeOf(workspace))
-  using tree = core.files.open(core.storage.attachment(volumeOf(workspace)).path, {
+  using tree = await openReached(core, volumeOf(workspace), {
     protect: [profileOf(workspace.profile).metadata],
     publicRoot: [workspace.path, publicRoot(workspace)],
-    fileMode: settings['workspaces.file_mode'],
-    dirMode: settings['workspaces.dir_mode'],
   })
   try {
     return await work(tree, workspace)

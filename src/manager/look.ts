@@ -66,14 +66,23 @@ async function measured(core: Core, workspace: Workspace): Promise<WorkspaceView
 export async function path(core: Core, input: Inputs['path']): Promise<Outputs['path']> {
   const workspace = await findWorkspace(core, input.id)
   assertAllowed(workspace, 'path')
+  const { kind, path: target } = core.storage.attachment(volumeOf(workspace))
+  if (kind !== 'dir') throw notVisible(workspace)
   await core.storage.ready(volumeOf(workspace))
-  const target = core.storage.attachment(volumeOf(workspace)).path
   if ((await core.host.published(workspace.path)) === target) return { path: workspace.path }
   throw new AwError('path_not_visible', `${workspace.path} does not lead to ${nameOf(workspace)} any more`, {
     hint: `Something other than aw changed it; mend it with: aw recover ${nameOf(workspace)}`,
     data: { id: workspace.id, path: workspace.path },
   })
 }
+
+const notVisible = (workspace: Workspace): AwError =>
+  new AwError('path_not_visible', `${nameOf(workspace)} has no path on this machine: it is seen inside its sandbox`, {
+    hint:
+      `Work in it with aw exec ${nameOf(workspace)} -- COMMAND or aw shell ${nameOf(workspace)}; ` +
+      `copy files with aw cp ${nameOf(workspace)}:PATH TO, look at them with aw fs`,
+    data: { id: workspace.id },
+  })
 
 export async function exists(core: Core, input: Inputs['exists']): Promise<Outputs['exists']> {
   const found = await lookUp(core, input.id)

@@ -190,13 +190,13 @@ async function fill(
     using tree = await openTree(core, place)
     for (const directory of isWhole ? [] : profile.directories) tree.mkdir(directory, { parents: true })
   }
-  const into = `${core.storage.attachment(place).path}/${isWhole ? '.' : profile.content}`
-  if (source.kind === 'git') {
-    const made = await cloned(core, request, source, into, access)
+  if (source.kind !== 'folder') {
     using tree = await openTree(core, place)
+    const into = `${tree.root}/${isWhole ? '.' : profile.content}`
+    if (source.kind === 'archive') return await unpacked(core, request, source, into)
+    const made = await cloned(core, request, source, into, access)
     return withBytes(made, sizeBelow(tree, `${profile.content}/.git`, 'reject'))
   }
-  if (source.kind === 'archive') return unpacked(core, request, source, into)
   const report = await core.storage.import(
     place,
     { folder: source.path },

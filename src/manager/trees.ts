@@ -1,15 +1,38 @@
-import type { FileHandle, PathOptions } from '../ports/files.ts'
+import type { FileHandle, PathOptions, RootOptions } from '../ports/files.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import type { Core } from './core.ts'
 
+export interface Tree extends FileHandle {
+  /** Where this process finds it, as long as the handle is open. */
+  readonly root: string
+}
+
 /** A handle for aw itself: nothing in the tree is protected from it. */
-export async function openTree(core: Core, place: Place): Promise<FileHandle> {
-  await core.storage.ready(place)
+export const openTree = (core: Core, place: Place): Promise<Tree> => openReached(core, place, {})
+
+/** A handle on a writable tree, wherever it is seen. */
+export async function openReached(
+  core: Core,
+  place: Place,
+  options: Pick<RootOptions, 'protect' | 'publicRoot'>,
+): Promise<Tree> {
   const { settings } = core.config
-  return core.files.open(core.storage.attachment(place).path, {
-    fileMode: settings['workspaces.file_mode'],
-    dirMode: settings['workspaces.dir_mode'],
-  })
+  const reached = await core.storage.reach(place)
+  try {
+    const modes = { fileMode: settings['workspaces.file_mode'], dirMode: settings['workspaces.dir_mode'] }
+    const tree = core.files.open(reached.path, { ...options, ...modes })
+    return {
+      ...tree,
+      root: reached.path,
+      [Symbol.dispose]() {
+        tree[Symbol.dispose]()
+        reached[Symbol.dispose]()
+      },
+    }
+  } catch (error) {
+    reached[Symbol.dispose]()
+    throw error
+  }
 }
 
 /** Of a file; nothing of whatever else is there, or in the way. */

@@ -57,7 +57,7 @@ export interface Host {
   ): Promise<CopyReport>
 
   /** `git init` in a fresh directory that nobody else has written to, with a user's name and email for its commits. */
-  gitInit(directory: string, user: { name: string; email: string }, signal?: AbortSignal): Promise<void>
+  gitInit(directory: string, user: { name: string; email: string }): Promise<void>
 }
 
 export interface Lock extends Disposable {

@@ -110,6 +110,14 @@ export interface StorageDriver extends AsyncDisposable {
   /** Makes the attachment true: mounts what a reboot took away. Absent = nothing to do. */
   ready(place: Place): Promise<void>
 
+  /**
+   * Where this process, and no other, finds a writable tree, until it is disposed of: also one that is otherwise seen in
+   * sandboxes alone, and the very tree that a sandbox works in where there is one. `workspace_busy` if another process
+   * has it open and does not let go of it. The path may lead through a descriptor: only this process can go it, and where
+   * `realpath` says that it leads means nothing.
+   */
+  reach(place: Place): Promise<Reached>
+
   exists(place: Place): Promise<boolean>
 
   /** Bytes and files of the tree itself, counted up to a limit. */
@@ -151,8 +159,12 @@ export type Attachment =
       readonly work: string
     }
 
+export interface Reached extends Disposable {
+  readonly path: string
+}
+
 export interface StorageCapabilities {
-  /** Where a tree can be seen: by every process of the host, or only inside a sandbox. */
+  /** Where a tree can be seen: by every process of the host, or only inside a sandbox (and by who reaches for it). */
   readonly visibility: 'host' | 'sandbox'
   /** Whether copies share blocks; `probed` = depends on the file system, `probe` tells. */
   readonly reflink: 'always' | 'probed' | 'never'

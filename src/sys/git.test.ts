@@ -2,12 +2,10 @@ import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { gitInitIn } from './git.ts'
-import { findProgram } from './run.ts'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { initRepository } from './git.ts'
 
 let base: string
-const path = process.env['PATH']
 const user = { name: 'A. Gent', email: 'a@gent.example' }
 const tree = (name = ''): string => join(base, 'tree', name)
 beforeEach(() => {
@@ -15,61 +13,28 @@ beforeEach(() => {
   fs.mkdirSync(tree())
 })
 afterEach(() => {
-  process.env['PATH'] = path
   fs.rmSync(base, { recursive: true, force: true })
 })
 
-/** A git that tells that it was run. */
-function plant(directory: string): void {
-  fs.mkdirSync(directory, { recursive: true })
-  fs.writeFileSync(join(directory, 'git'), `#!/bin/sh\necho run > '${join(base, 'run')}'\n`, { mode: 0o755 })
-}
-
-describe('the program', () => {
-  test.each(['.', '', 'bin', './bin', '../tree/bin'])('is not one of the tree, with %j in PATH', async (entry) => {
-    for (const directory of ['', 'bin']) plant(tree(directory))
-    const before = process.cwd()
-    process.chdir(tree())
-    try {
-      process.env['PATH'] = `${entry}:${path}`
-      await gitInitIn([])(tree(), user)
-    } finally {
-      process.chdir(before)
-    }
-    expect(fs.existsSync(join(base, 'run'))).toBe(false)
-    expect(fs.existsSync(tree('.git/config'))).toBe(true)
-  })
-
-  test.each(['tree/bin', 'link', 'linked'])('is not one of a workspace, at %s', async (entry) => {
-    plant(tree('bin'))
-    fs.symlinkSync(tree('bin'), join(base, 'link'))
-    fs.mkdirSync(join(base, 'linked'))
-    fs.symlinkSync(tree('bin/git'), join(base, 'linked/git'))
-    process.env['PATH'] = `${join(base, entry)}:${path}`
-    await gitInitIn([tree()])(tree(), user)
-    expect(fs.existsSync(join(base, 'run'))).toBe(false)
-    expect(fs.existsSync(tree('.git/config'))).toBe(true)
-  })
-
-  test('is found where PATH says, and only if it can be run', () => {
-    plant(join(base, 'one'))
-    plant(join(base, 'two'))
-    fs.chmodSync(join(base, 'one/git'), 0o644)
-    fs.mkdirSync(join(base, 'zero/git'), { recursive: true })
-    process.env['PATH'] = ['zero', 'missing', 'one', 'two'].map((name) => join(base, name)).join(':')
-    expect(findProgram('git')).toBe(join(base, 'two/git'))
-  })
-
-  test('that is missing is told', async () => {
-    process.env['PATH'] = join(base, 'nowhere')
-    await expect(gitInitIn([])(tree(), user)).rejects.toThrow(
-      expect.objectContaining({ code: 'aw_command_failed', message: 'git is not installed' }),
-    )
-  })
+test('is what git itself makes', () => {
+  fs.mkdirSync(tree('ours'))
+  fs.mkdirSync(tree('theirs'))
+  const odd = { name: 'Ä "quoted" \\ one\nand # two ', email: 'a@gent.example' }
+  initRepository(tree('ours'), odd)
+  const git = (...args: string[]): string => execFileSync('git', ['-C', tree('theirs'), ...args], { encoding: 'utf8' })
+  git('init', '--quiet', '--template=', '--initial-branch=main')
+  git('config', 'user.name', odd.name)
+  git('config', 'user.email', odd.email)
+  const told = (name: string): string[] => [
+    ...fs.readdirSync(tree(`${name}/.git`), { recursive: true, encoding: 'utf8' }).toSorted(),
+    fs.readFileSync(tree(`${name}/.git/HEAD`), 'utf8'),
+    execFileSync('git', ['config', '--file', tree(`${name}/.git/config`), '--list', '-z'], { encoding: 'utf8' }),
+  ]
+  expect(told('ours')).toEqual(told('theirs'))
 })
 
-test('a repository is made, with the name for its commits and nothing else', async () => {
-  await gitInitIn([])(tree(), user)
+test('a repository is made, with the name for its commits and nothing else', () => {
+  initRepository(tree(), user)
   fs.writeFileSync(tree('file'), 'content')
   const git = (...args: string[]): string => execFileSync('git', ['-C', tree(), ...args], { encoding: 'utf8' })
   git('add', '.')
@@ -81,9 +46,9 @@ test('a repository is made, with the name for its commits and nothing else', asy
 })
 
 // Only root can make what belongs to somebody else.
-test.each(process.getuid?.() === 0 ? [1234] : [])('a repository in a tree of uid %i belongs to it', async (uid) => {
+test.each(process.getuid?.() === 0 ? [1234] : [])('a repository in a tree of uid %i belongs to it', (uid) => {
   fs.chownSync(tree(), uid, uid + 1)
-  await gitInitIn([])(tree(), user)
+  initRepository(tree(), user)
   const owners = fs
     .readdirSync(tree(), { recursive: true, encoding: 'utf8' })
     .map((name) => fs.lstatSync(tree(name)))

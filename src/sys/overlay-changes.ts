@@ -35,10 +35,13 @@ function isWhiteout(print: Print): boolean {
 const isJoined = (path: string | Buffer): boolean =>
   ['opaque', 'redirect'].every((name) => overlayAttribute(path, name) === undefined)
 
+/** An ordinary user's overlays have notes that need no privileges. */
+const prefix = process.getuid?.() === 0 ? 'trusted.overlay.' : 'user.overlay.'
+
 /** What the kernel has noted about a thing in a layer. */
 export function overlayAttribute(path: string | Buffer, name: string): string | undefined {
   try {
-    return native()?.lgetxattr(path, `trusted.overlay.${name}`).toString('latin1')
+    return native()?.lgetxattr(path, `${prefix}${name}`).toString('latin1')
   } catch (error) {
     if (['ENODATA', 'ENOTSUP', 'EOPNOTSUPP', 'ENOENT'].includes(errnoOf(error))) return undefined
     throw error

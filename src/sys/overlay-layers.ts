@@ -81,18 +81,11 @@ export function makeLayer(root: string, { like, mode = 0o755, owner, id }: Layer
 function dressTop(to: string, like: string): void {
   const stat = fs.lstatSync(like, { bigint: true })
   if (process.getuid?.() === 0) hostFs.lchownSync(to, Number(stat.uid), Number(stat.gid))
-  const attributes = topAttributes(like)
+  const attributes = attributesText(like)
   if (attributes !== '') writeAttributes(to, attributes)
   hostFs.chmodSync(to, Number(stat.mode) & 0o7777)
   hostFs.utimesNsSync(to, stat.atimeNs, stat.mtimeNs)
 }
-
-/** Without those that the kernel has put there for its overlay. */
-const topAttributes = (path: string): string =>
-  attributesText(path)
-    .split(',')
-    .filter((pair) => !pair.startsWith('user.overlay.'))
-    .join(',')
 
 /**
  * Whether the upper layer of a tree says nothing that the one below it does not say: then the tree was not changed since
@@ -108,7 +101,7 @@ const changedAt = (path: string): bigint => fs.lstatSync(path, { bigint: true })
 
 function aboutTop(path: string): string {
   const { mode, uid, gid, mtimeNs } = fs.lstatSync(path, { bigint: true })
-  return [mode, uid, gid, mtimeNs, topAttributes(path)].join(' ')
+  return [mode, uid, gid, mtimeNs, attributesText(path)].join(' ')
 }
 
 /**
@@ -153,6 +146,9 @@ export async function buryLayers(root: string, options: { signal?: AbortSignal |
 export function forgetLayer(root: string, id: string): void {
   if (fs.lstatSync(join(layersOf(root), id), { throwIfNoEntry: false }) !== undefined) retireLayer(root, id)
 }
+
+/** One that nobody else has seen, while it is held. */
+export const dropLayer = async (root: string, id: string): Promise<void> => void (await removeTree(layersOf(root), id))
 
 const inOrder = new Set([0xef53, 0x58465342])
 

@@ -4,7 +4,7 @@ import type { Probe } from '../ports/storage-driver.ts'
 import { hasCode } from './errno.ts'
 import { hostFs } from './host-fs.ts'
 import { mounts, viewOf } from './mounts.ts'
-import { findSystemProgram, run } from './run.ts'
+import { heldOverlays } from './overlay-hold.ts'
 import { removeTree } from './safe-fs/index.ts'
 import { trySealing } from './sealed-directory.ts'
 
@@ -60,16 +60,18 @@ function trySeal(path: string): void {
 }
 
 async function trySandbox(place: string): Promise<Probe> {
-  const options = `userxattr,lowerdir=${place}/lower,upperdir=${place}/one,workdir=${place}/one-work`
-  const command = ['-Urm', 'mount', '-t', 'overlay', '-o', options, 'aw', `${place}/two`]
-  const unshare = findSystemProgram('unshare')
-  if (unshare === undefined) return { usable: false, reasons: ['the program unshare is missing'], hint }
-  await run(unshare, command, { cwd: '/', env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' }, timeoutMs: 10_000 })
+  const at = (name: string): string => join(place, name)
+  const fd = await heldOverlays.open({ lower: [at('lower')], upper: { fs: at('one'), work: at('one-work') } })
+  try {
+    hostFs.mkdirSync(join(viewOf(fd), 'made'), 0o700)
+  } finally {
+    fs.closeSync(fd)
+  }
   return {
     usable: true,
     notes: [
-      'without root, trees are seen inside sandboxes only',
-      'in a sandbox a directory of a snapshot cannot be renamed: programs copy it instead',
+      'without root, trees have no path on the host: they are seen inside sandboxes, and by aw itself',
+      'a directory of a snapshot cannot be renamed: programs copy it instead',
     ],
   }
 }

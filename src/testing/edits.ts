@@ -11,7 +11,7 @@ export type Edit =
   | { readonly do: 'mkdir' | 'fifo'; readonly path: string }
   /** With all that is in it. */
   | { readonly do: 'remove'; readonly path: string }
-  /** As rename(2): replaces a file by a file, an empty directory by a directory. */
+  /** Replaces a file by a file, an empty directory by a directory. */
   | { readonly do: 'rename'; readonly path: string; readonly to: string }
   /** Gives the file `to` another name. */
   | { readonly do: 'link'; readonly path: string; readonly to: string }
@@ -46,7 +46,7 @@ export function editHost(root: string, edit: Edit): void {
       fs.lstatSync(at)
       return fs.rmSync(at, { recursive: true })
     case 'rename':
-      return fs.renameSync(at, below(root, edit.to))
+      return rename(at, below(root, edit.to))
     case 'link':
       assertKind(below(root, edit.to), 'file')
       return fs.linkSync(below(root, edit.to), at)
@@ -66,6 +66,16 @@ function below(root: string, path: string): Buffer {
   for (let depth = 1; depth < names.length; depth++)
     assertKind(bytes(root, names.slice(0, depth).join('/')), 'directory')
   return bytes(root, path)
+}
+
+/** Where the file system cannot, as `mv` does it. */
+function rename(from: Buffer, to: Buffer): void {
+  try {
+    fs.renameSync(from, to)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error
+    execFileSync('mv', ['-T', from.toString(), to.toString()])
+  }
 }
 
 const bytes = (root: string, path: string): Buffer =>

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { StorageDriver } from '../ports/storage-driver.ts'
+import type { Attachment, Place, StorageDriver } from '../ports/storage-driver.ts'
 import { editHost } from './edits.ts'
 import type { StorageSubject } from './storage-contract.ts'
 import { makeTree, readTree } from './tree.ts'
@@ -11,14 +11,21 @@ interface HostSubjectOptions {
   readonly base: string
   readonly root: string
   readonly open: () => StorageDriver
+  /** Goes to where a writable tree is, if it has no path of its own. */
+  readonly look?: Look
   /** Before the directory is removed: unmounts what the driver has mounted, say. */
   readonly close?: () => void
 }
 
-/** The subject for a driver whose writable trees are seen by the host. */
-export function hostSubject({ base, root, open, close }: HostSubjectOptions): StorageSubject {
+export type Look = <T>(attachment: Attachment, use: (path: string) => T) => T
+
+/** The subject for a driver whose writable trees are directories. */
+export function hostSubject({ base, root, open, look, close }: HostSubjectOptions): StorageSubject {
   const storage = open()
-  const path = (place: Parameters<StorageDriver['attachment']>[0]): string => storage.attachment(place).path
+  const at = <T>(place: Place, use: (path: string) => T): T => {
+    const attachment = storage.attachment(place)
+    return look === undefined ? use(attachment.path) : look(attachment, use)
+  }
   let folders = 0
   return {
     storage,
@@ -32,11 +39,12 @@ export function hostSubject({ base, root, open, close }: HostSubjectOptions): St
     editFolder: (folder, ...edits) => {
       for (const edit of edits) editHost(folder, edit)
     },
-    read: (place) => readTree(path(place), { times: true }),
-    write: (place, file, content) => writeFileSync(join(path(place), file), content),
-    edit: (place, ...edits) => {
-      for (const edit of edits) editHost(path(place), edit)
-    },
+    read: (place) => at(place, (path) => readTree(path, { times: true })),
+    write: (place, file, content) => at(place, (path) => writeFileSync(`${path}/${file}`, content)),
+    edit: (place, ...edits) =>
+      at(place, (path) => {
+        for (const edit of edits) editHost(path, edit)
+      }),
     unmount: () => rmSync(join(root, '.aw-storage')),
     [Symbol.dispose]: () => {
       close?.()

@@ -25,6 +25,8 @@ export interface ManagerSubject {
   readonly manager: Manager
   /** Makes a folder on the manager's machine, and answers its path. */
   readonly folder: (tree: Tree) => string
+  /** False if workspaces are seen in sandboxes alone. */
+  readonly hasPaths?: boolean
   readonly remove: () => Promise<void> | void
 }
 
@@ -32,6 +34,7 @@ export interface Opened {
   readonly aw: Aw
   readonly manager: Manager
   readonly folder: (tree: Tree) => string
+  readonly hasPaths: boolean
 }
 
 /** @param set settings that are not as by default */
@@ -60,7 +63,7 @@ export function managerContract(
       const subject = await makeSubject(set)
       subjects.push(subject)
       const manager = recorded(subject.manager, called)
-      return { manager, aw: makeAw(manager), folder: subject.folder }
+      return { manager, aw: makeAw(manager), folder: subject.folder, hasPaths: subject.hasPaths ?? true }
     }
     afterEach(async () => {
       for (const { manager, remove } of subjects.splice(0)) {

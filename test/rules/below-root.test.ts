@@ -99,6 +99,9 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/memo-file.ts': 'small files of the home',
   'src/sys/native.ts': 'nothing by itself: the calls that others make',
   'src/sys/overlay-changes.ts': 'the top of a layer or of a tree; what is below it by descriptors',
+  'src/sys/overlay-elsewhere.ts':
+    'the top of a tree that a sandbox has mounted, name by name, without following a link',
+  'src/sys/overlay-hold.ts': 'the top of what it has mounted itself',
   'src/sys/overlay-layers.ts': 'layers of a storage root, and their tops, which have no names of others on the way',
   'src/sys/overlay-links.ts': 'the index that the kernel keeps beside a layer; files of a tree by descriptors',
   'src/sys/overlay-mountpoint.ts': 'the areas of a storage root, where trees are mounted',

@@ -6,15 +6,17 @@ import { btrfsStorage } from '../../src/drivers/storage/btrfs.ts'
 import { dirStorage } from '../../src/drivers/storage/dir.ts'
 import { overlayStorage } from '../../src/drivers/storage/overlay.ts'
 import type { StorageDriver } from '../../src/ports/storage-driver.ts'
-import { hostSubject } from '../../src/testing/host-subject.ts'
+import { hostSubject, type Look } from '../../src/testing/host-subject.ts'
 import type { OpenStorage } from '../../src/testing/storage-contract.ts'
+import { isRoot } from '../../src/testing/storage-contract/host.ts'
+import { lookInto } from './look-into.ts'
 import { letGo } from './unmount-below.ts'
 
 /** The drivers whose trees are on the host, each with a root of its own below the directory for temporary files. */
 export const subjects = {
   dir: opener('dir', dirStorage),
   btrfs: opener('btrfs', btrfsStorage, letRemove),
-  overlay: opener('overlay', overlayStorage, letGo),
+  overlay: opener('overlay', overlayStorage, isRoot ? letGo : undefined, isRoot ? undefined : lookInto),
 } satisfies Record<string, OpenStorage>
 
 export type HostDriver = keyof typeof subjects
@@ -23,6 +25,7 @@ function opener(
   name: string,
   make: (options: { root: string; claim: string }) => StorageDriver,
   close?: (base: string) => void,
+  look?: Look,
 ): OpenStorage {
   return async () => {
     const base = mkdtempSync(join(tmpdir(), `aw-${name}-`))
@@ -31,6 +34,7 @@ function opener(
       base,
       root,
       open: () => make({ root, claim: join(base, 'storage.id') }),
+      ...(look && { look }),
       close: () => close?.(base),
     })
   }

@@ -191,7 +191,7 @@ export const fileOperations = [
     output: fileView,
     positional: ['id', 'from', 'to'],
     states: 'files_write',
-    errors: [...writeErrors],
+    errors: [...writeErrors, 'unsupported'],
     examples: ['aw fs move fix-login work/a.txt output/a.txt'],
   }),
   operation({

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Host } from '../../ports/host.ts'
-import { gitInitIn } from '../../sys/git.ts'
+import { initRepository } from '../../sys/git.ts'
 import { copyIn, copyOut } from '../../sys/host-copy.ts'
 import { publish, published, unpublish } from '../../sys/links.ts'
 import { lock } from '../../sys/lock.ts'
@@ -28,6 +28,6 @@ export function linuxHost({ home, locks, avoid }: Places): Host {
     published: async (path) => published(path),
     copyIn: (source, to, options) => copyIn(source, to, [home, locks, ...avoid], options),
     copyOut: (source, to, options) => copyOut(source, to, [home, locks, ...avoid], options),
-    gitInit: gitInitIn(avoid),
+    gitInit: async (directory, user) => initRepository(directory, user),
   }
 }

@@ -18,7 +18,7 @@ import { readable } from './btrfs/readable.ts'
 import { finishRestore, restoreTree } from './btrfs/restore.ts'
 import { openWork, workDirectory } from './btrfs/work.ts'
 import { importTree } from './import-tree.ts'
-import { missing, taken, treeRoot, type TreeRootOptions } from './tree-root.ts'
+import { missing, onHost, taken, treeRoot, type TreeRootOptions } from './tree-root.ts'
 
 const capabilities: StorageCapabilities = {
   visibility: 'host',
@@ -158,6 +158,8 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
     attachment: (place) => ({ kind: 'dir', path: path(place) }),
 
     async ready() {},
+
+    reach: async (place) => onHost(path(place)),
 
     async exists(place) {
       assert()

@@ -21,8 +21,6 @@ const hopeless: Partial<Record<DriverName, (place: StoragePlace) => string | und
     const kind = fileSystemOf(root)
     return kind === 'btrfs' ? undefined : `${nearestExisting(root)} is on ${kind}, not on btrfs`
   },
-  // Its trees would have no path on the host.
-  overlay: () => (isRoot() ? undefined : 'it needs root; without, trees would be seen inside a sandbox only'),
 }
 
 /** The first of the ladder that works and whose trees everybody can see. */
@@ -55,7 +53,7 @@ export const wayTo = (name: DriverName): string => {
   if (name === 'overlay')
     return isRoot()
       ? 'The kernel must be able to mount overlayfs here'
-      : 'Run aw as root, or use the storage driver dir'
+      : 'The kernel must let ordinary users mount overlayfs in a user namespace; or use the storage driver dir'
   return 'Choose another storage.root'
 }
 

@@ -27,7 +27,7 @@ import {
 import { syncFiles } from '../../sys/sync-files.ts'
 import { eraseFrozen, eraseTree } from './dir/erase.ts'
 import { importInto } from './dir/import.ts'
-import { areas, isFrozen, missing, noLimits, taken, type TreeRootOptions } from './tree-root.ts'
+import { areas, isFrozen, missing, noLimits, onHost, taken, type TreeRootOptions } from './tree-root.ts'
 
 const capabilities: StorageCapabilities = {
   visibility: 'host',
@@ -47,6 +47,7 @@ const capabilities: StorageCapabilities = {
       what: 'attributes under security., except file capabilities',
       why: "they are the machine's, not the tree's",
     },
+    { what: 'attributes named user.overlay.*', why: 'they are the notes of a file system, not of a user' },
     {
       what: 'extended attributes, pipes, sockets and nanoseconds, where koffi does not load',
       why: 'Node has no call for them',
@@ -180,6 +181,8 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
     attachment: (place) => ({ kind: 'dir', path: path(place) }),
 
     async ready() {},
+
+    reach: async (place) => onHost(path(place)),
 
     async exists(place) {
       assertRoot(root, key)

@@ -29,8 +29,9 @@ function finding(name: DriverName, used: boolean, { probe, capabilities }: Trial
     const message = `${label}, does not work here: ${probe.reasons.join('; ')}`
     return { name: `driver ${name}`, status: used ? 'warning' : 'info', message, hint: probe.hint ?? wayTo(name) }
   }
-  const constant = capabilities?.fork === 'constant' && capabilities.visibility === 'host'
-  const other = !used && constant ? `A home without workspaces can have it: aw init --storage ${name}` : null
+  const constant = capabilities?.fork === 'constant'
+  const which = capabilities?.visibility === 'host' ? '' : ', if its agents all work in sandboxes'
+  const other = !used && constant ? `A home without workspaces can have it${which}: aw init --storage ${name}` : null
   return {
     name: `driver ${name}`,
     status: used ? 'ok' : 'info',
@@ -46,5 +47,5 @@ function costs({ snapshot, fork, visibility }: StorageCapabilities): string {
     snapshot === fork
       ? `a snapshot or a fork costs ${words[fork]}`
       : `a snapshot costs ${words[snapshot]}, a fork ${words[fork]}`
-  return visibility === 'host' ? cost : `${cost}; trees can be seen only inside a sandbox`
+  return visibility === 'host' ? cost : `${cost}; workspaces have no path, they are seen inside sandboxes`
 }

@@ -127,6 +127,7 @@ export function memoryStorage({ disk, root = '/storage' }: { disk: Disk; root?: 
     },
     attachment: (place) => ({ kind: 'dir', path: path(place) }),
     async ready() {},
+    reach: async (place) => ({ path: path(place), [Symbol.dispose]: () => undefined }),
     exists: async (place) => found(place) !== undefined,
     async usage(place, { maxFiles = Infinity, own = false, beyond } = {}) {
       const files = filesIn(tree(place)).slice(0, maxFiles)

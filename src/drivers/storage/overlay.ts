@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import type { Attachment, Place, StorageCapabilities, StorageDriver } from '../../ports/storage-driver.ts'
 import { dropFolderIndex } from '../../sys/folder-index.ts'
+import { mounts } from '../../sys/mounts.ts'
+import { heldOverlays } from '../../sys/overlay-hold.ts'
 import { filesOf, initLayers, workOf } from '../../sys/overlay-layers.ts'
 import { listFound } from '../../sys/overlay-mountpoint.ts'
 import { probeOverlay } from '../../sys/overlay-probe.ts'
@@ -10,15 +12,22 @@ import { measureTree } from '../../sys/safe-fs/index.ts'
 import { syncTree } from '../../sys/storage-root.ts'
 import { syncFiles } from '../../sys/sync-files.ts'
 import { importTree } from './import-tree.ts'
-import { assertMounts, ensureMounted, type Overlay, stackOf, withView } from './overlay/context.ts'
+import { ensureMounted, type Overlay, stackOf, withView } from './overlay/context.ts'
 import { diffTrees } from './overlay/diff.ts'
 import { bytesBeyond, eraseTree, ownBytes } from './overlay/erase.ts'
 import { createTree, moveTree } from './overlay/place.ts'
+import { reachHeld } from './overlay/reach.ts'
 import { restoreTree } from './overlay/restore.ts'
 import { snapshotTree } from './overlay/snapshot.ts'
-import { areas, missing, noLimits, treeRoot, type TreeRootOptions } from './tree-root.ts'
+import { areas, missing, noLimits, onHost, treeRoot, type TreeRootOptions } from './tree-root.ts'
 
 const isRoot = process.getuid?.() === 0
+
+/** In a user namespace the kernel can neither look up a file by its number nor trust a note of where it was. */
+const withoutRoot = [
+  { what: 'hard links', why: 'a file of a snapshot that is written to under one of its names becomes one of its own' },
+  { what: 'renames of directories', why: 'one that came with a snapshot is refused (EXDEV): programs copy it instead' },
+] as const
 
 const capabilities: StorageCapabilities = {
   visibility: isRoot ? 'host' : 'sandbox',
@@ -30,20 +39,23 @@ const capabilities: StorageCapabilities = {
   live: 'fuzzy',
   restore: 'exchange',
   quota: 'none',
-  measures: isRoot,
+  measures: true,
   unfaithful: [
     { what: 'inode numbers', why: 'a file of a snapshot that is written to becomes another file' },
-    { what: 'attributes named trusted.overlay.*', why: 'the kernel keeps its own notes under these names' },
+    {
+      what: 'attributes named trusted.overlay.* or user.overlay.*',
+      why: 'the kernel keeps its own notes under these names',
+    },
     { what: 'device number 0', why: 'the kernel marks with it what was removed, and lets nobody make one' },
     { what: 'mounts made inside a tree', why: 'a snapshot ends where another mount begins' },
-    ...(isRoot ? [] : [{ what: 'hard links', why: 'in a sandbox, one that is written to becomes a file of its own' }]),
+    ...(isRoot ? [] : withoutRoot),
   ],
 }
 
 /**
  * Trees as overlay mounts: each has a layer of its own over layers that it shares with others and that nobody writes to
  * any more. A fork is a new layer, a snapshot of a tree that nobody uses is the old one. As root they are mounted on the
- * host; an ordinary user's are mounted by the sandboxes they are used in, and cannot be looked into from outside.
+ * host; an ordinary user's are mounted by the sandboxes they are used in, and by this process while it looks into them.
  */
 export function overlayStorage(options: TreeRootOptions): StorageDriver {
   const { root } = options
@@ -51,6 +63,7 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
   const overlay: Overlay = {
     root,
     mounts: isRoot,
+    open: isRoot ? async (layers) => mounts.overlay(layers) : heldOverlays.open,
     owner: options.owner,
     trees: {
       ...trees,
@@ -85,11 +98,12 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
 
     async import(place, source, options) {
       assert()
-      assertMounts(overlay)
-      await ensureMounted(overlay, place)
-      if ('folder' in source || readRecord(root, source.place) === undefined)
-        return importTree(overlay.trees, place, source, options)
-      return withView(overlay, source.place, (tree) => importTree(overlay.trees, place, { ...source, tree }, options))
+      return withView(overlay, place, (target) => {
+        const into = { ...overlay.trees, found: () => target }
+        if ('folder' in source || readRecord(root, source.place) === undefined)
+          return importTree(into, place, source, options)
+        return withView(overlay, source.place, (tree) => importTree(into, place, { ...source, tree }, options))
+      })
     },
 
     async snapshot(volume, into, options) {
@@ -140,6 +154,13 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
     async ready(place) {
       assert()
       await ensureMounted(overlay, place)
+    },
+
+    async reach(place) {
+      assert()
+      if (!isRoot) return reachHeld(overlay, place)
+      await ensureMounted(overlay, place)
+      return onHost(trees.path(place))
     },
 
     async exists(place) {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
-import type { Area, Free, Place } from '../../ports/storage-driver.ts'
+import type { Area, Free, Place, Reached } from '../../ports/storage-driver.ts'
 import { indexDirectory } from '../../sys/folder-index.ts'
 import { assertRoot, freeIn, initRoot, listAreas, treeExists } from '../../sys/storage-root.ts'
 
@@ -59,6 +59,9 @@ export function treeRoot({ root, claim, guarded = [] }: TreeRootOptions, own: re
     free: () => freeIn(root),
   }
 }
+
+/** Everybody finds it there, and it needs no end. */
+export const onHost = (path: string): Reached => ({ path, [Symbol.dispose]: () => undefined })
 
 export const isFrozen = ({ area }: Place): boolean => area === 'snapshots' || area === 'bases'
 

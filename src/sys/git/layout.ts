@@ -16,6 +16,8 @@ export interface Layout {
   /** Objects are found here too: for repositories of our own that are thrown away. */
   readonly alternates?: string
   readonly origin?: Origin
+  /** Who commits there. */
+  readonly user?: { readonly name: string; readonly email: string }
 }
 
 interface Origin {
@@ -71,7 +73,7 @@ export function replaceFile(path: string, content: string | Buffer): void {
   hostFs.renameSync(temporary, path)
 }
 
-function configOf({ sha256, bare, reftable = false, origin }: Layout): string {
+function configOf({ sha256, bare, reftable = false, origin, user }: Layout): string {
   const lines = [
     '[core]',
     `\trepositoryformatversion = ${sha256 || reftable ? 1 : 0}`,
@@ -89,8 +91,9 @@ function configOf({ sha256, bare, reftable = false, origin }: Layout): string {
       lines.push(`\tmerge = ${quoted(`refs/heads/${origin.branch}`)}`)
     }
   }
+  if (user !== undefined) lines.push('[user]', `\tname = ${quoted(user.name)}`, `\temail = ${quoted(user.email)}`)
   return `${lines.join('\n')}\n`
 }
 
-/** No name and no url that gets here holds a line break. */
-const quoted = (text: string): string => `"${text.replace(/["\\]/g, (character) => `\\${character}`)}"`
+const quoted = (text: string): string =>
+  `"${text.replace(/["\\]/g, (character) => `\\${character}`).replaceAll('\n', '\\n')}"`

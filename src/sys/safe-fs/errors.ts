@@ -19,12 +19,14 @@ const sentences = {
   not_a_directory: 'Not a directory',
   file_too_large: 'The file is larger than is accepted',
   invalid_path: 'A directory cannot be put into itself',
+  unsupported: 'The file system does not let a directory be renamed that came with a snapshot',
   filesystem_error: 'The file system failed',
 } as const satisfies Partial<Record<ErrorCode, string>>
 
 const hints: Partial<Record<ErrorCode, string>> = {
   directory_not_empty: 'Ask for a recursive removal.',
   file_exists: 'Ask for it to be replaced, or choose another path.',
+  unsupported: 'Copy it, then remove the old one.',
   file_too_large: 'Read a part of it with an offset and a length.',
 }
 

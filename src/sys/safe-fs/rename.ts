@@ -8,12 +8,13 @@ import { request } from './request.ts'
 import type { Root } from './root.ts'
 import { withSpot } from './walk.ts'
 
-/** What a rename's failures mean: something is in the way, or the target is below the source. */
+/** What a rename's failures mean: something is in the way, the target is below the source, or an overlay cannot. */
 const meanings = {
   ENOTEMPTY: 'file_exists',
   EISDIR: 'file_exists',
   ENOTDIR: 'file_exists',
   EINVAL: 'invalid_path',
+  EXDEV: 'unsupported',
 } as const
 
 /** Links are renamed, not what they lead to. */

@@ -27,7 +27,8 @@ export interface Root extends Disposable {
 export function openTree(path: string, options: RootOptions = {}): Root {
   requireProc()
   const resolver = chooseResolver(options.resolver ?? 'auto')
-  const fd = openDirectory(resolve(path))
+  const given = isDescriptor(path) ? path : resolve(path)
+  const fd = openDirectory(given)
   const protect = options.protect ?? []
   const known = identities(fd, protect)
   let closed = false
@@ -35,7 +36,7 @@ export function openTree(path: string, options: RootOptions = {}): Root {
     fd,
     mount: mountId(fd),
     resolver,
-    paths: [...new Set([resolve(path), fs.readlinkSync(at(fd)), ...[options.publicRoot ?? []].flat()])],
+    paths: [...new Set([...namesOf(given, fd), ...[options.publicRoot ?? []].flat()])],
     protect: new Set(protect.map(foldName)),
     protectedObjects: () => new Set([...known, ...identities(fd, protect)]),
     fileMode: options.fileMode,
@@ -50,6 +51,12 @@ export function openTree(path: string, options: RootOptions = {}): Root {
     },
   }
 }
+
+/** As storage tells where a tree is that is mounted nowhere. The dot at the end is what makes it no link. */
+const isDescriptor = (path: string): boolean => /^\/proc\/self\/fd\/\d+\/\.$/.test(path)
+
+/** What leads there by name: to a tree that has none here, nothing does, whatever the kernel calls it. */
+const namesOf = (given: string, fd: number): string[] => (isDescriptor(given) ? [] : [given, fs.readlinkSync(at(fd))])
 
 /** A link in the place of a tree was put there by somebody else, to have what it leads to changed. */
 function openDirectory(path: string): number {

@@ -8,7 +8,7 @@ import { unless } from '../errno.ts'
  * then a replaced file keeps owner and mode only.
  *
  * Capabilities and integrity hashes belong to the old content and are not carried over to new: the kernel drops them on
- * a write too.
+ * a write too. Those of overlay are not the user's, though they may look so: they change what a file system shows.
  */
 const ofContent = new Set(['security.capability', 'security.ima', 'security.evm'])
 /** What this process may not do, or the file system cannot. */
@@ -23,7 +23,11 @@ export function copyAttributes(from: number, to: number): void {
   for (const name of wanted) attempt(() => hostFs.fsetxattrSync(to, name, calls.fgetxattr(from, name)))
 
   function listed(fd: number): string[] {
-    return attempt(() => calls?.flistxattr(fd).filter((name) => !ofContent.has(name))) ?? []
+    return (
+      attempt(() =>
+        calls?.flistxattr(fd).filter((name) => !ofContent.has(name) && !name.startsWith('user.overlay.')),
+      ) ?? []
+    )
   }
 }
 

@@ -8,7 +8,7 @@ import { refused } from '../safe-fs/xattr.ts'
  * the machine's, and those of overlay the file system's own. Without system calls none can be read.
  */
 const counts = (name: string): boolean =>
-  name.startsWith('user.') ||
+  (name.startsWith('user.') && !name.startsWith('user.overlay.')) ||
   name.startsWith('system.posix_acl_') ||
   name === 'security.capability' ||
   (name.startsWith('trusted.') && !name.startsWith('trusted.overlay.'))

@@ -37,7 +37,10 @@ export function sourceContract(open: OpenManager): void {
       await manager.call('create', { id: 'one', from }),
       await manager.call('create', { id: 'two', from }),
     ]
-    expect(two.source).toEqual(one.source)
+    // What was written an instant ago may be more by now: then it is copied once more, into a base of its own.
+    const apart = { ...one.source, base: expect.anything() as unknown }
+    const same = one.base === null ? one.source : apart
+    expect(two.source).toEqual(same)
     expect(one).toMatchObject({ base: one.source['base'], imported: { files: 2 } })
     for (const id of ['one', 'two'])
       expect(text(await manager.call('fs read', { id, path: 'work/src/main.ts' }))).toBe('export {}\n')
@@ -45,7 +48,7 @@ export function sourceContract(open: OpenManager): void {
     expect(text(await manager.call('fs read', { id: 'two', path: 'work/src/main.ts' }))).toBe('export {}\n')
     const reset = await manager.call('reset', { id: 'one' })
     expect(text(await manager.call('fs read', { id: 'one', path: 'work/src/main.ts' }))).toBe('export {}\n')
-    expect(reset.source).toEqual(one.source)
+    expect(reset.source).toEqual(same)
   })
 
   it('a base is listed with who began as it, and stays for them', async () => {

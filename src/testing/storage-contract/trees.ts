@@ -30,6 +30,10 @@ export async function fill({ storage, folder }: StorageSubject, place: Place, tr
   await storage.import(place, { folder: folder(tree) }, { into: '.' })
 }
 
+/** Whether a file of a snapshot that has several names is still one file when it is written to. */
+export const keepsLinks = ({ storage }: StorageSubject): boolean =>
+  !storage.capabilities.unfaithful.some(({ what }) => what === 'hard links')
+
 let looks = 0
 
 /** What is at any place, frozen or not, as an agent would see it. */

@@ -1,18 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError, toAwError } from '../../../domain/errors.ts'
 import type { Place } from '../../../ports/storage-driver.ts'
-import { viewOf } from '../../../sys/mounts.ts'
+import { type OverlayLayers, viewOf } from '../../../sys/mounts.ts'
 import { filesOf, retireWork } from '../../../sys/overlay-layers.ts'
 import { closeMount, mountTree, openFrozen, openUnmounted } from '../../../sys/overlay-mountpoint.ts'
 import { lockRecords, readRecord, type Stack } from '../../../sys/overlay-records.ts'
 import { isFrozen, missing, type TreeRoot } from '../tree-root.ts'
+import { openCopy, reachHeld } from './reach.ts'
 
 /** What all parts of the driver share. */
 export interface Overlay {
   readonly root: string
   readonly trees: TreeRoot
-  /** Whether trees are mounted on the host. An ordinary user's are in sandboxes alone. */
+  /** Whether trees are mounted on the host. An ordinary user's are in sandboxes, and where this process looks at them. */
   readonly mounts: boolean
+  /** A new overlay, mounted nowhere; as `mounts.overlay`. */
+  readonly open: (layers: OverlayLayers) => Promise<number>
   /** Whom new trees belong to, if not whoever runs this. */
   readonly owner: number | undefined
 }
@@ -66,7 +69,11 @@ const attempts = 20
 /** Lets something look at a tree, mounted or not, frozen or not. */
 export async function withView<T>(overlay: Overlay, place: Place, use: (view: string) => Promise<T> | T): Promise<T> {
   const stack = stackOf(overlay, place)
-  assertMounts(overlay)
+  if (!overlay.mounts) {
+    await using copy = isFrozen(place) ? await openCopy(overlay, stack) : undefined
+    using tree = copy === undefined ? await reachHeld(overlay, place) : undefined
+    return await use(copy?.path ?? tree?.path ?? '')
+  }
   if (isSeen(place)) {
     await ensureMounted(overlay, place)
     return use(overlay.trees.path(place))
@@ -77,11 +84,4 @@ export async function withView<T>(overlay: Overlay, place: Place, use: (view: st
   } finally {
     closeMount(fd)
   }
-}
-
-export function assertMounts({ mounts }: Overlay): void {
-  if (mounts) return
-  throw new AwError('path_not_visible', 'Without root the trees of overlay storage are only seen inside a sandbox', {
-    hint: 'Run this in the sandbox of the workspace, or use the storage driver dir',
-  })
 }

@@ -44,15 +44,15 @@ function ownLayers(one: Stack, other: Stack): string[] | undefined {
   return [...one.slice(0, -shared), ...other.slice(0, -shared)]
 }
 
-/** Null if nobody asked, or if that would be as much work as a look at everything. */
+/** Null if nobody asked, or if that would be as much work as a look at everything, unless that was done anyway. */
 export async function countChanges(
   overlay: Overlay,
   since: Place | undefined,
   to: Place,
-  { exclude, signal }: DiffOptions,
+  { exclude, signal, looked = false }: DiffOptions & { readonly looked?: boolean },
 ): Promise<number | null> {
-  if (since === undefined || !overlay.mounts) return null
+  if (since === undefined) return null
   const before = readRecord(overlay.root, since)
-  if (before === undefined || ownLayers(before, stackOf(overlay, to)) === undefined) return null
+  if (before === undefined || (!looked && ownLayers(before, stackOf(overlay, to)) === undefined)) return null
   return (await diffTrees(overlay, since, to, { exclude, signal })).length
 }

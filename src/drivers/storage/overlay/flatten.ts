@@ -1,4 +1,4 @@
-import { mounts, syncFileSystem, viewOf } from '../../../sys/mounts.ts'
+import { syncFileSystem, viewOf } from '../../../sys/mounts.ts'
 import { filesOf, ground, lowerStack, makeLayer, type NewLayer, retireWork } from '../../../sys/overlay-layers.ts'
 import { closeMount } from '../../../sys/overlay-mountpoint.ts'
 import { lockRecords, type Stack } from '../../../sys/overlay-records.ts'
@@ -14,12 +14,12 @@ interface Flat extends NewLayer {
 
 /** Copies what frozen layers show together into one, exactly. The volume that uses them goes on meanwhile. */
 export async function flatten(
-  { root }: Overlay,
+  { root, open }: Overlay,
   stack: Stack,
   { signal }: { signal?: AbortSignal | undefined },
 ): Promise<Flat> {
   const layer = await newLayer(root)
-  const fd = mounts.overlay(lowerStack(root, stack))
+  const fd = await open(lowerStack(root, stack))
   try {
     await remakeTree(viewOf(fd), filesOf(root, layer.id), { signal })
     syncFileSystem(root)

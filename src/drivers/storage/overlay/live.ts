@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError } from '../../../domain/errors.ts'
 import type { Frozen, Place, SnapshotOptions } from '../../../ports/storage-driver.ts'
-import { type Elsewhere, mounts, syncFileSystem, viewOf } from '../../../sys/mounts.ts'
+import { type Elsewhere, syncFileSystem, viewOf } from '../../../sys/mounts.ts'
 import { stateOf } from '../../../sys/overlay-changes.ts'
 import { makeLayer, type NewLayer, retireWork, syncLayers, upperStack } from '../../../sys/overlay-layers.ts'
 import { closeMount } from '../../../sys/overlay-mountpoint.ts'
 import { lockRecords, type Stack } from '../../../sys/overlay-records.ts'
 import { remakeChanges } from '../../../sys/overlay-remake.ts'
-import { type Overlay, upperFiles } from './context.ts'
+import { type Overlay, upperFiles, withView } from './context.ts'
 
 interface Task {
   readonly volume: Place
@@ -25,15 +25,15 @@ export async function copyChanges(
   { volume, into, stack }: Task,
   { consistent = false, signal, onProgress }: SnapshotOptions,
 ): Promise<Omit<Frozen, 'changed'>> {
-  const { root, trees } = overlay
+  const { root } = overlay
   const upper = upperFiles(overlay, stack)
   const before = await settled(upper)
   // A file that is written through a mapping is told again by its time once what was written so far is on the disk.
   syncFileSystem(root)
   using layer = await newLayer(root, upper)
-  const fd = mounts.overlay(upperStack(root, [layer.id, ...stack.slice(1)]))
+  const fd = await overlay.open(upperStack(root, [layer.id, ...stack.slice(1)]))
   try {
-    await remakeChanges(upper, trees.path(volume), viewOf(fd), { signal, onProgress })
+    await withView(overlay, volume, (view) => remakeChanges(upper, view, viewOf(fd), { signal, onProgress }))
   } finally {
     // Unmounting it makes it durable.
     closeMount(fd)

@@ -1,21 +1,25 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Place } from '../../../ports/storage-driver.ts'
 import { isInUse, mounts, mountsWhere } from '../../../sys/mounts.ts'
 import { filesOf, upperStack } from '../../../sys/overlay-layers.ts'
 import { closeMount, unmountQuiet } from '../../../sys/overlay-mountpoint.ts'
 import type { Stack } from '../../../sys/overlay-records.ts'
 import { ensureMounted, type Overlay } from './context.ts'
+import { isHeld } from './reach.ts'
+
+/** What is done to a tree that nobody uses. */
+interface Change {
+  /** Changes what it is made of. It is given a way to make the overlay that the tree is to become. */
+  readonly make: (mount: (stack: Stack) => void) => Promise<void>
+  /** When nothing has the layers mounted that it was made of. */
+  readonly tidy: () => Promise<void>
+}
 
 /**
- * Unmounts a tree that nobody uses, lets `change` change what it is made of, and mounts it again. `change` is given a way
- * to make the overlay that the tree is to become, which is put in place at the end. False if somebody uses the tree: then
- * it is mounted as it was.
+ * Unmounts a tree that nobody uses, changes it, and mounts it again. False if somebody uses the tree: then it is mounted
+ * as it was.
  */
-export async function quietly(
-  overlay: Overlay,
-  place: Place,
-  stack: Stack,
-  change: (mount: (stack: Stack) => void) => Promise<void>,
-): Promise<boolean> {
+export async function quietly(overlay: Overlay, place: Place, stack: Stack, change: Change): Promise<boolean> {
   if (!overlay.mounts) return whileUnmounted(overlay, stack, change)
   const { root, trees } = overlay
   const path = trees.path(place)
@@ -26,9 +30,10 @@ export async function quietly(
     made = undefined
   }
   try {
-    await change((next) => {
+    await change.make((next) => {
       made = mounts.overlay(upperStack(root, next))
     })
+    await change.tidy()
     if (made !== undefined) mounts.attach(made, path)
     return true
   } catch (error) {
@@ -41,18 +46,35 @@ export async function quietly(
   }
 }
 
-/**
- * A tree that is only mounted in sandboxes. The kernel cannot be asked, so the sandboxes are: their processes are of the
- * same user, who sees what they have mounted.
- */
-async function whileUnmounted(
-  { root }: Overlay,
-  stack: Stack,
-  change: (mount: (stack: Stack) => void) => Promise<void>,
-): Promise<boolean> {
-  const upper = filesOf(root, stack[0] ?? '')
-  const { own, others } = mountsWhere((mount) => mount.upper === upper)
-  if (own.length + others.length > 0) return false
-  await change(() => undefined)
+/** As long as we have it mounted ourselves, and nowhere, nobody else can. */
+async function whileUnmounted(overlay: Overlay, stack: Stack, { make, tidy }: Change): Promise<boolean> {
+  const proof = await proven(overlay, stack)
+  if (proof === undefined) return false
+  try {
+    await make(() => undefined)
+  } finally {
+    closeMount(proof)
+  }
+  await tidy()
   return true
+}
+
+/** How long another process may look into the tree before that counts as a use of it. */
+const patienceMs = 2000
+
+/** The tree, mounted for us alone; undefined if a sandbox has it, or somebody in this process. */
+async function proven({ root, open }: Overlay, stack: Stack): Promise<number | undefined> {
+  const upper = filesOf(root, stack[0] ?? '')
+  const until = Date.now() + patienceMs
+  for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
+    if (isHeld(upper)) return undefined
+    try {
+      return await open(upperStack(root, stack))
+    } catch (error) {
+      if (!isInUse(error)) throw error
+    }
+    const { own, others } = mountsWhere((mount) => mount.upper === upper)
+    if (own.length + others.length > 0 || Date.now() > until) return undefined
+    await sleep(pause)
+  }
 }

@@ -28,27 +28,26 @@ async function exchange(overlay: Overlay, [volume, to, keep]: readonly [Place, P
   const { root } = overlay
   const [before, wanted] = [stackOf(overlay, volume), frozenStackOf(overlay, to)]
   await ensureMounted(overlay, volume)
-  const done = await quietly(overlay, volume, before, async (mount) => {
-    {
-      using records = await lockRecords(root, 'together')
-      if (records.read(keep) !== undefined) throw taken(keep)
-      const proof = overlay.mounts ? proveQuiet(root, before) : undefined
-      if (overlay.mounts && proof === undefined) throw active(volume)
-      try {
-        forgetLayer(root, layerOf(keep))
-        using layer = makeLayer(root, { id: layerOf(keep), like: filesOf(root, upperOf(wanted)) })
-        const next: Stack = [layer.id, ...wanted]
-        mount(next)
-        syncLayers(root, [layer.id])
-        records.add(keep, next)
-        records.exchange(keep, volume)
-      } finally {
-        if (proof !== undefined) closeMount(proof)
-      }
-      records.sync()
+  const make = async (mount: (stack: Stack) => void): Promise<void> => {
+    using records = await lockRecords(root, 'together')
+    if (records.read(keep) !== undefined) throw taken(keep)
+    const proof = overlay.mounts ? proveQuiet(root, before) : undefined
+    if (overlay.mounts && proof === undefined) throw active(volume)
+    try {
+      forgetLayer(root, layerOf(keep))
+      using layer = makeLayer(root, { id: layerOf(keep), like: filesOf(root, upperOf(wanted)) })
+      const next: Stack = [layer.id, ...wanted]
+      mount(next)
+      syncLayers(root, [layer.id])
+      records.add(keep, next)
+      records.exchange(keep, volume)
+    } finally {
+      if (proof !== undefined) closeMount(proof)
     }
-    await retireWork(root, upperOf(before))
-  })
+    records.sync()
+  }
+  const tidy = (): Promise<void> => retireWork(root, upperOf(before))
+  const done = await quietly(overlay, volume, before, { make, tidy })
   if (!done) throw active(volume, othersWith(filesOf(root, upperOf(before))))
 }
 

@@ -5,7 +5,7 @@ import { lockRecords, readRecord, type Stack, taken } from '../../../sys/overlay
 import { ensureMounted, type Overlay, stackOf, upperFiles, upperOf } from './context.ts'
 import { countChanges } from './diff.ts'
 import { flatten, maxLayers } from './flatten.ts'
-import { active, copyChanges } from './live.ts'
+import { copyChanges } from './live.ts'
 import { quietly } from './quiet.ts'
 
 /**
@@ -20,8 +20,8 @@ export async function snapshotTree(
 ): Promise<Frozen> {
   const stack = stackOf(overlay, volume)
   if (readRecord(overlay.root, into) !== undefined) throw taken(into)
-  const made = await freeze(overlay, { volume, into, stack }, options)
-  return { ...made, changed: await countChanges(overlay, options.since, into, options) }
+  const { looked = false, ...made } = await freeze(overlay, { volume, into, stack }, options)
+  return { ...made, changed: await countChanges(overlay, options.since, into, { ...options, looked }) }
 }
 
 interface Task {
@@ -30,7 +30,10 @@ interface Task {
   readonly stack: Stack
 }
 
-type Made = Omit<Frozen, 'changed'>
+interface Made extends Omit<Frozen, 'changed'> {
+  /** All that was changed was looked at already. */
+  readonly looked?: boolean
+}
 
 async function freeze(overlay: Overlay, task: Task, options: SnapshotOptions): Promise<Made> {
   const { root } = overlay
@@ -41,15 +44,15 @@ async function freeze(overlay: Overlay, task: Task, options: SnapshotOptions): P
     return { mechanism: 'overlay, nothing changed', consistency: 'atomic' }
   }
   await ensureMounted(overlay, task.volume)
-  using flat =
-    overlay.mounts && task.stack.length > maxLayers ? await flatten(overlay, task.stack.slice(1), options) : undefined
+  using flat = task.stack.length > maxLayers ? await flatten(overlay, task.stack.slice(1), options) : undefined
   // What is frozen does not care whether the tree below it is made of one layer or of many.
   const below = flat === undefined ? task.stack : [upperOf(task.stack), flat.id, ...flat.below]
-  const frozen = await quietly(overlay, task.volume, task.stack, (mount) => freezeUpper(overlay, task, below, mount))
+  const frozen = await quietly(overlay, task.volume, task.stack, {
+    make: (mount) => freezeUpper(overlay, task, below, mount),
+    tidy: () => retireWork(root, upperOf(task.stack)),
+  })
   if (frozen) return { mechanism: flat ? 'overlay freeze, layers flattened' : 'overlay freeze', consistency: 'atomic' }
-  // Nobody but its sandbox sees such a tree whole.
-  if (!overlay.mounts) throw active(task.volume)
-  return await copyChanges(overlay, task, options)
+  return { ...(await copyChanges(overlay, task, options)), looked: true }
 }
 
 async function freezeUpper(
@@ -59,20 +62,17 @@ async function freezeUpper(
   mount: (stack: Stack) => void,
 ): Promise<void> {
   const { root } = overlay
-  {
-    using records = await lockRecords(root, 'together')
-    using layer = makeLayer(root, { like: upperFiles(overlay, stack) })
-    const next = [layer.id, ...below]
-    // The kernel refuses this if anybody still writes to the layer that is to be frozen.
-    mount(next)
-    syncLayers(root, next.slice(0, 3))
-    if (records.read(volume)?.join() !== stack.join()) throw changedMeanwhile(volume)
-    // First the volume, so that there is no moment at which both have the layer and one may write to it.
-    records.replace(volume, next)
-    records.add(into, below)
-    records.sync()
-  }
-  await retireWork(root, upperOf(stack))
+  using records = await lockRecords(root, 'together')
+  using layer = makeLayer(root, { like: upperFiles(overlay, stack) })
+  const next = [layer.id, ...below]
+  // The kernel refuses this if anybody still writes to the layer that is to be frozen.
+  mount(next)
+  syncLayers(root, next.slice(0, 3))
+  if (records.read(volume)?.join() !== stack.join()) throw changedMeanwhile(volume)
+  // First the volume, so that there is no moment at which both have the layer and one may write to it.
+  records.replace(volume, next)
+  records.add(into, below)
+  records.sync()
 }
 
 const changedMeanwhile = (place: Place): AwError =>
