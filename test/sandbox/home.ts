@@ -56,6 +56,15 @@ async function collect(items: AsyncIterable<Item>): Promise<Ran> {
   return { stdout, end }
 }
 
+/** Reads until the command has written something. */
+export async function untilOutput(items: AsyncIterator<Item>): Promise<void> {
+  for (;;) {
+    const next = await items.next()
+    if (next.done === true) throw new Error('The command has ended')
+    if (next.value.type === 'stdout') return
+  }
+}
+
 /** Which of these processes live, by what they are and not by their number. */
 export const alive = ({ supervisor, inside }: BoxOwners): number[] =>
   [supervisor, ...inside].filter((owner) => liveness(owner) === 'alive').map(({ pid }) => pid)

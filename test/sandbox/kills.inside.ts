@@ -7,11 +7,12 @@ import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Outputs } from '../../src/api/table.ts'
 import { code } from '../../src/testing/sandbox-contract.ts'
-import { alive, openSandboxHome, type SandboxHome } from './home.ts'
+import { alive, openSandboxHome, type SandboxHome, untilOutput } from './home.ts'
 import { isRoot } from './place.ts'
 
 const program = fileURLToPath(new URL('../crash/program.ts', import.meta.url))
 const id = 'killed'
+const endless = ['sh', '-c', 'echo begun; exec sleep 1000']
 
 async function startedHome(): Promise<SandboxHome & { sandbox: string }> {
   const at = await openSandboxHome()
@@ -22,14 +23,9 @@ async function startedHome(): Promise<SandboxHome & { sandbox: string }> {
 
 /** A command that has begun, and the stream that tells of it. */
 async function begun({ manager }: SandboxHome): Promise<AsyncIterator<Outputs['exec']>> {
-  const items = manager
-    .stream('exec', { id, argv: ['sh', '-c', 'echo begun; exec sleep 1000'] })
-    [Symbol.asyncIterator]()
-  for (;;) {
-    const { value, done } = await items.next()
-    if (done === true) throw new Error('The command has ended')
-    if (value.type === 'stdout') return items
-  }
+  const items = manager.stream('exec', { id, argv: endless })[Symbol.asyncIterator]()
+  await untilOutput(items)
+  return items
 }
 
 /** It can be used as if nothing had been, and nothing of before is there. */
@@ -113,9 +109,8 @@ it('a supervisor that is stopped keeps nobody waiting, and is ended by stop', as
   const at = await startedHome()
   const owners = at.ownersOf(at.sandbox)
   const stop = new AbortController()
-  const argv = ['sh', '-c', 'echo begun; exec sleep 1000']
-  const items = at.manager.stream('exec', { id, argv }, { signal: stop.signal })[Symbol.asyncIterator]()
-  while ((await items.next()).value?.type !== 'stdout');
+  const items = at.manager.stream('exec', { id, argv: endless }, { signal: stop.signal })[Symbol.asyncIterator]()
+  await untilOutput(items)
   process.kill(owners.supervisor.pid, 'SIGSTOP')
   // One that runs, when its caller has had enough; one that would begin; and whoever asks what runs.
   const running = items.next()

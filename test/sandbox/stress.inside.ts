@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import type { Outputs } from '../../src/api/table.ts'
-import { alive, openSandboxHome, type SandboxHome } from './home.ts'
+import { alive, openSandboxHome, type SandboxHome, untilOutput } from './home.ts'
 
 const isLong = process.env['AW_STRESS'] === 'long'
 const [sandboxes, commands, megabytes] = isLong ? [50, 20, 100] : [6, 5, 20]
@@ -45,7 +45,7 @@ it(`${sandboxes} sandboxes with ${commands} commands each: none is mixed up with
   )
   const owners = started.map(({ sandbox }) => at.ownersOf(sandbox?.id ?? ''))
   expect(new Set(owners.map(({ supervisor }) => supervisor.pid)).size).toBe(sandboxes)
-  expect(at.boxes().toSorted()).toEqual(started.map(({ sandbox }) => sandbox?.id).toSorted())
+  expect(at.boxes().toSorted()).toEqual(started.map(({ sandbox }) => sandbox?.id ?? '').toSorted())
 
   const script = 'echo "$1" >> told; echo "$AW_TASK $1"; exit "$2"'
   await Promise.all(
@@ -110,7 +110,7 @@ it('readers that stop hold up nobody else, and what waits for them is small', as
   const floods = numbers(4).map(() =>
     manager.stream('exec', { id: 'a', argv: ['sh', '-c', 'yes; :'] })[Symbol.asyncIterator](),
   )
-  for (const items of floods) while ((await items.next()).value?.type !== 'stdout');
+  for (const items of floods) await untilOutput(items)
   // Nobody reads on; the others are done one after another, and one of them says much.
   for (const number of numbers(10))
     expect((await run({ id: 'a', argv: ['echo', `${number}`] })).stdout).toBe(`${number}\n`)
