@@ -48,7 +48,8 @@ struct box {
   struct client clients[CLIENTS_MOST];
   struct slot slots[SLOTS_MOST];
   uint32_t slots_used;
-  int listener, signals, proxy_socket;
+  /* `proxy_life` ends when the supervisor does, which the proxy sees. */
+  int listener, signals, proxy_socket, proxy_log, proxy_life;
   pid_t first, proxy;
   bool ready, had_client, first_ended, stopping, frozen, over;
   int64_t deadline, alone_until, kill_at, proxy_after, accept_after;
@@ -94,6 +95,13 @@ bool is_greeting(const struct frame *frame);
 bool proxy_receive(int fd);
 void proxy_start(void);
 void proxy_ended(void);
+/* What it has to write down, it writes now. */
+void proxy_warn(void);
+/* Waits a little for it to do so, and ends it. */
+void proxy_finish(void);
+
+/* log.c: opens the log of the proxy, a new one if it has grown large. False with errno; then the last one stays. */
+bool log_open(void);
 
 /* ending.c */
 _Noreturn void end_box(void);

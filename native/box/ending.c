@@ -45,9 +45,10 @@ static void remove_cgroup(const char *path) {
 }
 
 static void kill_box(void) {
+  proxy_warn();
   if (box.first > 0 && !box.first_ended) kill(box.first, SIGKILL);
-  if (box.proxy > 0) kill(box.proxy, SIGKILL);
   close_fd(&box.init.fd);
+  proxy_finish();
   /* A pid namespace is empty as soon as its first process is, which needs no search. */
   for (int tries = 0; box.spec.level == LEVEL_NAMESPACE && tries < 50; tries++) {
     if (reap_all()) break;

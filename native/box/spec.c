@@ -76,7 +76,7 @@ static bool take(struct spec *spec, const struct tag *tag) {
     case 'W': return once(&spec->work, value);
     case 'n': return !*value && (spec->own_user_namespace = true);
     case 'X': return add(&spec->proxy, value);
-    case 'x': return parse_handle(value, &spec->proxy_log);
+    case 'x': return once(&spec->proxy_log, value);
     case 'P': return parse_port(spec, value);
     case 'i': return !*value && (spec->ends_with_clients = true);
     case 'w': return parse_number(value, INT32_MAX, &spec->wall_ms) && spec->wall_ms > 0;
@@ -96,7 +96,7 @@ static const char *missing(const struct spec *spec, bool has_level) {
   if (spec->overlay && !(spec->own_user_namespace && spec->lowers.count && spec->upper && spec->work))
     return "an overlay needs n, l, U and W";
   if (!spec->overlay && (spec->lowers.count || spec->upper || spec->work)) return "layers without an overlay (o)";
-  if ((spec->proxy.count > 0) != (spec->port > 0) || (spec->proxy.count > 0) != (spec->proxy_log >= 0))
+  if ((spec->proxy.count > 0) != (spec->port > 0) || (spec->proxy.count > 0) != !!spec->proxy_log)
     return "a proxy needs X, x and P";
   if (spec->proxy.count > 0 && *spec->proxy.list[0] != '/') return "the proxy is no absolute path (X)";
   if ((spec->landlock >= 0 || spec->filter >= 0) && spec->level != LEVEL_GUARDED) return "L and F are of guarded";
@@ -105,7 +105,7 @@ static const char *missing(const struct spec *spec, bool has_level) {
 }
 
 bool spec_parse(struct spec *spec, char *text, size_t length, const char **problem) {
-  *spec = (struct spec){.directory = -1, .proxy_log = -1, .landlock = -1, .filter = -1};
+  *spec = (struct spec){.directory = -1, .landlock = -1, .filter = -1};
   struct tags tags = tags_of(text, length);
   struct tag tag;
   static char unknown[] = "the tag ?";

@@ -25,10 +25,10 @@ struct spec {
   bool changes_user;
   uid_t uid;
   gid_t gid;
-  const char *stage, *overlay, *upper, *work;
+  const char *stage, *overlay, *upper, *work, *proxy_log;
   bool own_user_namespace, ends_with_clients;
   uint16_t port;
-  int proxy_log, landlock, filter;
+  int landlock, filter;
   uint64_t wall_ms;
   enum level level;
 };

@@ -195,13 +195,14 @@ static void turn(void) {
 int supervise(void) {
   size_t length;
   const char *problem;
-  box.listener = box.signals = box.proxy_socket = box.init.fd = -1;
+  box.listener = box.signals = box.proxy_socket = box.proxy_log = box.proxy_life = box.init.fd = -1;
   if (sys_close_range(3, ~0u, CLOSE_RANGE_CLOEXEC) < 0) end_start(errno, "close_range");
   if (chdir("/") < 0) end_start(errno, "chdir");
   char *text = read_spec(&length);
   if (!spec_parse(&box.spec, text, length, &problem)) end_start(errno, problem);
   if (prctl(PR_SET_DUMPABLE, 0) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1) < 0) end_start(errno, "prctl");
   watch_signals();
+  if (box.spec.proxy_log && !log_open()) end_start(errno, "opening the log of the proxy");
   listen_for_clients();
   box.deadline = now_ms() + START_MS;
   box.alone_until = INT64_MAX;

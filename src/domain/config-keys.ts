@@ -190,7 +190,8 @@ export const configKeys = {
   'sandbox.first_uid': {
     kind: 'count',
     default: 700_000_000,
-    about: 'Where the user ids begin of which each workspace has one, if root starts the sandboxes',
+    about:
+      'Where the user ids begin of which each workspace has one, if root starts the sandboxes; their proxies have those below',
   },
   'shutdown.policy': {
     kind: ['keep', 'stop', 'trash'],

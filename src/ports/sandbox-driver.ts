@@ -58,7 +58,10 @@ export interface SandboxSpec {
   /** Other trees: shared areas, a program's own files. Absolute on both sides. */
   readonly binds: readonly { readonly source: string; readonly target: string; readonly writable: boolean }[]
   readonly network: Network
-  /** Where its proxy writes what was asked for; without it, into a file that goes with the box. */
+  /**
+   * Where its proxy writes what was asked for; without it, into a file that goes with the box. When it has grown large it
+   * is put aside with the ending `.1`, in the place of the one before it.
+   */
   readonly networkLog?: string | undefined
   /** What was asked for; each is enforced or the start is refused. */
   readonly limits: Limits
@@ -70,6 +73,8 @@ export interface SandboxSpec {
   readonly env: Readonly<Record<string, string>>
   /** The host's user id to run as; only root can choose. Never 0 in `guarded` and `namespace`. */
   readonly uid?: number | undefined
+  /** Whom its proxy runs as, if root starts it: somebody who is nothing else. Only root can choose, and has to. */
+  readonly proxyUid?: number | undefined
   /** It ends when whoever started it lets go of it, or dies. */
   readonly once?: boolean | undefined
 }

@@ -1,9 +1,10 @@
 /** The way out of a box: a socket inside it that a program outside accepts on. */
-import { openSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import { constants } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { bwrap, launchBox, processesWith, run, startBox, testFolder, until } from './harness.ts'
+import { bwrap, launchBox, processesWith, procFile, run, startBox, testFolder, until } from './harness.ts'
 import type { Tags } from './raw.ts'
 
 const port = 3128
@@ -19,17 +20,17 @@ createServer((socket) => {
 }).listen({ fd: 3 })
 `
 
-function proxy(): { readonly spec: Tags; readonly descriptors: number[]; readonly file: string; readonly log: string } {
+function proxy(text = program): { readonly spec: Tags; readonly file: string; readonly log: string } {
   const folder = testFolder()
   const [file, log] = [join(folder, 'proxy.mjs'), join(folder, 'log')]
-  writeFileSync(file, program)
+  writeFileSync(file, text)
   const spec: Tags = [
     ['P', port],
-    ['x', 4],
+    ['x', log],
     ['X', process.execPath],
     ['X', file],
   ]
-  return { spec, descriptors: [openSync(log, 'a')], file, log }
+  return { spec, file, log }
 }
 
 const ask = [
@@ -40,8 +41,8 @@ const ask = [
 
 describe('a proxy', () => {
   test('is started by the first connection, with its socket and its log and nothing else', async () => {
-    const { spec, descriptors, file, log } = proxy()
-    const { client } = await startBox({ level: 'namespace', spec, descriptors, env: { FROM: 'the supervisor' } })
+    const { spec, file, log } = proxy()
+    const { client } = await startBox({ level: 'namespace', spec, env: { FROM: 'the supervisor' } })
     await run(client, ['true'])
     expect(processesWith(file)).toEqual([])
     const { stdout } = await run(client, ask)
@@ -53,8 +54,8 @@ describe('a proxy', () => {
   })
 
   test('is started again if it has ended', async () => {
-    const { spec, descriptors, file } = proxy()
-    const { client } = await startBox({ level: 'namespace', spec, descriptors })
+    const { spec, file } = proxy()
+    const { client } = await startBox({ level: 'namespace', spec })
     const first = (await run(client, ask)).stdout.split(' ')[0]
     for (const pid of processesWith(file)) process.kill(pid, 'SIGKILL')
     await until(() => processesWith(file).length === 0, 'it is gone')
@@ -64,31 +65,114 @@ describe('a proxy', () => {
   })
 
   test('that ends at once is not started without end', async () => {
-    const { spec, descriptors, log } = proxy()
+    const { spec, log } = proxy()
     const bad = spec.filter(([tag]) => tag !== 'X')
     const script = ['/bin/sh', '-c', 'echo tried >&4; exit 1'].map((it) => ['X', it] as const)
-    const { client } = await startBox({ level: 'namespace', spec: [...bad, ...script], descriptors })
+    const { client } = await startBox({ level: 'namespace', spec: [...bad, ...script] })
     await run(client, ask, [['t', 1500]])
     expect(readFileSync(log, 'utf8').split('tried').length - 1).toBeLessThan(4)
   })
 
   test('listens inside the box and nowhere else', async () => {
-    const { spec, descriptors } = proxy()
-    const { client } = await startBox({ level: 'namespace', spec, descriptors })
+    const { spec } = proxy()
+    const { client } = await startBox({ level: 'namespace', spec })
     expect((await run(client, ['cat', '/proc/net/tcp'])).stdout).toContain(`0100007F:0C38 00000000:0000 0A`)
     await expect(reach(port)).rejects.toThrow(/ECONNREFUSED/)
   })
 
   test('ends with its box, also when the supervisor is killed', async () => {
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-      const { spec, descriptors, file } = proxy()
-      const box = await startBox({ level: 'namespace', spec, descriptors })
+      const { spec, file } = proxy()
+      const box = await startBox({ level: 'namespace', spec })
       await run(box.client, ask)
       expect(processesWith(file)).toHaveLength(1)
       box.supervisor.kill(signal)
       await box.ended
       await until(() => processesWith(file).length === 0, 'it is gone')
     }
+  })
+
+  const last = (what: string): string => `${program}\nprocess.on('SIGTERM', () => { ${what} })\n`
+
+  test('writes what it has to write when its box ends, and no longer than a moment', async () => {
+    for (const [what, written] of [
+      [`writeSync(4, 'the last line\\n'); process.exit()`, 'a connection\nthe last line\n'],
+      [`writeSync(4, 'it goes on\\n')`, 'a connection\nit goes on\n'],
+    ] as const) {
+      const { spec, file, log } = proxy(last(what))
+      const box = await startBox({ level: 'namespace', spec })
+      await run(box.client, ask)
+      box.supervisor.kill('SIGTERM')
+      await box.ended
+      expect(processesWith(file)).toEqual([])
+      expect(readFileSync(log, 'utf8')).toBe(written)
+    }
+  })
+
+  test('sees the end of the supervisor, whoever it has become', async () => {
+    const becomes = `process.setgroups([]); process.setgid(65534); process.setuid(65534); process.stdin.resume().on('end', () => { writeSync(4, 'the end\\n'); process.exit() })`
+    const { spec, file, log } = proxy(`${program}\n${becomes}\n`)
+    const box = await startBox({ level: 'namespace', spec })
+    await run(box.client, ask)
+    box.supervisor.kill('SIGKILL')
+    await until(() => processesWith(file).length === 0, 'it is gone')
+    expect(readFileSync(log, 'utf8')).toBe('a connection\nthe end\n')
+  })
+
+  test('cannot become more than it is', async () => {
+    const { spec, file } = proxy()
+    const { client } = await startBox({ level: 'namespace', spec })
+    await run(client, ask)
+    expect(processesWith(file).map((pid) => /^NoNewPrivs:\s+(\d)/m.exec(procFile(pid, 'status'))?.[1])).toEqual(['1'])
+  })
+
+  const large = 33 * 2 ** 20
+
+  test('has a fresh log when the last one has grown: with its box, and with each start', async () => {
+    const { spec, file, log } = proxy()
+    writeFileSync(log, 'the first\n')
+    truncateSync(log, large)
+    const { client } = await startBox({ level: 'namespace', spec })
+    expect([statSync(log).size, statSync(`${log}.1`).size, statSync(log).mode & 0o777]).toEqual([0, large, 0o600])
+    await run(client, ask)
+    truncateSync(log, large)
+    await run(client, ask)
+    expect(statSync(log).size).toBeGreaterThan(large)
+    for (const pid of processesWith(file)) process.kill(pid, 'SIGKILL')
+    await until(() => processesWith(file).length === 0, 'it is gone')
+    await run(client, ask)
+    expect(readFileSync(log, 'utf8')).toBe('a connection\n')
+    expect(readFileSync(`${log}.1`, 'latin1').startsWith('a connection\n')).toBe(true)
+  })
+
+  test('goes on in a log that another box has put aside, and then with the fresh one', async () => {
+    const { spec, file, log } = proxy()
+    const one = await startBox({ level: 'namespace', spec })
+    await run(one.client, ask)
+    truncateSync(log, large)
+    const other = await startBox({ level: 'namespace', spec })
+    expect(statSync(log).size).toBe(0)
+    await run(one.client, ask)
+    await run(other.client, ask)
+    expect(statSync(`${log}.1`).size).toBe(large + 'a connection\n'.length)
+    for (const pid of processesWith(file)) process.kill(pid, 'SIGKILL')
+    await until(() => processesWith(file).length === 0, 'both are gone')
+    await run(one.client, ask)
+    expect(readFileSync(log, 'utf8')).toBe('a connection\n'.repeat(2))
+    expect(statSync(`${log}.1`).size).toBe(large + 'a connection\n'.length)
+  })
+
+  test('is not left without a log: nothing starts without, and it never follows a link', async () => {
+    const { spec, log } = proxy()
+    const missing = spec.map(([tag, value]) => [tag, tag === 'x' ? `${log}/none` : value] as const)
+    writeFileSync(log, '')
+    const { ENOTDIR, ELOOP } = constants.errno
+    const answer = async (what: Tags) => (await launchBox({ level: 'namespace', spec: what })).answer
+    expect(await answer(missing)).toBe(`error ${ENOTDIR} opening the log of the proxy`)
+    const linked = spec.map(([tag, value]) => [tag, tag === 'x' ? `${log}.link` : value] as const)
+    symlinkSync(`${log}.target`, `${log}.link`)
+    expect(await answer(linked)).toBe(`error ${ELOOP} opening the log of the proxy`)
+    expect(existsSync(`${log}.target`)).toBe(false)
   })
 
   const liar = (what: string): Tags => {
@@ -111,16 +195,16 @@ time.sleep(1000)`
     ['another port', `t = socket.socket(); t.bind(('127.0.0.1', 3129)); t.listen(1); give(t.fileno())`],
     ['every address', `t = socket.socket(); t.bind(('0.0.0.0', 3128)); t.listen(1); give(t.fileno())`],
   ])('is not given %s by an init that lies', async (_, lie) => {
-    const { spec, descriptors } = proxy()
-    const box = await launchBox({ level: 'namespace', spec: [...spec, ...liar(lie)], descriptors })
+    const { spec } = proxy()
+    const box = await launchBox({ level: 'namespace', spec: [...spec, ...liar(lie)] })
     expect([box.answer, box.log()]).toEqual(['error 71 the program that makes the walls has ended', ''])
     expect(await box.ended).toBe(1)
   })
 
   test('is given what was asked for, whoever made it', async () => {
-    const { spec, descriptors } = proxy()
+    const { spec } = proxy()
     const honest = liar(`t = socket.socket(); t.bind(('127.0.0.1', 3128)); t.listen(1); give(t.fileno())`)
-    expect((await launchBox({ level: 'namespace', spec: [...spec, ...honest], descriptors })).answer).toMatch(/^ready /)
+    expect((await launchBox({ level: 'namespace', spec: [...spec, ...honest] })).answer).toMatch(/^ready /)
   })
 })
 

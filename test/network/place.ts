@@ -11,6 +11,9 @@ import type { LogEntry } from '../../src/sys/proxy/log.ts'
 import { proxyCommand } from '../../src/sys/proxy/program.ts'
 import { settingsText } from '../../src/sys/proxy/settings.ts'
 
+/** Whom it becomes when root runs the tests. */
+export const proxyUser = process.getuid?.() === 0 ? 699_999_876 : undefined
+
 export interface Place extends AsyncDisposable {
   readonly port: number
   readonly child: ChildProcess
@@ -32,7 +35,7 @@ export async function startProxy(
 ): Promise<Place> {
   const folder = mkdtempSync(join(tmpdir(), 'aw-proxy-'))
   const settings = join(folder, 'settings.json')
-  writeFileSync(settings, settingsText({ workspace: 'task/agent', allow, limits }), { mode: 0o400 })
+  writeFileSync(settings, settingsText({ workspace: 'task/agent', allow, limits, user: proxyUser }), { mode: 0o400 })
   const logFile = join(folder, 'network.log')
   const log = openSync(logFile, 'wx', 0o600)
   const listener = createServer()
@@ -40,7 +43,7 @@ export async function startProxy(
   const { port } = listener.address() as AddressInfo
   const { fd } = (listener as unknown as { _handle: { fd: number } })._handle
   const [program = '', ...args] = command
-  const child = spawn(program, [...args, settings], { stdio: ['ignore', 'inherit', 'inherit', fd, log], env: {} })
+  const child = spawn(program, [...args, settings], { stdio: ['pipe', 'inherit', 'inherit', fd, log], env: {} })
   // From now on only the program accepts.
   listener.close()
   closeSync(log)

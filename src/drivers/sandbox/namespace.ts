@@ -58,7 +58,7 @@ export function namespaceSandbox(options: BoxOptions): SandboxDriver {
         env: { ...surroundings, ...networkEnv(network), ...spec.env },
       }),
       makesPlaceholders: walls.makesPlaceholders,
-      tags: (directory, held) => [...walls.tags(directory, held), ...networkTags(network, directory, held)],
+      tags: (directory, held) => [...walls.tags(directory, held), ...networkTags(network, directory)],
       [Symbol.dispose]: () => walls[Symbol.dispose](),
     }
   }

@@ -1,10 +1,10 @@
+import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import { parseRules } from '../../domain/network/rules.ts'
 import type { SandboxSpec } from '../../ports/sandbox-driver.ts'
 import type { Tag } from '../../sys/box/frames.ts'
-import type { Handles } from '../../sys/box/handles.ts'
-import { appendTo, openLog, writeSettings } from '../../sys/box/log.ts'
 import { proxyPort } from '../../sys/box/places.ts'
+import { writeSettings } from '../../sys/box/proxy-settings.ts'
 import { settingsText } from '../../sys/proxy/settings.ts'
 import type { BoxOptions } from './boxes.ts'
 
@@ -19,18 +19,28 @@ export type Way =
     }
   | undefined
 
-export function planNetwork({ network, networkLog: log, label = '' }: SandboxSpec, proxy: BoxOptions['proxy']): Way {
+export function planNetwork(spec: SandboxSpec, proxy: BoxOptions['proxy']): Way {
+  const { network, networkLog: log, label = '' } = spec
   // An empty list is nothing, and nothing is not a way out.
   if (network.mode !== 'allowlist' || network.allow.length === 0) return undefined
   if (proxy !== undefined)
     return {
       program: proxy,
-      settings: settingsText({ workspace: label, allow: network.allow }),
+      settings: settingsText({ workspace: label, allow: network.allow, user: userOf(spec) }),
       log,
       direct: direct(network.allow),
     }
   throw new AwError('sandbox_unenforceable', 'There is no proxy that could keep a sandbox to an allow-list', {
     hint: 'Use the network none or host',
+  })
+}
+
+/** It reads what a box sends, so root has another user do it, who owns nothing and whom nobody else is. */
+function userOf({ proxyUid, uid }: SandboxSpec): number | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  if (proxyUid !== undefined && proxyUid > 0 && proxyUid !== uid) return proxyUid
+  throw new AwError('sandbox_unenforceable', 'There is no user of its own for the proxy of an allow-list', {
+    hint: 'Set sandbox.first_uid higher: the proxies have the user ids below it',
   })
 }
 
@@ -57,9 +67,9 @@ export function networkEnv(way: Way): Record<string, string> {
   }
 }
 
-export function networkTags(way: Way, directory: string, held: Handles): Tag[] {
+export function networkTags(way: Way, directory: string): Tag[] {
   if (way === undefined) return []
-  const log = held.add(way.log === undefined ? openLog(directory, 'network.log') : appendTo(way.log))
+  const log = way.log ?? join(directory, 'network.log')
   const settings = writeSettings(directory, way.settings)
   return [...[...way.program, settings].map((argument): Tag => ['X', argument]), ['x', log], ['P', proxyPort]]
 }

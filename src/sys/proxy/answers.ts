@@ -59,7 +59,7 @@ function sentences(reason: Reason, target: Target | undefined, workspace: string
     headers_too_slow: 'the headers did not come in time.',
     too_many: 'too many requests at once. Try again when some of them are answered.',
     log_full:
-      'the log of requests of this workspace is full, and nothing passes that is not in it.\nThe owner of the workspace makes room by emptying it.',
+      'the log of requests of this workspace is full, and nothing passes that is not in it.\nIt is put aside within seconds: try again. If it stays full, its disk is: the owner of the workspace makes room there.',
     name_not_found: `${host} was not found.`,
     unreachable: `${site} could not be connected to.`,
     bad_answer: `${site} gave an answer that HTTP/1.1 does not allow.`,

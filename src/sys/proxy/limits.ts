@@ -16,6 +16,8 @@ export interface ProxyLimits {
   /** To look a name up, and again to connect. */
   readonly connect_ms: number
   readonly log_bytes: number
+  /** How often it is looked whether the log has to be put aside. */
+  readonly log_check_ms: number
 }
 
 export const defaultLimits: ProxyLimits = {
@@ -29,4 +31,5 @@ export const defaultLimits: ProxyLimits = {
   idle_ms: 900_000,
   connect_ms: 10_000,
   log_bytes: 64 * 1024 * 1024,
+  log_check_ms: 2000,
 }

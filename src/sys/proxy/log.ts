@@ -27,12 +27,17 @@ export interface LogEntry {
 export interface RequestLog {
   /** True when not even the requests under way could all be written any more: then nothing new may begin. */
   isFull(): boolean
+  /**
+   * `soon` if it is better put aside before it is full, `now` if it is full, or in nobody's reach any more. A file that
+   * cannot be written is not helped by another one.
+   */
+  toBePutAside(): 'soon' | 'now' | undefined
   write(entry: LogEntry): void
 }
 
 /**
  * Appends to an open file. Nothing passes unseen: when the file is as large as it may be, or cannot be written, that is
- * its last line and `isFull` says so, until its owner has made room.
+ * its last line and `isFull` says so, until there is room.
  * @param pending how many requests may be under way, for which room is kept
  */
 export function openLog(fd: number, maxBytes: number, pending: number): RequestLog {
@@ -54,14 +59,21 @@ export function openLog(fd: number, maxBytes: number, pending: number): RequestL
 
   const isFull = (): boolean => {
     if (broken) append(JSON.stringify({ time: new Date().toISOString(), event: 'log_resumed' }))
-    const full = fstatSync(fd).size > room
+    const { size, nlink } = fstatSync(fd)
+    const full = size > room || nlink === 0
     if (full && !saidFull) append(JSON.stringify({ time: new Date().toISOString(), event: 'log_full' }))
     saidFull = full
     return full || broken
   }
 
+  const toBePutAside = (): 'soon' | 'now' | undefined => {
+    const { size, nlink } = fstatSync(fd)
+    if (size > room || nlink === 0) return 'now'
+    return size > (maxBytes * 3) / 4 ? 'soon' : undefined
+  }
+
   // To write that it was full, again and again, would be the way to make it larger.
-  return { isFull, write: (entry) => entry.reason === 'log_full' || append(lineOf(entry)) }
+  return { isFull, toBePutAside, write: (entry) => entry.reason === 'log_full' || append(lineOf(entry)) }
 }
 
 /** Host and method are the only texts of others in it, and both are short. */

@@ -2,8 +2,8 @@ import { createRequire } from 'node:module'
 import { AwError } from '../../domain/errors.ts'
 
 /**
- * How the proxy of a box is started: append the path of its settings (see `settingsText`), and give it the listening
- * socket as descriptor 3 and the log as 4. From a checkout it is the source itself, from the package a file of its own.
+ * How the proxy of a box is started: append the path of its settings (see `settingsText`), and give it a pipe as
+ * descriptor 0, with whose end it ends, the listening socket as 3 and the log as 4. From a checkout it is the source itself, from the package a file of its own.
  */
 export const proxyCommand = (): string[] => [process.execPath, ...smallHeap, programFile()]
 

@@ -10,6 +10,8 @@ import { handleConnect } from './tunnels.ts'
 export interface Proxy {
   /** Not listening yet. */
   readonly server: Server
+  /** How many requests are under way. */
+  underWay(): number
   /** Writes what is under way to the log. */
   stop(): void
 }
@@ -38,7 +40,7 @@ export function createProxy(parts: ProxyParts): Proxy {
   server.on('checkExpectation', (request, response) => void handleRequest(desk, request, response, 'unknown'))
   server.on('connect', (request, socket, head) => void handleConnect(desk, request, asSocket(socket), head))
   server.on('clientError', (error, socket) => handleBroken(desk, error, asSocket(socket)))
-  return { server, stop: () => desk.exchanges.stop() }
+  return { server, underWay: () => desk.exchanges.count(), stop: () => desk.exchanges.stop() }
 }
 
 /** What came over a connection is no request, or not in time. Answers under way would be mixed up: it just ends. */

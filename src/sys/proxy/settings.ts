@@ -9,33 +9,39 @@ export interface ProxySettings {
   readonly workspace: string
   /** Rules and presets, as they were written. */
   readonly allow: readonly string[]
+  /** Whom it becomes if root starts it: a user and group of its own, never 0. */
+  readonly user?: number | undefined
   readonly limits?: Partial<ProxyLimits> | undefined
 }
 
 /** The content of that file. Throws `invalid_input` if a rule is none, so that it is noticed before a box starts. */
 export function settingsText(settings: ProxySettings): string {
   parseRules(settings.allow)
-  const { workspace, allow, limits = {} } = settings
-  return `${JSON.stringify({ version: 1, workspace, allow, limits })}\n`
+  const { workspace, allow, user, limits = {} } = settings
+  return `${JSON.stringify({ version: 1, workspace, allow, user, limits })}\n`
 }
 
 export interface ReadSettings {
   readonly workspace: string
   readonly rules: readonly Rule[]
+  readonly user: number | undefined
   readonly limits: ProxyLimits
 }
 
 /** All of it is understood or it is refused: what an older program would overlook might have been a wall. */
 export function readSettings(file: string): ReadSettings {
   const settings = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>
-  const { version, workspace, allow, limits, ...unknown } = settings
+  const { version, workspace, allow, user, limits, ...unknown } = settings
   if (version !== 1 || Object.keys(unknown).length > 0) throw unreadable()
-  if (typeof workspace !== 'string' || !isTexts(allow) || !isLimits(limits)) throw unreadable()
-  return { workspace, rules: parseRules(allow), limits: { ...defaultLimits, ...limits } }
+  if (typeof workspace !== 'string' || !isTexts(allow) || !isUser(user) || !isLimits(limits)) throw unreadable()
+  return { workspace, rules: parseRules(allow), user, limits: { ...defaultLimits, ...limits } }
 }
 
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string')
+
+const isUser = (value: unknown): value is number | undefined =>
+  value === undefined || (Number.isSafeInteger(value) && Number(value) > 0)
 
 const isLimits = (value: unknown): value is Partial<ProxyLimits> =>
   typeof value === 'object' &&
