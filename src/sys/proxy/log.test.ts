@@ -71,6 +71,19 @@ test('full, it says so once, and goes on when its owner has made room', () => {
   })
 })
 
+test('it asks to be put aside before it is full, when it is, and when nobody could find it any more', () => {
+  withLog('aside', (fd) => {
+    const log = openLog(fd, 100_000, 4)
+    const at = (size: number) => (ftruncateSync(fd, size), [log.toBePutAside(), log.isFull()])
+    expect(at(75_000)).toEqual([undefined, false])
+    expect(at(75_001)).toEqual(['soon', false])
+    expect(at(100_000)).toEqual(['now', true])
+    expect(at(0)).toEqual([undefined, false])
+    rmSync(join(folder, 'aside'))
+    expect(at(0)).toEqual(['now', true])
+  })
+})
+
 test('a file that cannot be written counts as full', () => {
   const fd = openSync('/dev/full', 'w')
   try {
@@ -78,6 +91,8 @@ test('a file that cannot be written counts as full', () => {
     expect(log.isFull()).toBe(false)
     log.write(entry())
     expect(log.isFull()).toBe(true)
+    // Another one would have no more room.
+    expect(log.toBePutAside()).toBe(undefined)
   } finally {
     closeSync(fd)
   }
@@ -97,6 +112,8 @@ test('settings are read as they were written, and nothing that is not understood
     { ...good, allow: [7] },
     { ...good, allow: ['*.com'] },
     { ...good, workspace: null },
+    { ...good, user: 0 },
+    { ...good, user: '7' },
     { ...good, limits: { requests: 0 } },
     { ...good, limits: { requests: '7' } },
     { ...good, limits: { __proto__x: 1 } },
