@@ -11,10 +11,24 @@
 #include "launch.h"
 #include "stage.h"
 
+/* Ids that a system gives to its users. */
+static const uint32_t usual = 65536;
+
+/* One id becomes another. The usual ones stay what they are, if that is not in the way: what belongs to somebody whom the
+   mount does not know can be neither replaced nor removed, not even by the owner of the directory. */
+static int map_text(char *text, size_t size, uint32_t from, uint32_t to) {
+  if (from >= usual || to < usual) return snprintf(text, size, "%u %u 1\n", (unsigned)from, (unsigned)to);
+  uint32_t next = from + 1;
+  int length = from == 0 ? 0 : snprintf(text, size, "0 0 %u\n", (unsigned)from);
+  length += snprintf(text + length, size - (size_t)length, "%u %u 1\n", (unsigned)from, (unsigned)to);
+  if (next == usual) return length;
+  return length + snprintf(text + length, size - (size_t)length, "%u %u %u\n", (unsigned)next, (unsigned)next, (unsigned)(usual - next));
+}
+
 static bool write_map(pid_t pid, const char *file, uint32_t from, uint32_t to) {
-  char path[48], text[48];
+  char path[48], text[128];
   snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
-  int length = snprintf(text, sizeof text, "%u %u 1", (unsigned)from, (unsigned)to);
+  int length = map_text(text, sizeof text, from, to);
   int fd = open(path, O_WRONLY | O_CLOEXEC);
   bool written = fd >= 0 && write_all(fd, text, (size_t)length);
   close_fd(&fd);
