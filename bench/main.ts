@@ -43,6 +43,10 @@ const benchmarks: Readonly<Record<string, { full: Measure; quick?: Measure }>> =
     full: async () => (await import('./sources.ts')).benchSources({ files: 10_000, rounds: 5 }),
     quick: async () => (await import('./sources.ts')).benchSources({ files: 200, rounds: 1 }),
   },
+  sandbox: {
+    full: async () => (await import('./sandbox.ts')).benchSandbox({ rounds: 31, files: 5000 }),
+    quick: async () => (await import('./sandbox.ts')).benchSandbox({ rounds: 1, files: 100 }),
+  },
   cli: {
     full: async () => (await import('./cli.ts')).benchCli({ rounds: 25 }),
     quick: async () => (await import('./cli.ts')).benchCli({ rounds: 2 }),
