@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "init.h"
@@ -14,11 +15,15 @@
 #define ROUND_MS 250
 #define ROUNDS 12
 #define REST_MS 2
+/* So often the children are stopped at once, without a look at all of them. */
+#define QUICK_TIMES 32
 
 static struct {
   bool frozen, waiting, resting;
   uint32_t id;
   int rounds;
+  /* Of the processes at the last look, if all stood. */
+  unsigned long long mark;
   int64_t look_at, round_ends, pause;
   /* A pipe that is closed when all go on. */
   int gate[2];
@@ -46,6 +51,7 @@ void signal_all(int signal) {
 
 static void begin_round(int64_t now) {
   signal_all(SIGSTOP);
+  state.mark = 0;
   state.pause = 1;
   state.look_at = now;
   state.round_ends = now + ROUND_MS;
@@ -85,18 +91,33 @@ void thaw(uint32_t id) {
   wire_send(&init.wire, FRAME_OK, id, NULL, 0);
 }
 
-/* 1: everything stands; 0: not yet; -1: it cannot be seen. What is new since is stopped too. */
+/* Who ends is not stopped, and may have been one of those that nobody has seen. */
+static bool some_ended(void) {
+  siginfo_t ended = {0};
+  return waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0;
+}
+
+/*
+ * 1: everything stands; 0: not yet; -1: it cannot be seen. What is new since is stopped too. A look takes a while, and a
+ * process may be born behind it while its parent, not looked at yet, ends: so all must stand at two looks, be the same,
+ * and nobody have ended in between.
+ */
 static int all_stopped(void) {
   struct procs procs;
+  if (getpid() != 1)
+    for (int time = 0; time < QUICK_TIMES; time++) signal_children(SIGSTOP);
   if (!procs_read(&procs)) return -1;
-  int stopped = 1;
+  bool stopped = true;
   for (size_t at = 0; at < procs.count; at++) {
     if (proc_stopped(&procs.list[at])) continue;
     proc_signal(&procs.list[at], SIGSTOP);
-    stopped = 0;
+    stopped = false;
   }
+  unsigned long long mark = stopped && !some_ended() ? procs.mark | 1 : 0;
+  bool still = mark != 0 && mark == state.mark;
+  state.mark = mark;
   procs_free(&procs);
-  return stopped;
+  return still;
 }
 
 /*

@@ -15,6 +15,11 @@
 #include "kernel.h"
 
 #define PROCS_MOST (4u << 20)
+/* Spreads what it is multiplied with over all bits. */
+#define PRIME 0x100000001b3ull
+/* How often there may be nothing to kill, though children are left, until they are taken for such that cannot be. */
+#define IDLE_MOST 64
+#define LOOK_EVERY 16
 
 static bool is_number(const char *name) {
   return *name >= '1' && *name <= '9';
@@ -110,6 +115,7 @@ bool procs_read(struct procs *procs) {
   size_t kept = 0;
   for (size_t at = 0; at < procs->count; at++) {
     struct proc proc = procs->list[at];
+    if (proc.below) procs->mark = (procs->mark ^ proc.started ^ (unsigned)proc.pid ^ (unsigned char)proc.state) * PRIME;
     if (proc.below && proc.state != 'Z' && proc.state != 'X') procs->list[kept++] = proc;
   }
   procs->count = kept;
@@ -173,6 +179,28 @@ static size_t signal_below(int signal) {
   return count;
 }
 
+size_t signal_children(int signal) {
+  static int file = -1;
+  char text[65536];
+  if (file < 0) {
+    char path[48];
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    file = open(path, O_RDONLY | O_CLOEXEC);
+  }
+  ssize_t length = file < 0 ? -1 : pread(file, text, sizeof text - 1, 0);
+  if (length <= 0) return 0;
+  text[length] = 0;
+  size_t count = 0;
+  char *rest = text;
+  for (long pid; (pid = strtol(rest, &rest, 10)) > 0;) count += kill((pid_t)pid, signal) == 0;
+  return count;
+}
+
+/*
+ * What is below comes up, one by one, as those above it end: so the children are killed until there are none. All are
+ * looked for only now and then, where the kernel does not tell the children: a process that makes another and ends at once
+ * is gone before the look at it is over.
+ */
 void kill_all_below(void) {
   if (reap_all()) return;
   /* Stopped first: what is killed makes room for more, what is stopped does not. */
@@ -181,8 +209,11 @@ void kill_all_below(void) {
     if (count == last) break;
     last = count;
   }
-  for (long wait = 1; signal_below(SIGKILL) > 0; wait = wait < 100 ? wait * 2 : wait) {
-    pause_ms(wait);
+  for (int turn = 1, idle = 0; idle < IDLE_MOST; turn++) {
+    size_t count = signal_children(SIGKILL);
+    if (turn % LOOK_EVERY == 0) count += signal_below(SIGKILL);
     if (reap_all()) return;
+    idle = count > 0 ? 0 : idle + 1;
+    if (turn > 4 * LOOK_EVERY) pause_ms(turn < 20 * LOOK_EVERY ? 1 : 20);
   }
 }

@@ -16,6 +16,8 @@ struct proc {
 struct procs {
   struct proc *list;
   size_t count, room;
+  /* Of all of them, zombies too: the same twice, and nobody has come or gone. */
+  unsigned long long mark;
 };
 
 /* All that are below this process now; zombies left out. False with errno if /proc cannot be read. */
@@ -24,6 +26,11 @@ void procs_free(struct procs *procs);
 
 enum signalled { SIGNAL_SENT, SIGNAL_GONE, SIGNAL_FORBIDDEN };
 enum signalled proc_signal(const struct proc *proc, int signal);
+/*
+ * To its children, zombies too; how many got it. Nobody else gets their numbers before this process has reaped them, so
+ * nothing is looked up: it is faster than a child can make another and end.
+ */
+size_t signal_children(int signal);
 /* Whether every thread of it has stopped. */
 bool proc_stopped(const struct proc *proc);
 

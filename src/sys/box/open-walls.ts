@@ -123,7 +123,10 @@ function around({ spec, run, level }: OpenBox, tree: BoxTree): OpenWalls {
       tcp: online,
     })
     // Nor sockets with a path, with any network: no rule keeps from those of the user's services.
-    const filter = partFile(run, seccompFilter({ sockets: online ? ['inet', 'inet6'] : [], amongOthers: true }))
+    const filter = partFile(
+      run,
+      seccompFilter({ sockets: online ? ['inet', 'inet6', 'route'] : [], amongOthers: true }),
+    )
     return [
       ['L', held.add(ruleset)],
       ['F', held.open(filter)],
