@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "procs.h"
 
 #define LAST_WORDS_MS 1000
+#define EMPTY_MS 50
 
 static bool kill_members(int directory) {
   int fd = openat(directory, "cgroup.kill", O_WRONLY | O_CLOEXEC);
@@ -44,16 +46,22 @@ static void remove_cgroup(const char *path) {
   }
 }
 
+/* A little while, or until a child has ended. */
+static void await_child(void) {
+  struct signalfd_siginfo info;
+  struct pollfd signals = {.fd = box.signals, .events = POLLIN};
+  if (poll(&signals, 1, 1) > 0)
+    while (read(box.signals, &info, sizeof info) == (ssize_t)sizeof info) continue;
+}
+
 static void kill_box(void) {
   proxy_warn();
   if (box.first > 0 && !box.first_ended) kill(box.first, SIGKILL);
   close_fd(&box.init.fd);
   proxy_finish();
   /* A pid namespace is empty as soon as its first process is, which needs no search. */
-  for (int tries = 0; box.spec.level == LEVEL_NAMESPACE && tries < 50; tries++) {
-    if (reap_all()) break;
-    pause_ms(1);
-  }
+  int64_t until = now_ms() + EMPTY_MS;
+  while (box.spec.level == LEVEL_NAMESPACE && !reap_all() && now_ms() < until) await_child();
   kill_all_below();
 }
 
