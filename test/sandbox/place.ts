@@ -6,6 +6,7 @@ import { guardedSandbox } from '../../src/drivers/sandbox/guarded.ts'
 import { namespaceSandbox } from '../../src/drivers/sandbox/namespace.ts'
 import { noneSandbox } from '../../src/drivers/sandbox/none.ts'
 import type { SandboxDriver, SandboxSpec } from '../../src/ports/sandbox-driver.ts'
+import { proxyCommand } from '../../src/sys/proxy/program.ts'
 import type { Programs, SandboxSubject } from '../../src/testing/sandbox-contract.ts'
 
 export type LevelName = 'none' | 'guarded' | 'namespace'
@@ -16,6 +17,7 @@ export const isRoot = process.getuid?.() === 0
 /** Whom trees belong to when root runs the tests, and whom boxes then run as. */
 export const owner = 61_000
 export const boxUid = 700_000_123
+const proxyUid = 699_999_876
 
 const drivers = { none: noneSandbox, guarded: guardedSandbox, namespace: namespaceSandbox }
 
@@ -46,7 +48,7 @@ export function openPlace(level: LevelName): Place {
   fs.mkdirSync(dirname(tree))
   fs.mkdirSync(tree, { mode: 0o755 })
   own(tree)
-  const open = (): SandboxDriver => drivers[level]({ run })
+  const open = (): SandboxDriver => drivers[level]({ run, proxy: proxyCommand() })
   const make = (path: string, content?: string): void => {
     const whole = join(tree, path)
     for (const parent of parentsOf(path)) makeDirectory(join(tree, parent))
@@ -80,6 +82,7 @@ function specFor(level: LevelName, path: string): SandboxSpec {
     cgroupRequired: false,
     env: {},
     uid: isRoot ? boxUid : undefined,
+    proxyUid: isRoot ? proxyUid : undefined,
   }
 }
 

@@ -17,6 +17,8 @@ interface ImageRun {
   readonly env?: Readonly<Record<string, string>> | undefined
   /** Of the file system, as `200M`; 2G without it. */
   readonly size?: string | undefined
+  /** A program of root's that runs what is given to it, in surroundings that it makes. */
+  readonly wrap?: readonly string[] | undefined
 }
 
 export interface Results {
@@ -57,7 +59,7 @@ const inRepository = (path: string): string => fileURLToPath(new URL(`../../${pa
  * Runs test files on a file system of their own: temporary directories are on a fresh image, mounted in a private
  * namespace. Needs root.
  */
-export function runOnImage({ fileSystem, as, files, only, env, size = '2G' }: ImageRun): Results {
+export function runOnImage({ fileSystem, as, files, only, env, size = '2G', wrap = [] }: ImageRun): Results {
   const base = fs.mkdtempSync(join(tmpdir(), 'aw-image-'))
   const report = join(base, 'report', 'report.json')
   const [become, uid] = as === 'root' ? [[], 0] : [asOrdinary, ordinary]
@@ -65,7 +67,7 @@ export function runOnImage({ fileSystem, as, files, only, env, size = '2G' }: Im
   // Nothing is written to the repository: it may not be the user's.
   const settings = [`--config=${inRepository('test/storage/inside.config.ts')}`, '--configLoader=runner']
   const told = ['--reporter=json', `--outputFile=${report}`, ...(only === undefined ? [] : ['-t', only])]
-  const run = [...become, ...vitest, ...settings, ...told, ...files]
+  const run = [...wrap, ...become, ...vitest, ...settings, ...told, ...files]
   try {
     fs.chmodSync(base, 0o755)
     fs.mkdirSync(join(base, 'mount'))
