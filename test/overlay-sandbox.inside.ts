@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,6 +12,7 @@ import type { Sandbox, SandboxSpec } from '../src/ports/sandbox-driver.ts'
 import type { Place, StorageDriver } from '../src/ports/storage-driver.ts'
 import { code } from '../src/testing/storage-contract.ts'
 import { collect } from '../src/testing/collect.ts'
+import { overlaySteps } from './overlay-steps.ts'
 
 const volume: Place = { area: 'volumes', name: 'ws' }
 const fork: Place = { area: 'volumes', name: 'fork' }
@@ -183,3 +184,25 @@ it('a box of ours has it, and is looked into while it runs', async () => {
   await storage.restore(volume, snap(1), snap(3))
   expect(await read(where, volume, 'work/a')).toBe('1\n')
 })
+
+it.each(['create', 'fork', 'move', 'trash', 'snapshot', 'restore', 'erase', 'look'])(
+  '%s can be killed at every step',
+  async (operation) => {
+    const program = fileURLToPath(new URL('programs/overlay-step.ts', import.meta.url))
+    let reached = 0
+    for (let step = 1, done = false; !done; step++) {
+      const base = mkdtempSync(join(tmpdir(), 'aw-crash-'))
+      const steps = overlaySteps(base)
+      await steps['prepare']?.()
+      const { status, signal } = spawnSync(process.execPath, [program, base, operation], {
+        env: { ...process.env, AW_CRASH_AT: String(step) },
+        stdio: ['ignore', 'ignore', 'inherit'],
+      })
+      expect([0, 'SIGKILL']).toContain(signal ?? status)
+      done = signal === null
+      await expect(steps[`check ${operation}`]?.(), `step ${step}`).resolves.toBeUndefined()
+      reached = step
+    }
+    expect(reached).toBeGreaterThan(2)
+  },
+)

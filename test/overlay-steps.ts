@@ -14,7 +14,13 @@ const snap = (n: number): Place => ({ area: 'snapshots', name: `sn_${n}` })
 /** What the tests of the overlay driver do to a storage root, here or in another process. */
 export function overlaySteps(base: string): Record<string, () => Promise<void>> {
   const storage = overlayStorage({ root: join(base, 'storage'), claim: join(base, 'id') })
-  const path = (place: Place, name: string): string => join(storage.attachment(place).path, name)
+
+  async function within<T>(place: Place, use: (path: string) => T): Promise<T> {
+    using reached = await storage.reach(place)
+    return use(reached.path)
+  }
+  const write = (place: Place, content: string): Promise<void> =>
+    within(place, (path) => writeFileSync(join(path, 'a'), content))
 
   async function content(place: Place): Promise<string | undefined> {
     if (!(await storage.exists(place))) return undefined
@@ -24,9 +30,9 @@ export function overlaySteps(base: string): Record<string, () => Promise<void>> 
   return {
     async prepare() {
       await storage.create(volume)
-      writeFileSync(path(volume, 'a'), 'one')
+      await write(volume, 'one')
       await storage.snapshot(volume, snap(1))
-      writeFileSync(path(volume, 'a'), 'two')
+      await write(volume, 'two')
       await storage.create(staged, { from: snap(1) })
     },
     create: () => storage.create(fork),
@@ -36,11 +42,14 @@ export function overlaySteps(base: string): Record<string, () => Promise<void>> 
     snapshot: async () => void (await storage.snapshot(volume, snap(2))),
     restore: async () => void (await storage.restore(volume, snap(1), snap(2))),
     erase: () => storage.erase(volume),
+    look: async () => {
+      await content(snap(1))
+      await write(volume, 'two')
+    },
 
     async 'check create'() {
       if (await storage.exists(fork)) {
-        await storage.ready(fork)
-        assert.deepEqual(readdirSync(path(fork, '')), [])
+        assert.deepEqual(await within(fork, (path) => readdirSync(path)), [])
       } else await storage.create(fork)
       await others()
     },
@@ -57,7 +66,7 @@ export function overlaySteps(base: string): Record<string, () => Promise<void>> 
       }
       assert.equal(await storage.exists(staged), false)
       assert.equal(await content(fork), 'one')
-      writeFileSync(path(fork, 'a'), 'changed')
+      await write(fork, 'changed')
       await others()
     },
     async 'check trash'() {
@@ -69,11 +78,10 @@ export function overlaySteps(base: string): Record<string, () => Promise<void>> 
     async 'check snapshot'() {
       assert.ok([undefined, 'two'].includes(await content(snap(2))))
       if (!(await storage.exists(snap(2)))) await storage.snapshot(volume, snap(2))
-      await storage.ready(volume)
-      writeFileSync(path(volume, 'a'), 'three')
+      await write(volume, 'three')
       assert.equal(await content(snap(2)), 'two')
       assert.equal(await content(volume), 'three')
-      writeFileSync(path(volume, 'a'), 'two')
+      await write(volume, 'two')
       await others()
     },
     async 'check restore'() {
@@ -82,10 +90,11 @@ export function overlaySteps(base: string): Record<string, () => Promise<void>> 
       assert.equal(await content(volume), finished === undefined ? 'two' : 'one')
       if (finished === undefined) await storage.restore(volume, snap(1), snap(2))
       assert.equal(await content(volume), 'one')
-      writeFileSync(path(volume, 'a'), 'two')
+      await write(volume, 'two')
       assert.equal(await content(snap(2)), 'two')
       await others()
     },
+    'check look': () => others(),
     async 'check erase'() {
       if (await storage.exists(volume)) assert.equal(await content(volume), 'two')
       await storage.erase(volume)
@@ -97,8 +106,7 @@ export function overlaySteps(base: string): Record<string, () => Promise<void>> 
     /** Snapshots that share layers come and go. */
     async 'snapshot and erase'() {
       for (let i = 0; i < 60; i++) {
-        await storage.ready(volume)
-        writeFileSync(path(volume, 'a'), String(i))
+        await write(volume, String(i))
         await storage.snapshot(volume, snap(i))
         if (i >= 2) await storage.erase(snap(i - 2))
       }
@@ -119,7 +127,7 @@ export function overlaySteps(base: string): Record<string, () => Promise<void>> 
           continue
         }
         told.made += 1
-        const seen = readFileSync(path(place, 'a'), 'utf8')
+        const seen = await within(place, (path) => readFileSync(join(path, 'a'), 'utf8'))
         if (`sn_${seen}` !== from.name) told.wrong.push(`${from.name}: ${seen}`)
         if (i % 3 === 0) await storage.erase(place)
       }

@@ -67,6 +67,8 @@ it('is made from every source', async () => {
   // A repository in it is one that git itself finds whole, once it is out.
   await aw.cp({ from: 'git:work', to: join(base, 'out') })
   expect(execFileSync('git', ['-C', join(base, 'out'), 'status', '--porcelain'], { encoding: 'utf8' })).toBe('')
+  const shared = await aw.shared.create({ name: 'models' })
+  fs.writeFileSync(join(shared.path, 'weights'), 'heavy')
   expect(fs.readdirSync(join(home, 'storage', 'volumes'))).toEqual([])
   expect((await aw.recover()).orphans).toEqual([])
 })

@@ -21,15 +21,16 @@ export async function sharedTrees(core: Core) {
 /** Whoever removed it, or brought it back, died halfway: it is where it was, and can be found there. */
 export async function mendShared(core: Core, area: SharedArea): Promise<void> {
   const place = sharedPlace(area)
-  const target = core.storage.attachment(place).path
+  // Where it is may be another place once it has come back.
+  const target = (): string => core.storage.attachment(place).path
   const path = sharedPath(core, area.name)
   const isWhole = async (): Promise<boolean> =>
-    (await core.storage.exists(place)) && (await core.host.published(path)) === target
+    (await core.storage.exists(place)) && (await core.host.published(path)) === target()
   if (await isWhole()) return
   using lock = await core.host.lock(`shared-${area.name}`, { timeoutMs: 0 })
   if (lock === undefined || !(await sharedAreas(core)).live.has(area.name) || (await isWhole())) return
   if (await core.storage.exists(trashOf(area.tree))) await core.storage.move(trashOf(area.tree), place)
-  if (await core.storage.exists(place)) await core.host.publish(path, target)
+  if (await core.storage.exists(place)) await core.host.publish(path, target())
 }
 
 /** Nobody was told of it, so it is empty. */

@@ -21,7 +21,8 @@ export async function createShared(core: Core, input: Inputs['shared create'], r
   await assertFreeName(core, name)
   const tree = `${prefix}${newId(core, 'op').slice(3)}`
   await appendHome(core, newEvent(core, request, 'shared_started', { name, tree }))
-  await core.storage.create(sharedPlace({ tree }), { mode: core.config.settings['workspaces.dir_mode'] })
+  const mode = core.config.settings['workspaces.dir_mode']
+  await core.storage.create(sharedPlace({ tree }), { mode, plain: true })
   await core.storage.sync(sharedPlace({ tree }), { small: true })
   await core.host.publish(sharedPath(core, name), core.storage.attachment(sharedPlace({ tree })).path)
   await appendHome(core, newEvent(core, request, 'shared_created', { name, task, tree }))

@@ -201,6 +201,8 @@ export interface CreateOptions {
   /** Of the root directory of an empty tree. */
   readonly mode?: number | undefined
   readonly from?: Place | undefined
+  /** It is never frozen (`unsupported`), so that it has a path on the host everywhere, and any number of sandboxes. */
+  readonly plain?: boolean | undefined
   /** What the tree may hold beyond its parent; only where `capabilities.quota` is `kernel`, else `unsupported`. */
   readonly maxBytes?: number | undefined
   readonly signal?: AbortSignal | undefined

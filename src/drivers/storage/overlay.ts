@@ -202,6 +202,7 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
 
 function layersOf({ root, trees }: Overlay, place: Place): Attachment {
   const [upper = '', ...lower] = readRecord(root, place) ?? []
+  if (upper !== '' && lower.length === 0) return { kind: 'dir', path: filesOf(root, upper) }
   return {
     kind: 'overlay',
     path: trees.path(place),

@@ -117,6 +117,21 @@ export function placesContract(open: OpenStorage): void {
     expect(await storage.exists(volume)).toBe(false)
   })
 
+  it('has a path for a plain one wherever it is', async () => {
+    const subject = await open()
+    const { storage } = subject
+    await storage.create(volume, { plain: true, mode: 0o750 })
+    expect(storage.attachment(volume).kind).toBe('dir')
+    subject.write(volume, 'a', 'one')
+    await storage.move(volume, trashed)
+    await storage.move(trashed, volume)
+    expect(subject.read(volume)).toMatchObject({ a: { content: 'one' } })
+    expect(await storage.usage(volume)).toMatchObject({ bytes: 3, files: 1 })
+    expect((await storage.read(volume, 'a', { maxBytes: 9 })).toString()).toBe('one')
+    await storage.erase(volume)
+    expect(await storage.list()).toEqual([])
+  })
+
   it('does nothing without the marker of its root', async () => {
     const { storage, unmount } = await open()
     await storage.create(volume)

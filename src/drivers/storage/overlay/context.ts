@@ -28,6 +28,15 @@ export function stackOf({ root }: Overlay, place: Place): Stack {
   throw missing(place)
 }
 
+/** Of a tree that can be frozen. */
+export function layeredStackOf(overlay: Overlay, place: Place): Stack {
+  const stack = stackOf(overlay, place)
+  if (stack.length > 1) return stack
+  throw new AwError('unsupported', `${place.area}/${place.name} is a plain tree, which has no snapshots`, {
+    data: { place },
+  })
+}
+
 /** Of a tree that never changes: no other may have one over it. */
 export function frozenStackOf(overlay: Overlay, place: Place): Stack {
   if (isFrozen(place)) return stackOf(overlay, place)

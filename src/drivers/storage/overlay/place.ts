@@ -10,7 +10,7 @@ import { frozenStackOf, isSeen, type Overlay, upperOf } from './context.ts'
 export async function createTree(
   overlay: Overlay,
   place: Place,
-  { mode, from, maxBytes }: CreateOptions,
+  { mode, from, plain = false, maxBytes }: CreateOptions,
 ): Promise<void> {
   const { root, trees } = overlay
   if (maxBytes !== undefined) throw noLimits('overlay')
@@ -21,7 +21,8 @@ export async function createTree(
   if (below === undefined) throw missing(from ?? place)
   const like = from === undefined ? undefined : filesOf(root, upperOf(below))
   using layer = makeLayer(root, { like, mode, owner: overlay.owner })
-  const stack = [layer.id, ...below]
+  // As an ordinary user's, what stands on nothing is a directory like any other.
+  const stack = plain && !overlay.mounts ? [layer.id] : [layer.id, ...below]
   const fd = overlay.mounts && isSeen(place) ? mounts.overlay(upperStack(root, stack)) : undefined
   try {
     if (fd !== undefined) attachTree(fd, trees.path(place))

@@ -40,7 +40,8 @@ export async function reachHeld(overlay: Overlay, place: Place): Promise<Reached
     const stack = readRecord(root, place)
     if (stack === undefined) throw missing(place)
     // Nobody else looks into what is being built; over nothing, its upper layer is all there is.
-    if (place.area === 'tmp' && stack[1] === ground) return onHost(filesOf(root, stack[0] ?? ''))
+    if (stack.length === 1 || (place.area === 'tmp' && stack[1] === ground))
+      return onHost(filesOf(root, stack[0] ?? ''))
     const upper = filesOf(root, stack[0] ?? '')
     const opening = held.get(upper) ?? open(overlay, place, upper)
     const one = await opening

@@ -3,7 +3,7 @@ import type { Frozen, Place, RestoreOptions } from '../../../ports/storage-drive
 import { filesOf, forgetLayer, makeLayer, retireWork, syncLayers } from '../../../sys/overlay-layers.ts'
 import { closeMount, othersWith, proveQuiet } from '../../../sys/overlay-mountpoint.ts'
 import { lockRecords, type Stack, taken } from '../../../sys/overlay-records.ts'
-import { ensureMounted, frozenStackOf, type Overlay, stackOf, upperOf } from './context.ts'
+import { ensureMounted, frozenStackOf, layeredStackOf, type Overlay, stackOf, upperOf } from './context.ts'
 import { countChanges } from './diff.ts'
 import { active } from './live.ts'
 import { quietly } from './quiet.ts'
@@ -26,7 +26,7 @@ export async function restoreTree(
 
 async function exchange(overlay: Overlay, [volume, to, keep]: readonly [Place, Place, Place]): Promise<void> {
   const { root } = overlay
-  const [before, wanted] = [stackOf(overlay, volume), frozenStackOf(overlay, to)]
+  const [before, wanted] = [layeredStackOf(overlay, volume), frozenStackOf(overlay, to)]
   await ensureMounted(overlay, volume)
   const make = async (mount: (stack: Stack) => void): Promise<void> => {
     using records = await lockRecords(root, 'together')

@@ -2,7 +2,7 @@ import { AwError } from '../../../domain/errors.ts'
 import type { Frozen, Place, SnapshotOptions } from '../../../ports/storage-driver.ts'
 import { isUnchanged, makeLayer, retireWork, syncLayers } from '../../../sys/overlay-layers.ts'
 import { lockRecords, readRecord, type Stack, taken } from '../../../sys/overlay-records.ts'
-import { ensureMounted, type Overlay, stackOf, upperFiles, upperOf } from './context.ts'
+import { ensureMounted, layeredStackOf, type Overlay, upperFiles, upperOf } from './context.ts'
 import { countChanges } from './diff.ts'
 import { flatten, maxLayers } from './flatten.ts'
 import { copyChanges } from './live.ts'
@@ -18,7 +18,7 @@ export async function snapshotTree(
   into: Place,
   options: SnapshotOptions = {},
 ): Promise<Frozen> {
-  const stack = stackOf(overlay, volume)
+  const stack = layeredStackOf(overlay, volume)
   if (readRecord(overlay.root, into) !== undefined) throw taken(into)
   const { looked = false, ...made } = await freeze(overlay, { volume, into, stack }, options)
   return { ...made, changed: await countChanges(overlay, options.since, into, { ...options, looked }) }
