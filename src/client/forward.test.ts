@@ -108,12 +108,58 @@ describe('a forwarded port', () => {
     const socket = connect(forward.port, '127.0.0.1')
     await once(socket, 'connect')
     socket.on('error', () => undefined)
-    const closed = once(socket, 'close')
+    const closed = new Promise((resolve) => socket.once('close', resolve))
     await forward.close()
     await closed
     await forward.close()
     const [error] = (await once(connect(forward.port, '127.0.0.1'), 'error')) as [NodeJS.ErrnoException]
     expect(error.code).toBe('ECONNREFUSED')
+  })
+
+  it('closing it never waits: neither for a server that goes on nor for a client that does not read', async () => {
+    async function* deaf(): AsyncGenerator<object> {
+      for (let i = 0; i < 200; i++) yield { data: Buffer.alloc(100_000) }
+      await new Promise(() => undefined)
+    }
+    const { forward } = await forwarding(deaf)
+    const socket = connect(forward.port, '127.0.0.1').pause()
+    await once(socket, 'connect')
+    await forward[Symbol.asyncDispose]()
+    // It must not take what came for the whole.
+    const [error] = (await once(socket.resume(), 'error')) as [NodeJS.ErrnoException]
+    expect(error.code).toBe('ECONNRESET')
+  })
+
+  it('what a client was given to its end is not taken from it by closing', async () => {
+    async function* short(): AsyncGenerator<object> {
+      yield { data: Buffer.from('bye') }
+    }
+    const { forward } = await forwarding(short)
+    const socket = connect({ port: forward.port, host: '127.0.0.1', allowHalfOpen: true })
+    await once(socket, 'readable')
+    await forward.close()
+    expect(await everything(socket)).toBe('bye')
+  })
+
+  it('a client that has gone while much is on its way keeps nothing waiting', async () => {
+    const ended = Promise.withResolvers<string>()
+    async function* flood(_: never, { signal }: CallContext): AsyncGenerator<object> {
+      try {
+        for (;;) {
+          if (signal?.aborted === true) return
+          yield { data: Buffer.alloc(100_000) }
+          await new Promise((resolve) => setImmediate(resolve))
+        }
+      } finally {
+        ended.resolve('ended')
+      }
+    }
+    const { forward } = await forwarding(flood)
+    await using _ = forward
+    const socket = connect(forward.port, '127.0.0.1')
+    await once(socket, 'data')
+    socket.destroy()
+    expect(await ended.promise).toBe('ended')
   })
 
   it('a port that is taken is told so', async () => {

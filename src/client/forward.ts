@@ -42,7 +42,7 @@ export async function forwardPort(
   const close = async (): Promise<void> => {
     closing.abort(new AwError('aborted', 'The forwarding was ended'))
     await new Promise((resolve) => server.close(resolve))
-    await Promise.all(open)
+    await within(Promise.all(open))
   }
   signal.addEventListener('abort', () => void close(), { once: true })
   return { port: (server.address() as { port: number }).port, close, [Symbol.asyncDispose]: close }
@@ -61,7 +61,8 @@ async function carry(
   const received = socket.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>
   const feed = inputFeed(received, () => gone.abort())
   socket.on('error', () => gone.abort())
-  signal.addEventListener('abort', () => socket.destroy(), { once: true })
+  socket.on('close', () => gone.abort())
+  signal.addEventListener('abort', () => cut(socket), { once: true })
   try {
     for await (const { data } of manager.stream('connect', input, { ...context, signal, input: feed.items })) {
       const bytes = typeof data === 'string' ? Buffer.from(data, 'base64') : data
@@ -77,16 +78,29 @@ async function carry(
   }
 }
 
+/** Whoever has not been given all of it must not take what came for the whole. */
+const cut = (socket: Socket): unknown => (socket.writableFinished ? socket.destroy() : socket.resetAndDestroy())
+
 const patience = 1000
 
 /** Closed under the hands of somebody who still writes, it would be reset, and the last that was sent be lost. */
 async function left(socket: Socket): Promise<void> {
+  if (socket.destroyed) return
   const closed = new Promise((resolve) => socket.once('close', resolve))
   socket.end()
   socket.resume()
-  await Promise.race([closed, sleep(patience, undefined, { ref: false })])
+  await within(closed)
 }
 
+/** Waits for it, but not for long. */
+async function within(what: Promise<unknown>): Promise<void> {
+  const over = new AbortController()
+  const late = sleep(patience, undefined, { signal: over.signal }).catch(() => undefined)
+  await Promise.race([what, late])
+  over.abort()
+}
+
+/** Or closed, perhaps long ago. */
 const drained = (socket: Socket): Promise<void> =>
   new Promise((resolve) => {
     const done = (): void => {
@@ -94,6 +108,7 @@ const drained = (socket: Socket): Promise<void> =>
       socket.off('close', done)
       resolve()
     }
+    if (socket.destroyed) return done()
     socket.on('drain', done)
     socket.on('close', done)
   })

@@ -6,6 +6,7 @@ import type { Connection } from '../ports/sandbox-driver.ts'
 import { boxGone } from './boxes.ts'
 import type { Core, Request } from './core.ts'
 import { findWorkspace } from './find.ts'
+import { checkpointSignal } from './operations.ts'
 
 /** A connection to what listens inside. It is no command: nothing of it is in the log. */
 export async function* connect(
@@ -24,13 +25,18 @@ export async function* connect(
   await using box = await (await core.sandboxes(facts.isolation)).find(facts.sandbox)
   if (box === undefined) throw boxGone(workspace)
   await using connection = await box.connect(input.port, { signal: request.signal })
-  const sending = send(connection, request)
+  const cut = (): void => void connection[Symbol.asyncDispose]()
+  request.signal?.addEventListener('abort', cut, { once: true })
+  checkpointSignal(request)
+  void send(connection, request)
   try {
     for await (const data of connection.received) yield { data }
   } catch (error) {
     throw toAwError(error)
+  } finally {
+    request.signal?.removeEventListener('abort', cut)
   }
-  await Promise.race([sending, Promise.resolve()])
+  checkpointSignal(request)
 }
 
 async function send(connection: Connection, { input }: Request): Promise<void> {
