@@ -9,6 +9,8 @@ export interface Risks {
   readonly include_active?: boolean | undefined
   readonly include_leased?: boolean | undefined
   readonly force?: boolean | undefined
+  /** What runs in its sandbox may be ended, and the sandbox started anew. */
+  readonly restart?: boolean | undefined
 }
 
 /** A workspace that somebody still uses is not taken from under them, unless the caller names that very risk. */
@@ -27,7 +29,9 @@ export async function assertUnused(core: Core, workspace: Workspace, risks: Risk
     await assertNothingRuns(
       core,
       workspace,
-      'Wait for it, end it with aw stop, or accept the risk with --include-active',
+      risks.restart !== undefined
+        ? 'Wait for it, or end it and start the sandbox anew with --restart'
+        : `Wait for it, end it with aw stop ${nameOf(workspace)}, or accept the risk with --include-active`,
     )
   await assertNoProcesses(core, workspace, [volumeOf(workspace)], risks)
 }

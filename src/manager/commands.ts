@@ -29,7 +29,8 @@ export async function endCommand(core: Core, request: Request, id: WorkspaceId, 
   }
 }
 
-const isOpen = ({ commands = [] }: Workspace, id: CommandId): boolean => commands.some(({ command }) => command === id)
+export const isOpen = ({ commands = [] }: Workspace, id: CommandId): boolean =>
+  commands.some(({ command }) => command === id)
 
 /** Commands whose caller is dead have ended with it. Their end is written down, and what they left goes. */
 export async function closeLostCommands(core: Core, request: Request, workspace: Workspace): Promise<Workspace> {
@@ -56,9 +57,29 @@ async function removeOwnBox(core: Core, { sandbox, own_sandbox: own, isolation }
   if (own) await (await core.sandboxes(isolation)).remove(sandbox)
 }
 
-/** Ends what runs in sandboxes of its own. Their callers see them end. */
-export async function endOwnBoxes(core: Core, workspace: Workspace): Promise<void> {
-  for (const command of workspace.commands ?? []) await removeOwnBox(core, command)
+/**
+ * Ends commands that have sandboxes of their own. The log says so first: one that has begun and whose sandbox is not up
+ * yet looks there when it is, and goes no further.
+ */
+export async function endOwnBoxes(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  graceMs = 2_000,
+): Promise<Workspace> {
+  const own = (workspace.commands ?? []).filter((command) => command.own_sandbox)
+  if (own.length === 0) return workspace
+  const problem = { code: 'stopped', message: 'it was ended from outside' }
+  for (const { command } of own)
+    await endCommand(core, request, workspace.id, { command, exit: null, snapshot: null, problem })
+  await Promise.all(own.map((command) => endOwnBox(core, command, graceMs)))
+  return (await core.store.get(workspace.id)) ?? workspace
+}
+
+async function endOwnBox(core: Core, command: OpenCommand, graceMs: number): Promise<void> {
+  await using box = await (await core.sandboxes(command.isolation)).find(command.sandbox)
+  await box?.stop({ graceMs })
+  await removeOwnBox(core, command)
 }
 
 /** The sandboxes that are around a workspace now, each connected to. */

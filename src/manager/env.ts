@@ -51,6 +51,11 @@ function givenBy({ env = {}, secret, value }: Inputs['env set']): Record<string,
       hint: 'Give its name with --secret and its value on standard input',
       data: { field: secret === undefined ? 'secret' : 'value' },
     })
+  if (value !== undefined && value.trim() === '')
+    throw new AwError('invalid_input', 'The secret is empty', {
+      hint: 'Give its value on standard input; to take one away: aw env unset',
+      data: { field: 'value' },
+    })
   // A file that was piped in ends with a line feed which is not meant.
   if (secret !== undefined) given[checked(secret)] = { value: (value ?? '').replace(/\r?\n$/, ''), secret: true }
   if (Object.keys(given).length > 0) return given

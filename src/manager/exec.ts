@@ -1,5 +1,6 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
+import { parsePath, quotePath } from '../domain/paths.ts'
 import { profileOf } from '../domain/profiles.ts'
 import type { Exit, Limits } from '../domain/sandbox/spec.ts'
 import { surroundings } from '../domain/sandbox/surroundings.ts'
@@ -8,7 +9,7 @@ import { nameOf, type BoxFacts, type Workspace } from '../domain/workspace/state
 import type { Execution, Sandbox, SandboxDriver, SandboxSpec } from '../ports/sandbox-driver.ts'
 import type { Variable } from '../ports/variables.ts'
 import { boxGone, driverOf, plannedBox, specOf } from './boxes.ts'
-import { endCommand, type Ended } from './commands.ts'
+import { endCommand, isOpen, type Ended } from './commands.ts'
 import { newEvent, newId, type Core, type Request } from './core.ts'
 import { keepAfter, keepBefore } from './each-exec.ts'
 import { findWorkspace } from './find.ts'
@@ -175,15 +176,41 @@ function startedData(core: Core, input: Input, workspace: Workspace, { box, comm
     isolation: box.isolation,
     argv,
     argv_cut: argv.length < input.argv.length,
-    cwd: input.cwd ?? profileOf(workspace.profile).content,
+    cwd: directoryOf(workspace, box, input.cwd),
     env: Object.keys(input.env ?? {}),
     terminal: input.columns !== undefined,
     slot,
   }
 }
 
-async function boxFor(core: Core, { workspace, box, own }: Begun, signal: AbortSignal): Promise<Sandbox> {
-  if (own !== undefined) return own.driver.start(box.sandbox, own.spec, { signal })
+/** Counted from where the content is; `..` leads to what is beside it, and not out of the workspace. */
+function directoryOf({ profile }: Workspace, { mount }: BoxFacts, cwd = '.'): string {
+  const isAbsolute = cwd.startsWith('/')
+  const given = isAbsolute ? cwd : `${profileOf(profile).content}/${cwd}`
+  const steps: string[] = []
+  for (const name of parsePath(given, { absolute: 'inside', roots: [mount] }).names) {
+    if (name !== '..') steps.push(name)
+    else if (steps.pop() === undefined)
+      throw new AwError('path_traversal_attempt', `${quotePath(cwd)} leads out of the workspace`, {
+        hint: 'Commands start below the workspace',
+        data: { field: 'cwd' },
+      })
+  }
+  return steps.join('/') || '.'
+}
+
+async function boxFor(core: Core, begun: Begun, signal: AbortSignal): Promise<Sandbox> {
+  const { workspace, box, own, command } = begun
+  if (own !== undefined) {
+    const started = await own.driver.start(box.sandbox, own.spec, { signal })
+    const now = await core.store.get(workspace.id)
+    if (now !== undefined && isOpen(now, command)) return started
+    await using _ = started
+    await started.stop({ graceMs: 0 })
+    throw new AwError('sandbox_gone', `The command was ended before it began: ${nameOf(workspace)} was stopped`, {
+      data: { id: workspace.id },
+    })
+  }
   const found = await (await core.sandboxes(box.isolation)).find(box.sandbox)
   if (found === undefined) throw boxGone(workspace)
   return found
@@ -193,7 +220,7 @@ async function commandOf(core: Core, input: Input, request: Request, begun: Begu
   const { workspace, variables, box: facts } = begun
   return {
     argv: input.argv,
-    cwd: input.cwd ?? profileOf(workspace.profile).content,
+    cwd: directoryOf(workspace, facts, input.cwd),
     env: {
       ...surroundings(workspace, facts.slot, portBlocks(core)),
       ...(await givenVariables(variables, box)),

@@ -70,13 +70,12 @@ export async function undoLaunch(
   return abandon(core, request, workspace, operation, 'launch', reason)
 }
 
-/** Ends the sandbox and everything in it. Without one there is nothing to do. */
+/** Ends the sandbox and everything in it, and commands that have one of their own. Without any there is nothing to do. */
 export async function stop(core: Core, input: Inputs['stop'], request: Request): Promise<WorkspaceView> {
   const { id } = await findWorkspace(core, input.id)
   return withWorkspace(core, request, id, async (workspace) => {
     assertAllowed(workspace, 'stop')
-    if (workspace.sandbox === undefined) return view(workspace)
-    return view(await stopBox(core, request, workspace, 'user', input.grace_ms))
+    return view(await endBoxes(core, request, workspace, 'user', input.grace_ms))
   })
 }
 
@@ -140,9 +139,9 @@ export async function endBoxes(
   request: Request,
   workspace: Workspace,
   why: StopReason,
+  graceMs?: number,
 ): Promise<Workspace> {
-  await endOwnBoxes(core, workspace)
-  return stopBox(core, request, workspace, why)
+  return stopBox(core, request, await endOwnBoxes(core, request, workspace, graceMs), why, graceMs)
 }
 
 /** The sandbox that was around it before its tree was replaced is started anew around the new one. */

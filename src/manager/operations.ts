@@ -161,6 +161,30 @@ export async function append(
   at: { id: WorkspaceId; version: number },
   events: readonly NewEvent[],
 ): Promise<Workspace> {
+  try {
+    return await appendAt(core, request, at, events)
+  } catch (error) {
+    if (toAwError(error).code !== 'version_conflict') throw error
+    return append(core, request, { id: at.id, version: await versionAfter(core, at, error) }, events)
+  }
+}
+
+/** Commands end whenever they end, without a lock. Nothing that was decided meanwhile is another for that. */
+async function versionAfter(core: Core, at: { id: WorkspaceId; version: number }, conflict: unknown): Promise<number> {
+  let { version } = at
+  for await (const event of core.store.read(at.id, { after: at.version })) {
+    if (event.type !== 'command_ended') throw conflict
+    version = event.version
+  }
+  return version
+}
+
+async function appendAt(
+  core: Core,
+  request: Request,
+  at: { id: WorkspaceId; version: number },
+  events: readonly NewEvent[],
+): Promise<Workspace> {
   const result = await core.store.append(at.id, at.version, events, {
     limits: limitsOf(core),
     // An outcome must reach the log even if the caller has gone.

@@ -105,7 +105,7 @@ export async function redo(core: Core, input: Inputs['redo'], request: Request):
 
 async function underLock(
   core: Core,
-  input: Risks & { id: string; restart?: boolean | undefined },
+  input: Risks & { id: string },
   request: Request,
   planned: (workspace: Workspace) => Promise<Plan>,
 ): Promise<Restored> {
@@ -113,7 +113,11 @@ async function underLock(
   return withWorkspace(core, request, id, async (workspace) => {
     assertAllowed(workspace, 'restore')
     const current = await closeLostRuns(core, request, workspace)
-    await assertUnused(core, current, input.restart === true ? { ...input, include_active: true } : input)
+    await assertUnused(
+      core,
+      current,
+      input.restart === true ? { ...input, include_active: true } : { ...input, restart: false },
+    )
     const plan = await planned(current)
     if (!(await core.storage.exists(snapshotPlace(plan.snapshot)))) throw gone(current, plan.snapshot)
     // A sandbox that runs would go on seeing the tree that is replaced.

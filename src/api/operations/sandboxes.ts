@@ -40,7 +40,7 @@ export const sandboxOperations = [
       id: optional(string('The workspace: TASK/AGENT, TASK (means TASK/main) or its id ws_…')),
       all: optional(string('Every live workspace of this task, at once')),
       argv: list(string('An argument'), 'The program and its arguments; no shell', { 'x-cli': 'command' }),
-      cwd: optional(string('Where it starts, below the workspace (default: where its content is)')),
+      cwd: optional(string('Where it starts, counted from where the content is (the default); ../output is beside it')),
       env: optional(pairs('Variables for it, besides those of aw env')),
       ...walls,
       timeout_ms: optional(integer('End it after so long', { minimum: 0 })),

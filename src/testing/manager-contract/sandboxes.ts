@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import type { Inputs, Outputs } from '../../api/table.ts'
 import type { CommandInput } from '../../ports/sandbox-driver.ts'
 import type { CallContext, Manager } from '../../ports/manager.ts'
+import { toAwError } from '../../domain/errors.ts'
 import { code, text, type OpenManager } from '../manager-contract.ts'
 
 type Item = Outputs['exec']
@@ -55,8 +56,20 @@ export function sandboxContract(open: OpenManager): void {
     const { stdout } = await ran(manager, { id: 'run', argv: ['tee', 'note'] }, { input: given('one ', 'two') })
     expect(stdout).toBe('one two')
     expect(text(await workspace.files.read('work/note'))).toBe('one two')
-    const { stdout: shown } = await ran(manager, { id: 'run', argv: ['cat', 'work/note'], cwd: '.' })
-    expect(shown).toBe('one two')
+    for (const [cwd, path] of [
+      ['.', 'note'],
+      ['..', 'work/note'],
+      ['/workspace', 'work/note'],
+    ] as const)
+      expect((await ran(manager, { id: 'run', argv: ['cat', path], cwd })).stdout).toBe('one two')
+    await ran(manager, { id: 'run', argv: ['touch', 'made'], cwd: '../output' })
+    expect(await workspace.files.list('output')).toMatchObject({ entries: [{ path: 'output/made' }] })
+    await expect(ran(manager, { id: 'run', argv: ['true'], cwd: '../..' })).rejects.toEqual(
+      code('path_traversal_attempt'),
+    )
+    await expect(ran(manager, { id: 'run', argv: ['true'], cwd: '/etc' })).rejects.toEqual(
+      code('path_outside_workspace'),
+    )
   })
 
   it('knows where it is, and gets the variables of its workspace', async () => {
@@ -101,6 +114,9 @@ export function sandboxContract(open: OpenManager): void {
       await expect(manager.call('env set', { id: 'run', env: { [name]: 'x' } })).rejects.toEqual(code('invalid_input'))
     await expect(manager.call('env set', { id: 'run' })).rejects.toEqual(code('invalid_input'))
     await expect(manager.call('env set', { id: 'run', secret: 'KEY' })).rejects.toEqual(code('invalid_input'))
+    await expect(manager.call('env set', { id: 'run', secret: 'KEY', value: '\n' })).rejects.toEqual(
+      code('invalid_input'),
+    )
     await expect(manager.call('env set', { id: 'run', env: { BIG: 'x'.repeat(70_000) } })).rejects.toEqual(
       code('invalid_input'),
     )
@@ -149,6 +165,22 @@ export function sandboxContract(open: OpenManager): void {
     expect((await manager.call('history', { id: 'run' })).at(-1)).toMatchObject({ state: 'failed' })
     const signal = AbortSignal.abort()
     await expect(ran(manager, { id: 'run', argv: ['true'] }, { signal })).rejects.toEqual(code('aborted'))
+  })
+
+  it.each(['in a sandbox that runs', 'in one of its own'])('stop ends a command that runs %s', async (where) => {
+    const { aw, manager } = await open()
+    await aw.create({ id: 'run' })
+    if (where === 'in a sandbox that runs') await manager.call('start', { id: 'run' })
+    const running = ran(manager, { id: 'run', argv: ['sleep', '30'] }).then(
+      ({ exit }) => exit?.signal,
+      (error: unknown) => toAwError(error).code,
+    )
+    await expect.poll(async () => (await manager.call('show', { id: 'run' })).commands).toBe(1)
+    await expect.poll(async () => (await manager.call('history', { id: 'run' })).at(-1)?.state).toBe('running')
+    await manager.call('stop', { id: 'run', grace_ms: 100 })
+    expect(await running).toBeOneOf(['SIGTERM', 'SIGKILL', 'sandbox_gone'])
+    expect(await manager.call('show', { id: 'run' })).toMatchObject({ operation: null, sandbox: null, commands: 0 })
+    await manager.call('destroy', { id: 'run' })
   })
 
   it('a workspace in which a command runs is in use, until it ends or that risk is taken', async () => {
