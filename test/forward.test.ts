@@ -27,6 +27,8 @@ it('ends when it is told to, also with a client that does not read and a server 
     await once(socket, event)
     await forward[Symbol.asyncDispose]()
     socket.destroy()
+    const [error] = (await once(connect(forward.port, '127.0.0.1'), 'error')) as [NodeJS.ErrnoException]
+    expect(error.code).toBe('ECONNREFUSED')
   }
   await workspace.stop({ grace_ms: 0 })
 })

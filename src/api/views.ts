@@ -66,6 +66,7 @@ export const workspaceView = object(
         network: string('What it may reach'),
         allow: list(string('A host or preset'), 'Through the proxy'),
         mount: string('Where the workspace is inside'),
+        memory_mb: optional(integer('Memory of all of it; 0 for no limit')),
         started_at: string('Since when (ISO 8601)'),
       }),
     ),
@@ -99,6 +100,7 @@ export const workspaceView = object(
     forks: optional(
       list(object({ id: string('ws_…'), name: string('Its name'), snapshot: string('The snapshot') }), 'Its forks'),
     ),
+    stopped: optional(boolean('Of aw stop: whether there was anything to end')),
     imported: nullable(json('What was copied from the source, and what was left out')),
     size_limit: optional(sizeLimitView),
     size_bytes: optional(nullable(integer('Bytes of its tree; null if not measured'))),

@@ -140,11 +140,11 @@ const show = (session: Session, renderer: Renderer, output: unknown, input: Inpu
 
 async function tell(
   session: Session,
-  { out, note, notice, warning, failures = [] }: Shown,
+  { out, named, note, notice, warning, failures = [] }: Shown,
   name?: string,
 ): Promise<void> {
   const { globals, io } = session
-  const label = name === undefined || out === '' ? '' : `${name}${io.stdout.isTerminal ? '  ' : '\t'}`
+  const label = name === undefined || named === true || out === '' ? '' : `${name}${io.stdout.isTerminal ? '  ' : '\t'}`
   if (typeof out !== 'string') await io.stdout.write(out)
   else if (out !== '') await io.stdout.write(`${label}${out}\n`)
   if (warning !== undefined) await io.stderr.write(`aw: ${warning}\n`)

@@ -75,7 +75,9 @@ export async function stop(core: Core, input: Inputs['stop'], request: Request):
   const { id } = await findWorkspace(core, input.id)
   return withWorkspace(core, request, id, async (workspace) => {
     assertAllowed(workspace, 'stop')
-    return view(await endBoxes(core, request, workspace, 'user', input.grace_ms))
+    const { sandbox, commands = [] } = workspace
+    const stopped = sandbox !== undefined || commands.some(({ own_sandbox: own }) => own)
+    return { ...view(await endBoxes(core, request, workspace, 'user', input.grace_ms)), stopped }
   })
 }
 

@@ -28,7 +28,11 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
       stderr: 'err\n',
     })
     expect(here.aw('exec', 't/a', 'sh', '-c', 'kill -TERM $$')).toEqual({ code: 143, stdout: '', stderr: '' })
-    expect(here.aw('exec', 't/a', '--timeout-ms', '300', 'sleep', '60')).toEqual({ code: 124, stdout: '', stderr: '' })
+    expect(here.aw('exec', 't/a', '--timeout-ms', '300', 'sleep', '60')).toEqual({
+      code: 124,
+      stdout: '',
+      stderr: expect.stringMatching(/^aw: timed out: it was ended after \d+\.\d s\n$/) as string,
+    })
   })
 
   test('what keeps it from running has codes of its own', () => {
@@ -150,6 +154,7 @@ while True:
     forward.kill('SIGINT')
     expect(await ended).toEqual([130, null])
     expect(here.aw('stop', 't/a').stdout).toBe('t/a is stopped\n')
+    expect(here.aw('stop', 't/a')).toEqual({ code: 0, stdout: 't/a has no sandbox\n', stderr: '' })
     expect(here.aw('connect', 't/a', '3000')).toMatchObject({ code: 4 })
     expect(here.aw('forward', 't/a', '3000')).toMatchObject({ code: 4 })
   })

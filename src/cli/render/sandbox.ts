@@ -6,11 +6,13 @@ import type { Shown, View } from './view.ts'
 
 export function started({ workspace_id: name, sandbox }: Outputs['start'], view: View): Shown {
   if (view.quiet || sandbox === null) return { out: '' }
-  return { out: `${name} is started: ${wallsOf(sandbox)}`, note: `Run something in it: aw exec ${name} -- COMMAND` }
+  const note = `Run something in it: aw exec ${name} -- COMMAND`
+  return { out: `${name} is started: ${wallsOf(sandbox)}`, note, named: true }
 }
 
-export const stopped = ({ workspace_id: name }: Outputs['stop'], view: View): Shown => ({
-  out: view.quiet ? '' : `${name} is stopped`,
+export const stopped = ({ workspace_id: name, stopped: ended }: Outputs['stop'], view: View): Shown => ({
+  out: view.quiet ? '' : ended === false ? `${name} has no sandbox` : `${name} is stopped`,
+  named: true,
 })
 
 /** The values are nobody's business. */

@@ -16,6 +16,8 @@ export interface View {
 export interface Shown {
   /** For standard output, without the last line break. */
   readonly out: string | Uint8Array
+  /** It begins with the name of what it is about, which need not stand before it where there are several. */
+  readonly named?: true
   /** One line for a person at a terminal, on standard error. */
   readonly note?: string
   /** The way back, or what else even a script's reader needs: on standard error, wherever that goes. */

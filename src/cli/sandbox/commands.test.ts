@@ -181,6 +181,15 @@ describe('what is shown', () => {
     expect(started.stderr).toContain('aw exec fix-login/claude -- COMMAND')
     expect((await shown(['stop', 'x'], sampleWorkspace())).stdout).toBe('fix-login/claude is stopped\n')
     expect((await shown(['stop', 'x', '-q'], sampleWorkspace())).stdout).toBe('')
+    const none = { ...sampleWorkspace(), stopped: false }
+    expect(await shown(['stop', 'x'], none)).toMatchObject({ exit: 0, stdout: 'fix-login/claude has no sandbox\n' })
+  })
+
+  test('of several each line has its name once', async () => {
+    const answers = { start: sampleWorkspace({ state: 'running', sandbox }), stop: sampleWorkspace() }
+    const { stdout } = await runCli(['start', 'x', 'y'], { answers })
+    expect(stdout).toBe(`fix-login/claude is started: ${walls}\n`.repeat(2))
+    expect((await runCli(['stop', 'x', 'y'], { answers })).stdout).toBe('fix-login/claude is stopped\n'.repeat(2))
   })
 
   test('show and list tell of it', async () => {

@@ -4,6 +4,7 @@ import { ClosedOutput, type TakenSignal } from '../io.ts'
 import { visible } from '../text.ts'
 import { codeOfSignal, exitCodeOf } from './exit-code.ts'
 import { bytesOf, codeOfFailure, endOf, jsonLine, type ExecInput, type Session } from './here.ts'
+import { notesOn, tellNotes } from './notes.ts'
 import { wholeLines } from './whole-lines.ts'
 
 type Item = Outputs['exec']
@@ -11,6 +12,8 @@ type Stream = 'stdout' | 'stderr'
 
 interface Tally {
   readonly started: Set<string>
+  /** Bytes of the output of each. */
+  readonly written: Map<string, number>
   well: number
   /** In the order in which they failed. */
   readonly failed: { readonly workspace: string; readonly what: string; readonly code: number }[]
@@ -27,12 +30,15 @@ export async function runEverywhere(session: Session, input: ExecInput): Promise
     stop.abort()
     taken[Symbol.dispose]()
   })
-  const tally: Tally = { started: new Set(), well: 0, failed: [] }
+  const tally: Tally = { started: new Set(), written: new Map(), well: 0, failed: [] }
   const show = session.globals.json ? jsonShower(session) : lineShower(session)
   try {
     for await (const item of manager.stream('exec', input, { signal: stop.signal })) {
       count(tally, item)
       await show(item)
+      if (item.type !== 'exit') continue
+      const notes = await notesOn(session, input, endOf(item), tally.written.get(item.workspace) ?? 0)
+      await tellNotes(session, notes, `${item.workspace}: `)
     }
   } catch (error) {
     if (error instanceof ClosedOutput) return codeOfSignal('SIGPIPE')
@@ -45,6 +51,7 @@ export async function runEverywhere(session: Session, input: ExecInput): Promise
 function count(tally: Tally, item: Item): void {
   const { type, workspace, error } = item
   if (type === 'started') tally.started.add(workspace)
+  if (item.data !== undefined) tally.written.set(workspace, (tally.written.get(workspace) ?? 0) + bytesOf(item).length)
   if (type === 'failed')
     tally.failed.push({
       workspace,

@@ -83,7 +83,8 @@ describe('output and end', () => {
     [{ code: null, signal: 'SIGKILL' }, 137],
     [{ code: null, signal: 'SIGKILL', timed_out: true }, 124],
   ])('%j ends with %i', async (end, code) => {
-    expect(await exec(['x', 'cmd'], items(begun, ended(end)))).toMatchObject({ exit: code, stdout: '', stderr: '' })
+    const result = await exec(['-q', 'x', 'cmd'], items(begun, ended(end)))
+    expect(result).toMatchObject({ exit: code, stdout: '', stderr: '' })
   })
 
   test.each([
@@ -106,16 +107,34 @@ describe('output and end', () => {
     expect(await exec(['x', 'cmd'], answer)).toMatchObject({ exit: 125 })
   })
 
-  test('a person is told what else there is to know, a script is not', async () => {
-    const answer = items(begun, ended({ code: null, signal: 'SIGKILL', timed_out: true, duration_ms: 1500 }))
-    const people = { answers: { exec: answer }, terminal: true, env: { NO_COLOR: '1' } }
-    expect((await exec(['x', 'cmd'], people)).stderr).toBe('Its time was over after 1.5 s, and it was ended\n')
-    expect((await exec(['-q', 'x', 'cmd'], people)).stderr).toBe('')
-    expect((await exec(['x', 'cmd'], answer)).stderr).toBe('')
-    const cut = { ...people, answers: { exec: items(begun, ended({ output_cut: true })) } }
-    expect(await exec(['x', 'cmd'], cut)).toMatchObject({
-      exit: 0,
-      stderr: expect.stringContaining('thrown away') as string,
+  describe('what the exit code does not tell is a line, for a script too', () => {
+    const killed = { code: null, signal: 'SIGKILL' }
+    const told = async (end: object, args: readonly string[] = [], answers: Scene['answers'] = {}) =>
+      (await exec([...args, 'x', 'cmd'], { answers: { exec: items(begun, out('12345'), ended(end)), ...answers } }))
+        .stderr
+    const config = (mb: number) => ({ 'config show': { settings: [{ key: 'sandbox.memory_mb', value: mb }] } })
+
+    test('its time was over', async () => {
+      const late = { ...killed, timed_out: true, duration_ms: 1500 }
+      expect(await told(late)).toBe('aw: timed out: it was ended after 1.5 s\n')
+      expect(await told(late, ['-q'])).toBe('')
+      expect(await told(late, ['--json'])).toBe('')
+    })
+
+    test('output was thrown away', async () => {
+      expect(await told({ output_cut: true })).toMatch(
+        /^aw: output cut: what came after 5 bytes was thrown away; .+\n$/,
+      )
+    })
+
+    test('it may have needed more memory', async () => {
+      const line = 'aw: ended by SIGKILL; perhaps it needed more than --memory-mb 64\n'
+      expect(await told(killed, ['--memory-mb', '64'])).toBe(line)
+      expect(await told(killed, [], { show: { sandbox: { memory_mb: 64 } }, ...config(1) })).toBe(line)
+      expect(await told(killed, [], { show: { sandbox: null }, ...config(64) })).toBe(line)
+      expect(await told(killed, [], { show: { sandbox: null }, ...config(0) })).toBe('')
+      expect(await told({ code: 137 }, ['--memory-mb', '64'])).toContain('exit 137, as after SIGKILL; perhaps')
+      expect(await told({ code: 1 }, ['--memory-mb', '64'])).toBe('')
     })
   })
 

@@ -2,12 +2,12 @@ import type { Inputs, Outputs } from '../../api/table.ts'
 import { inputFeed, sourceOf } from '../../client/command-input.ts'
 import { toAwError } from '../../domain/errors.ts'
 import type { Manager } from '../../ports/manager.ts'
-import { paint, wantsColor } from '../color.ts'
 import { reportError } from '../errors.ts'
 import { cannotRun, notExecutable, notFound } from '../exit-codes.ts'
 import type { Globals } from '../globals.ts'
 import { ClosedOutput, type Io, type TakenSignal } from '../io.ts'
 import { codeOfSignal, exitCodeOf, type Ended } from './exit-code.ts'
+import { notesOn, tellNotes } from './notes.ts'
 
 export type ExecInput = Inputs['exec']
 type Item = Outputs['exec']
@@ -34,8 +34,7 @@ export function onTerminal(input: ExecInput, io: Io): ExecInput {
 
 /** Runs one command; answers with the exit code that says how it ended. */
 export async function runHere(session: Session, input: ExecInput, wishes: Wishes): Promise<number> {
-  const { io, globals } = session
-  const state: State = { started: false, interrupts: 0, stop: new AbortController() }
+  const state: State = { started: false, interrupts: 0, written: 0, stop: new AbortController() }
   try {
     await follow(session, input, wishes, state)
   } catch (error) {
@@ -48,15 +47,15 @@ export async function runHere(session: Session, input: ExecInput, wishes: Wishes
   // It was killed because we were told to end.
   if (by !== undefined && (exit === undefined || exit.signal === 'SIGKILL')) return codeOfSignal(by)
   if (exit === undefined) return cannotRun
-  const note = noteOn(exit)
-  if (note !== undefined && io.stderr.isTerminal && !globals.quiet && !globals.json)
-    await io.stderr.write(`${paint(wantsColor(true, io.env, globals.noColor)).dim(note)}\n`)
+  await tellNotes(session, await notesOn(session, input, exit, state.written))
   return exitCodeOf(exit)
 }
 
 interface State {
   started: boolean
   interrupts: number
+  /** Bytes of its output. */
+  written: number
   readonly stop: AbortController
   /** The signal that made us end it. */
   by?: TakenSignal
@@ -94,6 +93,7 @@ async function follow(session: Session, input: ExecInput, { keys, tty }: Wishes,
     for await (const item of manager.stream('exec', input, { signal: stop.signal, input: feed.items })) {
       if (item.type === 'started') state.started = true
       if (item.type === 'exit') state.exit = endOf(item)
+      if (item.data !== undefined) state.written += bytesOf(item).length
       // A reader that takes nothing must not keep us from ending.
       await Promise.race([written(session, item), stopped.promise])
     }
@@ -137,9 +137,4 @@ export function codeOfFailure(code: string, ofProgram: boolean): number {
   if (!ofProgram) return cannotRun
   if (code === 'file_not_found') return notFound
   return code === 'permission_denied' ? notExecutable : cannotRun
-}
-
-function noteOn({ timed_out: late, output_cut: cut, duration_ms: ms }: Ended): string | undefined {
-  if (late) return `Its time was over after ${(ms / 1000).toFixed(1)} s, and it was ended`
-  return cut ? 'What it wrote beyond its limit was thrown away; --output-mb allows more' : undefined
 }
