@@ -27,7 +27,7 @@ static bool is_number(const char *name) {
 
 /* The name of a program may hold anything, also blanks and brackets: what follows its last bracket counts. */
 static bool parse_stat(const char *text, struct proc *proc) {
-  enum { STATE = 3, PARENT = 4, SESSION = 6, STARTED = 22 };
+  enum { STATE = 3, PARENT = 4, SESSION = 6, THREADS = 20, STARTED = 22 };
   const char *at = strrchr(text, ')');
   if (!at || at[1] != ' ') return false;
   *proc = (struct proc){.pid = (pid_t)strtol(text, NULL, 10), .state = at[2]};
@@ -38,6 +38,7 @@ static bool parse_stat(const char *text, struct proc *proc) {
     at++;
     if (field + 1 == PARENT) proc->parent = (pid_t)strtol(at, NULL, 10);
     if (field + 1 == SESSION) proc->session = (pid_t)strtol(at, NULL, 10);
+    if (field + 1 == THREADS) proc->threads = (int)strtol(at, NULL, 10);
   }
   proc->started = strtoull(at, NULL, 10);
   return true;
@@ -99,6 +100,11 @@ static void mark_below(struct procs *procs) {
   }
 }
 
+/* Its first thread may have ended, and looks as if it all had, while others go on. */
+static bool has_ended(const struct proc *proc) {
+  return proc->state == 'X' || (proc->state == 'Z' && proc->threads <= 1);
+}
+
 bool procs_read(struct procs *procs) {
   *procs = (struct procs){0};
   int dir = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -116,7 +122,7 @@ bool procs_read(struct procs *procs) {
   for (size_t at = 0; at < procs->count; at++) {
     struct proc proc = procs->list[at];
     if (proc.below) procs->mark = (procs->mark ^ proc.started ^ (unsigned)proc.pid ^ (unsigned char)proc.state) * PRIME;
-    if (proc.below && proc.state != 'Z' && proc.state != 'X') procs->list[kept++] = proc;
+    if (proc.below && !has_ended(&proc)) procs->list[kept++] = proc;
   }
   procs->count = kept;
   return true;

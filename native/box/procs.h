@@ -8,6 +8,7 @@
 
 struct proc {
   pid_t pid, parent, session;
+  int threads;
   char state;
   bool below;
   unsigned long long started;
@@ -20,7 +21,10 @@ struct procs {
   unsigned long long mark;
 };
 
-/* All that are below this process now; zombies left out. False with errno if /proc cannot be read. */
+/*
+ * All that are below this process now, but for those that have ended with all their threads. False with errno if /proc
+ * cannot be read.
+ */
 bool procs_read(struct procs *procs);
 void procs_free(struct procs *procs);
 
