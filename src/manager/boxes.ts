@@ -70,21 +70,20 @@ async function sharedMounts(core: Core, { task }: Workspace, wishes: readonly st
   if (wishes.length === 0) return []
   const { live } = await sharedAreas(core)
   return wishes.map((wish) => {
-    const [name = '', ...rest] = wish.split(':')
-    const readOnly = rest.at(-1) === 'ro'
-    const path = rest.find((part) => part.startsWith('/')) ?? `/shared/${name}`
-    if (rest.some((part) => part !== 'ro' && part !== 'rw' && !part.startsWith('/')))
+    const parts = /^(?<name>[^:]+)(?::(?<path>\/[^:]*))?(?::(?<mode>ro|rw))?$/.exec(wish)?.groups
+    if (parts === undefined)
       throw new AwError('invalid_input', `${JSON.stringify(wish)} is no way to attach a shared area`, {
         hint: 'Write NAME, NAME:ro, NAME:/path or NAME:/path:ro',
         data: { field: 'shared' },
       })
+    const { name = '', path = `/shared/${name}`, mode } = parts
     const area = live.get(name)
     if (area === undefined || (area.task !== null && area.task !== task))
       throw new AwError('shared_not_found', `There is no shared area ${name} for the task ${task}`, {
         hint: 'See what there is: aw shared list',
         data: { name },
       })
-    return { name, path, writable: !readOnly }
+    return { name, path, writable: mode !== 'ro' }
   })
 }
 

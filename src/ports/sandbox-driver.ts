@@ -51,11 +51,17 @@ export interface SandboxSpec {
    * (`data.missing`), if a link is in the way, and on levels that cannot hold a part of a tree.
    */
   readonly protect: readonly string[]
-  /** The same where its directory is there: `work/.git/hooks` of a tree without `work/.git` is left to the box. */
+  /**
+   * The same as far as there is something to hold, in every tree: `work/.git/hooks` of one without `work/.git` is left to
+   * the box, and so is what a link leads to, which the plan's notes tell. A file in the place of `work/.git` is held itself.
+   */
   readonly protectWithin?: readonly string[] | undefined
   /** As its owner names the workspace, to tell those inside what to ask for. */
   readonly label?: string | undefined
-  /** Other trees: shared areas, a program's own files. Absolute on both sides. */
+  /**
+   * Other trees: shared areas, a program's own files. Absolute on both sides. None is at or above the tree, nor at, above
+   * or below a name that is protected.
+   */
   readonly binds: readonly { readonly source: string; readonly target: string; readonly writable: boolean }[]
   readonly network: Network
   /**
@@ -81,7 +87,7 @@ export interface SandboxSpec {
 
 export interface Plan {
   readonly grades: Grades
-  /** What of `defaults` nobody keeps here, in words. */
+  /** What of `defaults` and `protectWithin` nobody keeps here, or keeps otherwise, in words. */
   readonly notes: readonly string[]
 }
 

@@ -40,6 +40,8 @@ it('a shared area is attached as it was asked for, and is in no snapshot', async
   await aw.destroy('one', { purge: true })
   expect(fs.readdirSync(area.path)).toEqual(['result'])
   expect(await codeOf(sh(aw, 'two', 'true', { shared: ['none'] }))).toBe('shared_not_found')
+  for (const wish of ['cache:/a:/b', 'cache:ro:/a', 'cache:ro:rw', 'cache:', 'cache:/workspace/work/.git/hooks'])
+    expect([wish, await codeOf(sh(aw, 'two', 'true', { shared: [wish] }))]).toEqual([wish, 'invalid_input'])
 })
 
 it('a secret is a file for the commands of its workspace, and nowhere else', async () => {

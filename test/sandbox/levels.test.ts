@@ -9,6 +9,7 @@ const files = {
   limits: 15,
   ends: 15,
   guarded: 15,
+  trees: 18,
 } as const
 
 describe.each(['root', 'an ordinary user'] as const)('sandboxes of %s', (as) => {

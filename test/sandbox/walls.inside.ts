@@ -120,7 +120,7 @@ print('tiocsti', call(16, 0, 0x5412, 0))
 print('unshare files', call(272, 0x400))
 print('personality', call(135, 0xffffffff))
 for family in (16, 17, 38, 40):
-    try: socket.socket(family, socket.SOCK_RAW); print(family, 'ok')
+    try: socket.socket(family, socket.SOCK_RAW, 9); print(family, 'ok')
     except OSError as error: print(family, errno.errorcode[error.errno])
 `
     const { stdout } = await ran(box, ['python3', '-c', script])

@@ -46,7 +46,7 @@ export function namespaceSandbox(options: BoxOptions): SandboxDriver {
     if (missing !== undefined)
       throw new AwError('sandbox_unenforceable', missing, { hint: 'Install a newer bubblewrap' })
     const walls = namespaceWalls({ spec, run: options.run, bwrap })
-    const notes = [...planned.plan.notes, ...(walls.note === undefined ? [] : [walls.note])]
+    const notes = [...planned.plan.notes, ...walls.notes]
     return {
       planned: { ...planned, plan: { ...planned.plan, notes } },
       about: () => ({

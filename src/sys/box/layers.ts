@@ -54,15 +54,15 @@ export function layeredMounts({ spec, layers, planned, run, directory, held }: L
   const empty = join(directory, 'empty')
   for (const path of [stage, empty]) ensureDirectory(path, 0o700)
   const tree = join(stage, 'tree')
-  const emptyFile = planned.placeholders.some(({ kind }) => kind === 'file') ? partFile(run, Buffer.alloc(0)) : empty
+  const emptyFile = planned.protect.some(({ kind }) => kind === 'file') ? partFile(run, Buffer.alloc(0)) : empty
   const mounts = new Map<string, BoxMount>()
   const add = (source: string, target: string, writable: boolean): void =>
     void mounts.set(target, { source: { path: source }, target, writable })
   for (const { above } of [...planned.protect, ...planned.within])
     for (const names of above) add(join(tree, ...names), join(spec.mount, ...names), true)
-  for (const { names, kind, missing } of planned.protect) {
+  for (const { names, kind, missing, masked } of planned.protect) {
     const nothing = kind === 'file' ? emptyFile : empty
-    add(missing ? nothing : join(tree, ...names), join(spec.mount, ...names), false)
+    add(missing || masked ? nothing : join(tree, ...names), join(spec.mount, ...names), false)
   }
   const others = bySelf(held)
   for (const { source, target, writable } of spec.binds) {

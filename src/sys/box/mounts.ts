@@ -1,12 +1,13 @@
 import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
-import { parsePath, quotePath } from '../../domain/paths.ts'
+import { quotePath } from '../../domain/paths.ts'
 import type { SandboxSpec } from '../../ports/sandbox-driver.ts'
 import { withSpot } from '../safe-fs/walk.ts'
 import type { BoxMount } from './bwrap.ts'
 import { assertPlace } from './places.ts'
-import { type Look, type MountedName, planMountedName } from './protect.ts'
+import { partFile } from './parts.ts'
+import { type Look, type MountedName, namesOf, planMountedName, planWithin } from './protect.ts'
 import type { Placeholder } from './record.ts'
 import { openSource, type Sources } from './sources.ts'
 import type { BoxTree } from './tree.ts'
@@ -17,14 +18,19 @@ export interface PlannedMounts {
   /** Binds whose target is in the tree. */
   readonly within: readonly (MountedName & { readonly source: string; readonly writable: boolean })[]
   readonly placeholders: readonly Placeholder[]
+  /** What of `protectWithin` is held otherwise, or not at all, and why. */
+  readonly notes: readonly string[]
 }
 
 /** `sandbox_unenforceable` or `invalid_input` for what cannot be mounted; makes nothing. */
 export function planMounts(spec: SandboxSpec, find: Look): PlannedMounts {
   assertPlace(spec.mount, 'The workspace')
-  for (const { target } of spec.binds) assertTarget(target, spec.mount)
-  const present = (spec.protectWithin ?? []).filter((name) => isSomewhere(find, name))
-  const protect = [...spec.protect, ...present].map((name) => planMountedName(find, name))
+  assertTargets(spec)
+  const held = (spec.protectWithin ?? []).map((name) => planWithin(find, name))
+  const protect = [
+    ...spec.protect.map((name) => planMountedName(find, name)),
+    ...held.flatMap(({ name }) => (name === undefined ? [] : [name])),
+  ]
   const within = spec.binds
     .filter(({ target }) => target.startsWith(`${spec.mount}/`))
     .map(({ source, target, writable }) => {
@@ -34,23 +40,36 @@ export function planMounts(spec: SandboxSpec, find: Look): PlannedMounts {
   const placeholders = [...protect, ...within]
     .filter(({ missing }) => missing)
     .map(({ path, kind }): Placeholder => ({ path, kind }))
-  return { protect, within, placeholders }
+  return { protect, within, placeholders, notes: held.flatMap(({ note }) => note ?? []) }
 }
 
-/** Whether the directory of a name is there. */
-function isSomewhere(find: Look, name: string): boolean {
-  const { names } = parsePath(name, { absolute: 'reject', root: false })
-  return names.length < 2 || find(names.slice(0, -1)) !== undefined
+/** No bind hides the tree, what is protected in it, or another bind; nor is it in what is protected. */
+function assertTargets({ mount, protect, protectWithin = [], binds }: SandboxSpec): void {
+  const held = [...protect, ...protectWithin].map((name) => join(mount, ...namesOf(name)))
+  for (const [index, { target }] of binds.entries()) {
+    assertPlace(target, 'What is bound')
+    if (isIn(mount, target)) throw refused(target, 'it would hide the workspace')
+    const name = held.find((path) => isIn(path, target) || isIn(target, path))
+    if (name !== undefined) throw refused(target, `${quotePath(name)} is protected`)
+    if (binds.findIndex((other) => other.target === target) < index) throw refused(target, 'something is there already')
+  }
 }
 
-function assertTarget(target: string, mount: string): void {
-  assertPlace(target, 'What is bound')
-  if (target !== mount && !mount.startsWith(`${target}/`)) return
-  throw new AwError('invalid_input', `${quotePath(target)} would hide the workspace`, { data: { path: target } })
-}
+const isIn = (path: string, directory: string): boolean => path === directory || path.startsWith(`${directory}/`)
+
+const refused = (target: string, why: string): AwError =>
+  new AwError('invalid_input', `Nothing can be bound at ${quotePath(target)} in the sandbox: ${why}`, {
+    hint: 'Choose a directory of its own, as /shared/data',
+    data: { path: target },
+  })
 
 /** The mounts of a box, each by what is there now; a directory comes before what is in it. */
-export function makeMounts(spec: SandboxSpec, tree: BoxTree, planned: PlannedMounts, sources: Sources): BoxMount[] {
+export function makeMounts(
+  { spec, run }: { readonly spec: SandboxSpec; readonly run: string },
+  tree: BoxTree,
+  planned: PlannedMounts,
+  sources: Sources,
+): BoxMount[] {
   const below = (names: readonly string[], writable: boolean): BoxMount =>
     withSpot(tree.root, { names, directory: false, rebased: false }, { follow: false }, ({ fd }) => ({
       source: sources.add(fd ?? tree.root.fd, join(spec.attachment.path, ...names)),
@@ -70,7 +89,9 @@ export function makeMounts(spec: SandboxSpec, tree: BoxTree, planned: PlannedMou
   for (const { above } of [...planned.protect, ...planned.within]) {
     for (const names of above) if (!mounts.has(join(spec.mount, ...names))) add(below(names, true))
   }
-  for (const { names } of planned.protect) add(below(names, false))
+  for (const { names, masked } of planned.protect) {
+    add(masked ? bind(partFile(run, nothing), join(spec.mount, ...names), false) : below(names, false))
+  }
   for (const { source, target, writable } of spec.binds) add(bind(source, target, writable))
   const sorted = [...mounts.values()].toSorted((a, b) => (a.target < b.target ? -1 : 1))
   return [
@@ -79,3 +100,5 @@ export function makeMounts(spec: SandboxSpec, tree: BoxTree, planned: PlannedMou
     ...sorted,
   ]
 }
+
+const nothing = Buffer.alloc(0)

@@ -24,7 +24,8 @@ interface NamespaceBox {
 /** The walls of a `namespace` box, planned; its tree is held open until they are disposed of. */
 export interface NamespaceWalls extends Disposable, Pick<BoxRecord, 'tree' | 'mountedIn' | 'placeholders'> {
   readonly makesPlaceholders: boolean
-  readonly note?: string | undefined
+  /** What is held in another way than was asked for, or not at all, in words. */
+  readonly notes: readonly string[]
   tags(directory: string, held: Handles): Tag[]
 }
 
@@ -50,10 +51,10 @@ function aroundTree({ spec, run, bwrap }: NamespaceBox, tree: BoxTree): Namespac
     mountedIn: place,
     placeholders: planned.placeholders,
     makesPlaceholders: true,
-    note: user.note,
+    notes: [...planned.notes, ...(user.note === undefined ? [] : [user.note])],
     tags(_, held) {
       const sources = user.uid === undefined ? bySelf(held) : byStage(ensureStage(), user)
-      const mounts = makeMounts(spec, tree, planned, sources)
+      const mounts = makeMounts({ spec, run }, tree, planned, sources)
       return [
         ...sources.tags,
         ...(user.uid === undefined ? [] : [['u', `${user.uid}:${user.uid}`] as const]),
@@ -71,6 +72,7 @@ function overLayers({ spec, run, bwrap }: NamespaceBox, layers: Layers): Namespa
     mountedIn: { path: layers.upper, identity: upperIdentity(layers) },
     placeholders: planned.placeholders,
     makesPlaceholders: false,
+    notes: planned.notes,
     tags(directory, held) {
       const { tags, mounts } = layeredMounts({ spec, layers, planned, run, directory, held })
       return [...tags, ...wallTags({ spec, run, bwrap }, mounts, held)]
@@ -86,7 +88,7 @@ function wallTags({ spec, run, bwrap }: NamespaceBox, mounts: readonly BoxMount[
     group: part(group),
     hosts: part(hosts),
     box: held.open(boxProgram()),
-    filter: part(seccompFilter({ sockets: allSockets })),
+    filter: part(filterOf(spec.network.mode === 'host')),
   }
   const walls = bwrapArguments({
     bwrap: bwrap.path,
@@ -103,6 +105,18 @@ function wallTags({ spec, run, bwrap }: NamespaceBox, mounts: readonly BoxMount[
     ...Object.values(data).map((descriptor): Tag => ['H', descriptor]),
   ]
 }
+
+/**
+ * In the network of the host there are sockets of its services that no directory keeps anybody from, as those of X11 and
+ * D-Bus: the kernel finds them by a name in that network. So none that could reach them is made there.
+ */
+const filterOf = (ofHost: boolean): Buffer =>
+  ofHost
+    ? (filters.ofHost ??= seccompFilter({ sockets: ['inet', 'inet6', 'route'] }))
+    : (filters.own ??= seccompFilter({ sockets: allSockets }))
+
+/** The same for many boxes, and some work to make. */
+const filters: { own?: Buffer; ofHost?: Buffer } = {}
 
 const passwd = Buffer.from(
   `agent:x:1000:1000:agent:${boxHome}:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n`,

@@ -22,18 +22,17 @@ export interface MountedName {
   readonly kind: 'directory' | 'file'
   /** It was not there: it is to be made first. */
   readonly missing: boolean
+  /** It is neither a file nor a directory: an empty file is shown in its place. */
+  readonly masked: boolean
   /** Directories above it, the uppermost first. */
   readonly above: readonly (readonly string[])[]
 }
 
 /** Looks, and makes nothing. `sandbox_unenforceable` for what cannot be mounted on, with what would have to change. */
 export function planMountedName(find: Look, given: string, kind?: 'directory' | 'file'): MountedName {
-  const { names } = parsePath(given, { absolute: 'reject', root: false })
-  if (names.includes('..'))
-    throw impossible(given, 'it climbs with ".."', 'Name it from the root of the workspace down')
+  const names = namesOf(given)
   const path = names.join('/')
-  const above = names.slice(0, -1).map((_, index) => names.slice(0, index + 1))
-  for (const directory of above) {
+  for (const directory of aboveOf(names)) {
     const stats = look(find, given, directory)
     if (stats === undefined) throw nowhere(path, directory.join('/'))
     if (!stats.isDirectory()) throw impossible(path, `${quotePath(directory.join('/'))} is no directory`)
@@ -42,9 +41,60 @@ export function planMountedName(find: Look, given: string, kind?: 'directory' | 
   if (stats !== undefined && !stats.isDirectory() && !stats.isFile()) {
     throw impossible(path, 'it is neither a file nor a directory', 'Remove it, or replace it by what it stands for')
   }
-  const found = stats === undefined ? undefined : stats.isDirectory() ? 'directory' : 'file'
-  return { path, names, above, kind: found ?? kind ?? usualKind(names), missing: stats === undefined }
+  if (stats === undefined) return mounted(names, kind ?? usualKind(names), { missing: true })
+  return mounted(names, stats.isDirectory() ? 'directory' : 'file')
 }
+
+/**
+ * The same for a name that is held as far as there is something to hold, whatever tree it is: nobody can keep a sandbox
+ * from being started by what is put there. A directory that cannot be looked into is held whole, or it could be opened
+ * inside; so is a file in the place of the directory, as the `.git` of a worktree. A link cannot be mounted on: what it
+ * leads to is left to the box, and told.
+ */
+export function planWithin(find: Look, given: string): { name?: MountedName; note?: string } {
+  const names = namesOf(given)
+  const left = (why: string): { note: string } => ({ note: `${quotePath(given)} is not kept read-only: ${why}` })
+  for (const reached of [...aboveOf(names), names]) {
+    const above = reached.slice(0, -1)
+    const stats = unlessLocked(() => find(reached))
+    if (stats === 'locked') {
+      const note = `${quotePath(above.join('/'))} is read-only as a whole: its mode lets nobody look what is in it`
+      return { name: mounted(above, 'directory'), note }
+    }
+    if (stats === undefined) {
+      return reached.length === names.length ? { name: mounted(names, usualKind(names), { missing: true }) } : {}
+    }
+    if (stats.isSymbolicLink()) return left(`${quotePath(reached.join('/'))} is a link`)
+    if (stats.isDirectory()) continue
+    if (reached.length < names.length - 1) return left(`${quotePath(reached.join('/'))} is no directory`)
+    return { name: mounted(reached, 'file', { masked: !stats.isFile() }) }
+  }
+  return { name: mounted(names, 'directory') }
+}
+
+function unlessLocked<T>(call: () => T): T | 'locked' {
+  try {
+    return call()
+  } catch (error) {
+    if (error instanceof AwError && error.code === 'permission_denied') return 'locked'
+    throw error
+  }
+}
+
+export function namesOf(given: string): string[] {
+  const { names } = parsePath(given, { absolute: 'reject', root: false })
+  if (!names.includes('..')) return [...names]
+  throw impossible(given, 'it climbs with ".."', 'Name it from the root of the workspace down')
+}
+
+const aboveOf = (names: readonly string[]): string[][] =>
+  names.slice(0, -1).map((_, index) => names.slice(0, index + 1))
+
+const mounted = (
+  names: readonly string[],
+  kind: MountedName['kind'],
+  { missing = false, masked = false } = {},
+): MountedName => ({ path: names.join('/'), names, above: aboveOf(names), kind, missing, masked })
 
 /** Of a name that is not there nobody knows what it would be: `.mcp.json` a file, `.aw` and `hooks` a directory. */
 const usualKind = (names: readonly string[]): 'directory' | 'file' =>

@@ -1,0 +1,135 @@
+/** Whatever somebody has put where names are to be protected, a sandbox starts, and says what it does not hold. */
+import { execFileSync } from 'node:child_process'
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { Sandbox } from '../../src/ports/sandbox-driver.ts'
+import { code } from '../../src/testing/sandbox-contract.ts'
+import { openedPlaces, sh } from './opened.ts'
+import { isRoot, type Place } from './place.ts'
+
+const opened = openedPlaces()
+const protectWithin = ['work/.git/hooks']
+
+async function started(prepare: (at: Place) => void): Promise<[Sandbox, Place]> {
+  const at = opened('namespace')
+  at.make('work')
+  prepare(at)
+  return [await at.driver.start('box_1', { ...at.spec, protect: ['.aw'], protectWithin }), at]
+}
+
+describe('a name that is held where there is something to hold', () => {
+  it('is the file itself where a file stands for the directory, as in a worktree', async () => {
+    const [box, { read }] = await started(({ make }) => make('work/.git', 'gitdir: /elsewhere'))
+    expect(box.plan.notes).toEqual([])
+    await sh(box, 'cd work; echo x > .git; mv .git moved; rm -f .git; mkdir -p .git/hooks')
+    expect(read('work/.git')).toBe('gitdir: /elsewhere')
+  })
+
+  it.each([
+    ['in the place of the directory', 'work/.git', () => undefined],
+    ['in its own place', 'work/.git/hooks', ({ make }: Place) => make('work/.git')],
+  ] as const)('cannot be replaced if it is a pipe %s', async (_, name, prepare) => {
+    const [box, { tree }] = await started((at) => {
+      prepare(at)
+      execFileSync('mkfifo', [join(at.tree, name)])
+    })
+    expect(await sh(box, `cat ${name}; mv ${name} x; rm -f ${name}; mkdir -p work/.git/hooks; echo done`)).toMatch(
+      /busy[^]*done/,
+    )
+    await box.stop()
+    expect(fs.lstatSync(join(tree, name)).isFIFO()).toBe(true)
+  })
+
+  it.each([
+    ['.git', 'work/.git', () => undefined],
+    ['.git/hooks', 'work/.git/hooks', ({ make }: Place) => make('work/.git')],
+    ['all of the content', 'work', ({ tree }: Place) => fs.rmdirSync(join(tree, 'work'))],
+  ] as const)('is left alone, and told, if a link stands for %s', async (_, name, prepare) => {
+    const [box] = await started((at) => {
+      prepare(at)
+      fs.symlinkSync('/nowhere', join(at.tree, name))
+    })
+    expect(box.plan.notes).toEqual([expect.stringContaining(`${name} is a link`)])
+    expect(await sh(box, 'echo runs')).toBe('runs\n')
+  })
+
+  it('is left alone, and told, if the content is no directory', async () => {
+    const [box, { tree }] = await started((at) => {
+      fs.rmdirSync(join(at.tree, 'work'))
+      at.make('work', 'text')
+    })
+    expect(box.plan.notes).toEqual([expect.stringContaining(': work is no directory')])
+    await sh(box, 'rm work; mkdir work')
+    expect(fs.statSync(join(tree, 'work')).isDirectory()).toBe(true)
+  })
+
+  it('is not to be had by closing its directory for the next sandbox', async () => {
+    const [box, { tree, driver, spec }] = await started(({ make }) => make('work/.git/hooks'))
+    await sh(box, 'chmod 0 work/.git')
+    await box.stop()
+    await using next = await driver.start('box_2', { ...spec, protectWithin })
+    expect(next.plan.notes).toHaveLength(isRoot ? 0 : 1)
+    await sh(next, 'chmod 700 work/.git; touch work/.git/hooks/x')
+    await next.stop()
+    fs.chmodSync(join(tree, 'work/.git'), 0o700)
+    expect(fs.readdirSync(join(tree, 'work/.git/hooks'))).toEqual([])
+  })
+
+  it('is refused as before if it has to be held', async () => {
+    const { driver, spec, make } = opened('namespace')
+    make('.git', 'gitdir: /elsewhere')
+    const starting = driver.start('box_1', { ...spec, protect: ['.git/hooks'] })
+    await expect(starting).rejects.toEqual(code('sandbox_unenforceable'))
+  })
+})
+
+describe('what is bound', () => {
+  it.each(['.aw', '.aw/below', 'work', 'work/.git', 'work/.git/hooks', 'work/.git/hooks/below'])(
+    'does not get in the way of what is protected: %s',
+    async (name) => {
+      const { driver, spec, base, make } = opened('namespace')
+      make('work/.git/hooks')
+      const binds = [{ source: base, target: `/workspace/${name}`, writable: true }]
+      const asked = { ...spec, protect: ['.aw'], protectWithin, binds }
+      await expect(driver.plan(asked)).rejects.toEqual(code('invalid_input'))
+      await expect(driver.start('box_1', asked)).rejects.toEqual(code('invalid_input'))
+      expect(await driver.list()).toEqual([])
+    },
+  )
+
+  it('has a place of its own', async () => {
+    const { driver, spec, base } = opened('namespace')
+    const bind = { source: base, target: '/shared/a', writable: true }
+    await expect(driver.plan({ ...spec, binds: [bind, { ...bind, writable: false }] })).rejects.toEqual(
+      code('invalid_input'),
+    )
+  })
+})
+
+describe('the network of the host', () => {
+  const listen = 'import socket; s = socket.socket(socket.AF_UNIX); s.bind("\\0aw-test"); print("made")'
+  const program = '/opt/node'
+  const parent = `
+    const { fork } = require("child_process")
+    require("fs").writeFileSync("/tmp/child.js", "process.send(41 + 1)")
+    fork("/tmp/child.js").on("message", (told) => console.log("told", told))`
+
+  it('has sockets that no directory keeps anybody from, so none are made there; pairs are', async () => {
+    const at = opened('namespace')
+    const binds = [{ source: process.execPath, target: program, writable: false }]
+    const box = await at.driver.start('box_1', { ...at.spec, network: { mode: 'host' }, binds })
+    const python = (script: string): Promise<string> => sh(box, `python3 -c '${script}'`)
+    expect(await python(listen.replace('\\0', '/tmp/'))).toMatch(/not supported/)
+    expect(await python('import socket; a, b = socket.socketpair(); a.send(b"x"); print(b.recv(1))')).toBe("b'x'\n")
+    expect(await python('import socket; socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)')).toMatch(/not supported/)
+    expect(await python('import socket; socket.socket(socket.AF_INET); print("inet")')).toBe('inet\n')
+    expect(await sh(box, `${program} -e '${parent}'`)).toBe('told 42\n')
+  })
+
+  it('is not that of other boxes, which have all sockets', async () => {
+    const at = opened('namespace')
+    await using box = await at.driver.start('box_1', at.spec)
+    expect(await sh(box, `python3 -c '${listen}'`)).toBe('made\n')
+  })
+})
