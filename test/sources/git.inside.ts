@@ -118,7 +118,7 @@ it('the work tree is where the layout has it', async () => {
   for (const id of ['one', 'two']) {
     const { path } = await ground.aw.create({ id, repo, profile: 'repo' })
     expect(fs.readdirSync(path).toSorted()).toEqual(['.git', '.m', 'README', 'src'])
-    expect(git(path, 'status', '--porcelain')).toBe('?? .m/')
+    expect(git(path, 'status', '--porcelain')).toBe('')
   }
 })
 
