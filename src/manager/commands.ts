@@ -49,8 +49,18 @@ export async function closeLostCommands(core: Core, request: Request, workspace:
 async function isOver(core: Core, { owner, sandbox, isolation }: OpenCommand): Promise<boolean> {
   const alive = core.host.liveness(owner)
   if (alive !== 'unknown') return alive === 'dead'
-  await using box = await (await core.sandboxes(isolation)).find(sandbox)
-  return box === undefined
+  try {
+    await using box = await (await core.sandboxes(isolation)).find(sandbox)
+    return box === undefined
+  } catch (error) {
+    unlessSilent(error)
+    return false
+  }
+}
+
+/** A sandbox that does not answer is there, but cannot be asked for anything: it can only be removed. */
+export function unlessSilent(error: unknown): undefined {
+  if (toAwError(error).code !== 'timeout') throw error
 }
 
 async function removeOwnBox(core: Core, { sandbox, own_sandbox: own, isolation }: OpenCommand): Promise<void> {
@@ -77,7 +87,7 @@ export async function endOwnBoxes(
 }
 
 async function endOwnBox(core: Core, command: OpenCommand, graceMs: number): Promise<void> {
-  await using box = await (await core.sandboxes(command.isolation)).find(command.sandbox)
+  await using box = await (await core.sandboxes(command.isolation)).find(command.sandbox).catch(unlessSilent)
   await box?.stop({ graceMs })
   await removeOwnBox(core, command)
 }

@@ -1,10 +1,10 @@
 import type { Inputs } from '../api/table.ts'
-import { AwError, toAwError } from '../domain/errors.ts'
+import { AwError } from '../domain/errors.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import type { StopReason } from '../domain/workspace/events.ts'
 import { nameOf, type BoxFacts, type Workspace } from '../domain/workspace/state.ts'
 import { driverOf, plannedBox, specOf } from './boxes.ts'
-import { endOwnBoxes } from './commands.ts'
+import { endOwnBoxes, unlessSilent } from './commands.ts'
 import { newEvent, newId, type Core, type OperationRef, type Request } from './core.ts'
 import { findWorkspace } from './find.ts'
 import { abandon, append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
@@ -106,11 +106,6 @@ async function stopBox(
     await giveUp(core, request, begun, 'stop', error)
     throw error
   }
-}
-
-/** One that does not answer cannot be asked to end: it is removed. */
-function unlessSilent(error: unknown): undefined {
-  if (toAwError(error).code !== 'timeout') throw error
 }
 
 /** Whatever is left of it goes. Safe to repeat. */

@@ -1,10 +1,12 @@
 /** However a box ends, nothing of it is left. */
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Sandbox } from '../../src/ports/sandbox-driver.ts'
+import { processOwner } from '../../src/sys/process.ts'
 import { code, ran } from '../../src/testing/sandbox-contract.ts'
 import { openedPlaces } from './opened.ts'
 import { levels, type Place } from './place.ts'
@@ -123,6 +125,27 @@ describe.each(levels)('a box of level %s', (level) => {
       return
     }
   })
+})
+
+it('who is noted to be inside while a box is removed is ended too', async () => {
+  const at = opened('namespace')
+  const directory = join(at.base, 'run', 'box_ends')
+  fs.mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const [supervisor, inside] = [0, 1].map(() => spawn('sleep', [mark]))
+  onTestFinished(() => void [supervisor, inside].map((child) => child?.kill('SIGKILL')))
+  const note = (...within: unknown[]): void =>
+    fs.writeFileSync(
+      join(directory, 'owner.json'),
+      JSON.stringify({ supervisor: processOwner(supervisor?.pid ?? 0), inside: within }),
+    )
+  note()
+  // It is asked to end and says nothing, long enough for another process to write.
+  const server = createServer().listen(join(directory, 's'))
+  onTestFinished(() => void server.close())
+  server.once('connection', () => note(processOwner(inside?.pid ?? 0)))
+  await at.driver.remove('box_ends')
+  expect(running(mark)).toEqual([])
+  expect(await at.driver.list()).toEqual([])
 })
 
 /** Whether a process has a file below a directory open. */

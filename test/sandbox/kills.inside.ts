@@ -125,6 +125,25 @@ it('a supervisor that is stopped keeps nobody waiting, and is ended by stop', as
   await expectWhole(at)
 })
 
+it.each([
+  ['stop', (at: SandboxHome) => at.manager.call('stop', { id })],
+  ['restore', (at: SandboxHome, snapshot: string) => at.manager.call('restore', { id, snapshot, restart: true })],
+  ['destroy', (at: SandboxHome) => at.manager.call('destroy', { id, force: true })],
+] as const)('a stopped supervisor of a sandbox of a command is ended by %s', async (what, act) => {
+  const at = await openSandboxHome()
+  await at.make(id)
+  const snapshot = await at.manager.call('snapshot', { id })
+  const items = await begun(at)
+  const [sandbox = ''] = at.boxes()
+  const owners = at.ownersOf(sandbox)
+  process.kill(owners.supervisor.pid, 'SIGSTOP')
+  await act(at, snapshot.id)
+  expect(alive(owners)).toEqual([])
+  await expect(items.next()).rejects.toEqual(code('sandbox_gone'))
+  expect(at.boxes()).toEqual([])
+  if (what !== 'destroy') await expectWhole(at)
+})
+
 /** As after a start of the machine: another boot id, and none of the processes. */
 it('after a restart of the machine nothing is believed to run, and nobody is mistaken for it', async () => {
   const at = await startedHome()
