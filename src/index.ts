@@ -38,13 +38,7 @@ export { deinitHome, initHome } from './aw.ts'
 export type { DeinitOptions, DeinitResult, InitOptions, InitResult, OpenOptions } from './aw.ts'
 export type { Aw } from './client/facade.ts'
 export type { Stdin } from './client/command-input.ts'
-export type {
-  CommandExit,
-  ExecOptions,
-  Execution,
-  ExecutionOfAll,
-  OutputChunk,
-} from './client/execution.ts'
+export type { CommandExit, ExecOptions, Execution, ExecutionOfAll, OutputChunk } from './client/execution.ts'
 export type { Forward, ForwardOptions } from './client/forward.ts'
 export type { ForkMany, ForkOne, ItemResult } from './client/forks.ts'
 export type { Streamed } from './client/streamed.ts'

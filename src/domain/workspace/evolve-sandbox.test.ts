@@ -26,7 +26,13 @@ describe('a sandbox in the fold', () => {
     const running = folded(...launched)
     expect(running).toMatchObject({ state: 'running', operation: null, slot })
     expect(running?.sandbox).toEqual({
-      ...{ sandbox, isolation, network, limits, mount, shared, slot },
+      sandbox,
+      isolation,
+      network,
+      limits,
+      mount,
+      shared,
+      slot,
       started_at: at,
       supervisor: sampleData.sandbox_launched.supervisor,
     })
