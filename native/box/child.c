@@ -21,7 +21,7 @@ _Noreturn static void refuse(int report, const char *step) {
 }
 
 static void set_limits(const struct command *command, int report) {
-  if (setrlimit(RLIMIT_NOFILE, &init.own_files) < 0) refuse(report, "limit");
+  if (!restore_file_limit()) refuse(report, "limit");
   for (size_t at = 0; at < command->limit_count; at++) {
     struct rlimit limit;
     if (getrlimit(command->limits[at].resource, &limit) < 0) refuse(report, "limit");

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -90,6 +92,37 @@ int read_small(int dir, const char *path, char *buffer, size_t size) {
   if (count < 0) return -1;
   buffer[length] = 0;
   return (int)length;
+}
+
+#define FILES_RESERVED 8
+
+static struct rlimit found_files;
+
+static bool allow_files(rlim_t fewer) {
+  rlim_t most = found_files.rlim_max;
+  struct rlimit limit = {.rlim_cur = most > fewer ? most - fewer : 0, .rlim_max = most};
+  return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+bool raise_file_limit(void) {
+  return getrlimit(RLIMIT_NOFILE, &found_files) == 0 && allow_files(0);
+}
+
+void reserve_files(bool on) {
+  allow_files(on ? FILES_RESERVED : 0);
+}
+
+bool restore_file_limit(void) {
+  return setrlimit(RLIMIT_NOFILE, &found_files) == 0;
+}
+
+const char *error_text(int error) {
+  static char text[80];
+  struct rlimit limit;
+  if (error != EMFILE || getrlimit(RLIMIT_NOFILE, &limit) < 0) return strerror(error);
+  snprintf(text, sizeof text, "the limit of %llu open files (ulimit -n) is too low",
+           (unsigned long long)limit.rlim_cur);
+  return text;
 }
 
 void reset_signals(void) {

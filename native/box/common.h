@@ -29,6 +29,15 @@ bool write_all(int fd, const void *data, size_t length);
 /* A whole small file, as those of /proc; with a NUL behind it. The length, or -1. */
 int read_small(int dir, const char *path, char *buffer, size_t size);
 
+/* This process may have as many files open as it may allow itself. False with errno. */
+bool raise_file_limit(void);
+/* In a child of it: the limit that was found, again. */
+bool restore_file_limit(void);
+/* While it is on, a few of them are not to be had: who ends or stops what was started must still be able to look. */
+void reserve_files(bool on);
+/* As strerror; of a limit that was reached it says which one. */
+const char *error_text(int error);
+
 /* For a child between fork and exec: no blocked signal, no handler, none ignored. */
 void reset_signals(void);
 

@@ -32,8 +32,11 @@ static int begin(struct job *job, uint16_t port) {
   struct sockaddr_in at = loopback(port);
   job->is_stream = true;
   job->deadline = now_ms() + CONNECT_MS;
+  reserve_files(true);
   job->out.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (job->out.fd < 0) return errno;
+  int error = errno;
+  reserve_files(false);
+  if (job->out.fd < 0) return error;
   job->in = job->out.fd;
   return connect(job->out.fd, (struct sockaddr *)&at, sizeof at) < 0 && errno != EINPROGRESS ? errno : 0;
 }

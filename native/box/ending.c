@@ -99,7 +99,9 @@ void end_box(void) {
 void end_start(int error, const char *what) {
   char line[400];
   remove_traces();
-  int length = snprintf(line, sizeof line, "error %d %s", error, what);
+  bool no_file = error == EMFILE && !strstr(what, "ulimit");
+  int length = snprintf(line, sizeof line, "error %d %s%s%s", error, what, no_file ? ": " : "",
+                        no_file ? error_text(error) : "");
   if (length > (int)sizeof line - 2) length = (int)sizeof line - 2;
   for (int at = 0; at < length; at++)
     if (line[at] == '\n') line[at] = ' ';

@@ -98,28 +98,52 @@ static void handle_wire(void) {
 
 enum { POLL_SIGNALS, POLL_WIRE, POLL_FIXED, POLLS_A_JOB = 4 };
 
+/* Each descriptor once and none that is not open: the kernel takes no more of them than this process may have. */
 static struct pollfd polls[POLL_FIXED + JOBS_MOST * POLLS_A_JOB + DRAINS_MOST];
+static uint16_t poll_count;
 
-/* Only what can be dealt with now: anything else that has hung up would be told again and again. */
-static void gather_job(const struct job *job, struct pollfd *at) {
-  bool reads = job->started && job->credit > 0;
-  bool writes = job->in >= 0 && (job->input_length > job->input_sent || job->input_ends);
-  bool connects = job->is_stream && !job->started;
-  at[0] = (struct pollfd){.fd = job->report, .events = POLLIN};
-  at[1] = (struct pollfd){.fd = (writes && job->started) || connects ? job->in : -1, .events = POLLOUT};
-  at[2] = (struct pollfd){.fd = reads && job->out.left ? job->out.fd : -1, .events = POLLIN};
-  at[3] = (struct pollfd){.fd = reads && job->err.left ? job->err.fd : -1, .events = POLLIN};
+/* Where in `polls` something is; 0: it is not looked at. */
+struct watched {
+  uint16_t report, in, out, err;
+};
+
+static uint16_t watch(bool wanted, int fd, short events) {
+  if (!wanted || fd < 0) return 0;
+  polls[poll_count] = (struct pollfd){.fd = fd, .events = events};
+  return poll_count++;
 }
 
-static void serve_job(struct job *job, const struct pollfd *at) {
+/* Only what can be dealt with now: anything else that has hung up would be told again and again. */
+static struct watched watch_job(const struct job *job) {
+  if (!job->used) return (struct watched){0};
+  bool reads = job->started && job->credit > 0;
+  bool has_input = job->input_length > job->input_sent || job->input_ends;
+  bool writes = job->started ? has_input : job->is_stream;
+  struct watched at = {
+      .report = watch(true, job->report, POLLIN),
+      .out = watch(reads && job->out.left, job->out.fd, POLLIN),
+      .err = watch(reads && job->err.left, job->err.fd, POLLIN),
+  };
+  if (writes && at.out && job->in == job->out.fd) {
+    polls[at.out].events |= POLLOUT;
+    at.in = at.out;
+  } else at.in = watch(writes, job->in, POLLOUT);
+  return at;
+}
+
+static bool happened(uint16_t at, short but) {
+  return at > 0 && polls[at].revents & ~but;
+}
+
+static void serve_job(struct job *job, struct watched at) {
   if (job->is_stream && !job->started) {
-    if (at[1].revents) stream_connected(job);
+    if (happened(at.in, 0)) stream_connected(job);
     return;
   }
-  if (at[0].revents) job_read_report(job);
-  if (job->used && at[1].revents) job_write(job);
-  if (job->used && at[2].revents) job_read(job, &job->out, FRAME_STDOUT);
-  if (job->used && at[3].revents) job_read(job, &job->err, FRAME_STDERR);
+  if (happened(at.report, 0)) job_read_report(job);
+  if (job->used && happened(at.in, POLLIN)) job_write(job);
+  if (job->used && happened(at.out, POLLOUT)) job_read(job, &job->out, FRAME_STDOUT);
+  if (job->used && happened(at.err, 0)) job_read(job, &job->err, FRAME_STDERR);
 }
 
 static int check_time(void) {
@@ -141,6 +165,8 @@ static bool nothing_left(void) {
 }
 
 static void turn(void) {
+  static struct watched jobs[JOBS_MOST];
+  static uint16_t drains[DRAINS_MOST];
   int wait = check_time();
   if (init.stopping && nothing_left()) {
     init.over = true;
@@ -148,27 +174,19 @@ static void turn(void) {
   }
   polls[POLL_SIGNALS] = (struct pollfd){.fd = init.signals, .events = POLLIN};
   polls[POLL_WIRE] = (struct pollfd){.fd = init.wire.fd, .events = (short)(POLLIN | (init.wire.first ? POLLOUT : 0))};
-  uint32_t jobs = init.jobs_used;
-  nfds_t count = POLL_FIXED;
-  for (uint32_t at = 0; at < jobs; at++, count += POLLS_A_JOB) {
-    if (init.jobs[at].used) gather_job(&init.jobs[at], &polls[count]);
-    else for (int each = 0; each < POLLS_A_JOB; each++) polls[count + (nfds_t)each] = (struct pollfd){.fd = -1};
-  }
-  struct pollfd *drains = &polls[count];
-  for (int at = 0; at < DRAINS_MOST; at++) {
-    int fd = init.drains[at].fd;
-    if (fd > 0) drains[at] = (struct pollfd){.fd = fd, .events = POLLIN};
-    else drains[at] = (struct pollfd){.fd = -1};
-  }
-  if (poll(polls, count + DRAINS_MOST, wait) < 0) {
+  poll_count = POLL_FIXED;
+  uint32_t count = init.jobs_used;
+  for (uint32_t at = 0; at < count; at++) jobs[at] = watch_job(&init.jobs[at]);
+  for (int at = 0; at < DRAINS_MOST; at++) drains[at] = watch(init.drains[at].fd > 0, init.drains[at].fd, POLLIN);
+  if (poll(polls, poll_count, wait) < 0) {
     init.over = errno != EINTR;
     return;
   }
   if (polls[POLL_WIRE].revents & POLLOUT) wire_flush(&init.wire, NULL);
-  for (uint32_t at = 0; at < jobs; at++)
-    if (init.jobs[at].used) serve_job(&init.jobs[at], &polls[POLL_FIXED + at * POLLS_A_JOB]);
+  for (uint32_t at = 0; at < count; at++)
+    if (init.jobs[at].used) serve_job(&init.jobs[at], jobs[at]);
   for (int at = 0; at < DRAINS_MOST; at++)
-    if (drains[at].revents) drain_read(&init.drains[at]);
+    if (happened(drains[at], 0)) drain_read(&init.drains[at]);
   if (polls[POLL_SIGNALS].revents) handle_signals();
   if (polls[POLL_WIRE].revents & ~POLLOUT) handle_wire();
   if (init.wire.failed) init.over = true;

@@ -46,7 +46,6 @@ struct init {
   enum level level;
   int signals, landlock;
   struct filter_program filter;
-  struct rlimit own_files;
   struct job jobs[JOBS_MOST];
   uint32_t jobs_used;
   struct source drains[DRAINS_MOST];

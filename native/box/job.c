@@ -39,6 +39,7 @@ void job_free(struct job *job) {
   close_fd(&job->report);
   free(job->input);
   *job = (struct job){0};
+  while (init.jobs_used > 0 && !init.jobs[init.jobs_used - 1].used) init.jobs_used--;
 }
 
 /* The program runs as soon as the pipe closes without a word. */

@@ -21,7 +21,7 @@ static int report = -1;
 
 void fail_launch(int error, const char *what, const char *name) {
   struct failure failure = {.error = error};
-  snprintf(failure.text, sizeof failure.text, "%s%s%s: %s", what, *name ? " " : "", name, strerror(error));
+  snprintf(failure.text, sizeof failure.text, "%s%s%s: %s", what, *name ? " " : "", name, error_text(error));
   write_all(report, &failure, sizeof failure);
   _exit(1);
 }
@@ -113,6 +113,7 @@ _Noreturn static void run_walls(const struct spec *spec, int socket, pid_t paren
   arrange_descriptors(spec, socket);
   if (spec->changes_user) become(spec);
   die_with_parent(parent);
+  if (!restore_file_limit()) fail_launch(errno, "setrlimit", "");
   execve(spec->walls.list[0], spec->walls.list, spec->environment.list ? spec->environment.list : empty);
   fail_launch(errno, "running", spec->walls.list[0]);
 }

@@ -1,4 +1,7 @@
-/* aw-box: the two ends of a box, who mounts a tree to be looked into, and who tries the walls. docs/spec/box-protocol.md says what they do. */
+/*
+ * aw-box: the two ends of a box, who mounts a tree to be looked into, and who tries the walls. docs/spec/box-protocol.md
+ * says what they do.
+ */
 #include <stdio.h>
 #include <string.h>
 

@@ -49,6 +49,7 @@ _Noreturn static void run_proxy(pid_t parent, int life) {
   int log = fcntl(box.proxy_log, F_DUPFD_CLOEXEC, 10);
   if (socket < 0 || log < 0 || dup2(life, 0) < 0 || dup2(socket, SOCKET_FD) < 0 || dup2(log, LOG_FD) < 0) _exit(1);
   if (sys_close_range(LOG_FD + 1, ~0u, 0) < 0) _exit(1);
+  if (!restore_file_limit()) _exit(1);
   execve(box.spec.proxy.list[0], box.spec.proxy.list, environ);
   _exit(127);
 }

@@ -18,7 +18,7 @@
 #define FILTER_MOST 4096
 
 static bool complain(const char *what) {
-  dprintf(2, "aw-box init: %s: %s\n", what, strerror(errno));
+  dprintf(2, "aw-box init: %s: %s\n", what, error_text(errno));
   return false;
 }
 
@@ -90,13 +90,6 @@ static bool send_ready(int listener) {
   return sendmsg(init.wire.fd, &message, 0) == (ssize_t)sizeof bytes;
 }
 
-/* Each command has up to four descriptors here; the commands themselves get the limit that was found. */
-static bool raise_own_limit(void) {
-  if (getrlimit(RLIMIT_NOFILE, &init.own_files) < 0) return false;
-  struct rlimit raised = {.rlim_cur = init.own_files.rlim_max, .rlim_max = init.own_files.rlim_max};
-  return setrlimit(RLIMIT_NOFILE, &raised) == 0;
-}
-
 static bool watch_signals(void) {
   sigset_t set;
   sigemptyset(&set);
@@ -118,7 +111,8 @@ bool set_up(int socket) {
   /* Instead of the SIGKILL that it was started with: first it ends what it has started. */
   if (getpid() != 1 && prctl(PR_SET_PDEATHSIG, SIGTERM) < 0) return complain("prctl");
   umask(022);
-  if (!set_cloexec(socket, true) || !raise_own_limit()) return complain("descriptors");
+  /* Each command has up to four descriptors here. */
+  if (!set_cloexec(socket, true) || !raise_file_limit()) return complain("descriptors");
   wire_open(&init.wire, socket, FRAME_MOST);
   if (!read_setup(&port)) return complain("setup");
   if (port && (listener = listen_inside(port)) < 0) return complain("listening");

@@ -117,7 +117,9 @@ static bool open_ends(struct job *job, const struct command *command, int ends[3
 /* 0 or an errno. */
 static int fork_command(struct job *job, const struct command *command) {
   int ends[3] = {-1, -1, -1}, report = -1, error = 0;
+  reserve_files(true);
   if (!open_ends(job, command, ends) || !open_pipe(&job->report, &report, false)) error = errno;
+  reserve_files(false);
   if (error == 0) {
     job->pid = fork();
     if (job->pid == 0) run_command(command, ends, report);

@@ -196,6 +196,7 @@ int supervise(void) {
   size_t length;
   const char *problem;
   box.listener = box.signals = box.proxy_socket = box.proxy_log = box.proxy_life = box.init.fd = -1;
+  if (!raise_file_limit()) end_start(errno, "setrlimit");
   if (sys_close_range(3, ~0u, CLOSE_RANGE_CLOEXEC) < 0) end_start(errno, "close_range");
   if (chdir("/") < 0) end_start(errno, "chdir");
   char *text = read_spec(&length);

@@ -160,7 +160,7 @@ void wire_send(struct wire *wire, uint8_t type, uint32_t id, const void *data, s
 void wire_error(struct wire *wire, uint32_t id, int error, const char *text) {
   uint8_t payload[256];
   write_u32(payload, (uint32_t)error);
-  int length = snprintf((char *)payload + 4, sizeof payload - 4, "%s: %s", text, strerror(error));
+  int length = snprintf((char *)payload + 4, sizeof payload - 4, "%s: %s", text, error_text(error));
   if (length > (int)sizeof payload - 5) length = (int)sizeof payload - 5;
   wire_send(wire, FRAME_ERR, id, payload, 4 + (size_t)length);
 }

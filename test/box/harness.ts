@@ -34,6 +34,8 @@ export interface BoxOptions {
   /** Runs the supervisor as an ordinary user. */
   readonly uid?: number
   readonly env?: Record<string, string>
+  /** How many files may be open: `soft:hard`. */
+  readonly files?: string
 }
 
 export interface TestBox {
@@ -97,7 +99,7 @@ const wallsOf = (level: string, more: readonly string[]): string[] =>
 
 /** Starts one and waits for its answer, whatever that is. */
 export async function launchBox(options: BoxOptions = {}): Promise<TestBox> {
-  const { level = 'none', spec = [], walls = [], descriptors = [], uid, env = {} } = options
+  const { level = 'none', spec = [], walls = [], descriptors = [], uid, env = {}, files } = options
   const folder = testFolder()
   const box = join(folder, 'box')
   const list: Tags = [
@@ -112,7 +114,9 @@ export async function launchBox(options: BoxOptions = {}): Promise<TestBox> {
   if (uid !== undefined) chownSync(box, uid, uid)
   const opened = [openSync(join(folder, 'spec'), 'r'), openSync(join(folder, 'log'), 'a'), openSync(box, 'r')]
   const [input = -1, log = -1, directory = -1] = opened
-  const supervisor = spawn(boxProgram(), ['supervise'], {
+  const limited = files === undefined ? [] : ['prlimit', `--nofile=${files}`]
+  const [program = '', ...argv] = [...limited, boxProgram(), 'supervise']
+  const supervisor = spawn(program, argv, {
     detached: true,
     env,
     cwd: '/',
