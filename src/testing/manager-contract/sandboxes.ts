@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest'
-import type { Inputs, Outputs } from '../../api/table.ts'
-import type { CommandInput } from '../../ports/sandbox-driver.ts'
-import type { CallContext, Manager } from '../../ports/manager.ts'
+import type { Outputs } from '../../api/table.ts'
 import { toAwError } from '../../domain/errors.ts'
 import { code, text, type OpenManager } from '../manager-contract.ts'
+import { eventsOf, given, ran, variables } from './commands.ts'
 
 type Item = Outputs['exec']
 
@@ -262,44 +261,4 @@ export function sandboxContract(open: OpenManager): void {
     }
     await expect(connecting()).rejects.toEqual(code('invalid_state'))
   })
-}
-
-interface Ran {
-  readonly items: Item[]
-  readonly stdout: string
-  readonly stderr: string
-  readonly exit: Item | undefined
-}
-
-async function ran(manager: Manager, input: Inputs['exec'], context?: CallContext): Promise<Ran> {
-  const items: Item[] = []
-  for await (const item of manager.stream('exec', input, context)) items.push(item)
-  const written = (stream: 'stdout' | 'stderr'): string =>
-    Buffer.concat(
-      items.flatMap(({ type, data }) => (type === stream ? [Buffer.from((data ?? '') as Uint8Array)] : [])),
-    ).toString()
-  return {
-    items,
-    stdout: written('stdout'),
-    stderr: written('stderr'),
-    exit: items.find(({ type }) => type === 'exit'),
-  }
-}
-
-async function* given(...texts: string[]): AsyncGenerator<CommandInput> {
-  for (const part of texts) yield { kind: 'data', data: Buffer.from(part) }
-}
-
-const variables = (printed: string): Record<string, string> =>
-  Object.fromEntries(
-    printed
-      .split('\n')
-      .filter((line) => line.includes('='))
-      .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
-  )
-
-async function eventsOf(manager: Manager, workspace: string): Promise<Outputs['events'][]> {
-  const events: Outputs['events'][] = []
-  for await (const event of manager.stream('events', { workspace })) events.push(event)
-  return events
 }

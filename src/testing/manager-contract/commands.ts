@@ -1,0 +1,47 @@
+import type { Inputs, Outputs } from '../../api/table.ts'
+import type { CallContext, Manager } from '../../ports/manager.ts'
+import type { CommandInput } from '../../ports/sandbox-driver.ts'
+
+type Item = Outputs['exec']
+
+export interface Ran {
+  readonly items: Item[]
+  readonly stdout: string
+  readonly stderr: string
+  readonly exit: Item | undefined
+}
+
+/** Runs a command to its end. */
+export async function ran(manager: Manager, input: Inputs['exec'], context?: CallContext): Promise<Ran> {
+  const items: Item[] = []
+  for await (const item of manager.stream('exec', input, context)) items.push(item)
+  const written = (stream: 'stdout' | 'stderr'): string =>
+    Buffer.concat(
+      items.flatMap(({ type, data }) => (type === stream ? [Buffer.from((data ?? '') as Uint8Array)] : [])),
+    ).toString()
+  return {
+    items,
+    stdout: written('stdout'),
+    stderr: written('stderr'),
+    exit: items.find(({ type }) => type === 'exit'),
+  }
+}
+
+export async function* given(...texts: string[]): AsyncGenerator<CommandInput> {
+  for (const part of texts) yield { kind: 'data', data: Buffer.from(part) }
+}
+
+/** What `env` prints. */
+export const variables = (printed: string): Record<string, string> =>
+  Object.fromEntries(
+    printed
+      .split('\n')
+      .filter((line) => line.includes('='))
+      .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+  )
+
+export async function eventsOf(manager: Manager, workspace: string): Promise<Outputs['events'][]> {
+  const events: Outputs['events'][] = []
+  for await (const event of manager.stream('events', { workspace })) events.push(event)
+  return events
+}
