@@ -77,6 +77,8 @@ export interface SandboxSpec {
   readonly cgroupRequired: boolean
   /** For every command in it, beside the level's own (PATH, HOME, …). */
   readonly env: Readonly<Record<string, string>>
+  /** Who commits with git in a `namespace` box, unless the repository or the agent says otherwise. */
+  readonly gitUser?: { readonly name: string; readonly email: string } | undefined
   /** The host's user id to run as; only root can choose. Never 0 in `guarded` and `namespace`. */
   readonly uid?: number | undefined
   /** Whom its proxy runs as, if root starts it: somebody who is nothing else. Only root can choose, and has to. */

@@ -9,7 +9,7 @@ const files = {
   limits: 15,
   ends: 16,
   guarded: 15,
-  trees: 18,
+  trees: 20,
 } as const
 
 describe.each(['root', 'an ordinary user'] as const)('sandboxes of %s', (as) => {

@@ -133,3 +133,36 @@ describe('the network of the host', () => {
     expect(await sh(box, `python3 -c '${listen}'`)).toBe('made\n')
   })
 })
+
+describe('git in a box', () => {
+  const commit = 'git init -q . && git add . && git commit -qm one && git log -1 --format="%an <%ae>"'
+
+  it('commits as whom it was told, whatever is in the name', async () => {
+    const at = opened('namespace')
+    at.make('file', 'text')
+    const gitUser = { name: 'A "b" \\ c # d ;\n[core] editor = x', email: 'a@example.org' }
+    await using box = await at.driver.start('box_1', { ...at.spec, gitUser })
+    expect(await sh(box, commit)).toBe('A "b" \\ c # d ; [core] editor = x <a@example.org>\n')
+    expect(await sh(box, 'git config core.editor; git config user.name me; git log -0; git config user.name')).toBe(
+      'me\n',
+    )
+  })
+
+  it('looks at repositories of others', async () => {
+    const at = opened('namespace')
+    at.make('file', 'text')
+    const gitUser = { name: 'a', email: 'a@example.org' }
+    await using box = await at.driver.start('box_1', { ...at.spec, gitUser, binds: [systemRepository(at)] })
+    expect(await sh(box, `${commit}; git -C /opt/other rev-parse --is-inside-work-tree`)).toMatch(/true\n$/)
+  })
+})
+
+/** One of a user that the box is not, where root can make it. */
+function systemRepository({ base }: Place): { source: string; target: string; writable: boolean } {
+  const source = join(base, 'other')
+  fs.mkdirSync(source)
+  execFileSync('git', ['init', '-q', source])
+  if (isRoot) execFileSync('chown', ['-R', '61000:61000', source])
+  if (isRoot) execFileSync('chown', ['-R', '4242:4242', join(source, '.git')])
+  return { source, target: '/opt/other', writable: false }
+}

@@ -18,6 +18,7 @@ export interface Walls {
     readonly hosts: Descriptor
     readonly box: Descriptor
     readonly filter: Descriptor
+    readonly git?: Descriptor
   }
   /** Parents before what is in them. */
   readonly mounts: readonly BoxMount[]
@@ -53,6 +54,7 @@ export function bwrapArguments(walls: Walls): string[] {
     ...readOnlyData(data.passwd, '/etc/passwd', '0444'),
     ...readOnlyData(data.group, '/etc/group', '0444'),
     ...(network === 'host' ? hostNames : readOnlyData(data.hosts, '/etc/hosts', '0444')),
+    ...(data.git === undefined ? [] : readOnlyData(data.git, '/etc/gitconfig', '0444')),
     ...readOnlyData(data.box, initPath, '0555'),
     ...walls.mounts.flatMap(mountArguments),
     ...words('--remount-ro /dev --remount-ro /'),

@@ -3,6 +3,7 @@ import { allSockets, seccompFilter } from '../seccomp.ts'
 import { type BoxMount, bwrapArguments } from './bwrap.ts'
 import type { Bubblewrap } from './bwrap-program.ts'
 import type { Tag } from './frames.ts'
+import { gitConfig } from './git-config.ts'
 import type { Handles } from './handles.ts'
 import { type Layers, layeredMounts, lookInLayers, upperIdentity } from './layers.ts'
 import { makeMounts, planMounts } from './mounts.ts'
@@ -89,6 +90,7 @@ function wallTags({ spec, run, bwrap }: NamespaceBox, mounts: readonly BoxMount[
     hosts: part(hosts),
     box: held.open(boxProgram()),
     filter: part(filterOf(spec.network.mode === 'host')),
+    ...(spec.gitUser === undefined ? {} : { git: part(gitConfig(spec.gitUser)) }),
   }
   const walls = bwrapArguments({
     bwrap: bwrap.path,
