@@ -112,6 +112,10 @@ export async function specOf(core: Core, workspace: Workspace, box: BoxFacts, on
     defaults: withoutZero({ ...defaultsOf(core), ...box.limits }),
     cgroupRequired: settings['sandbox.cgroup_required'],
     env: {},
+    gitUser: {
+      name: workspace.config.git_config.user_name || settings['git.user_name'],
+      email: workspace.config.git_config.user_email || settings['git.user_email'],
+    },
     // Without walls a command is what its caller is.
     uid: box.isolation === 'none' ? undefined : settings['sandbox.first_uid'] + box.slot,
     proxyUid: settings['sandbox.first_uid'] - 1 - box.slot,
