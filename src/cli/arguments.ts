@@ -159,13 +159,17 @@ function unknownFlag(token: string, known: readonly string[], command: string | 
       hint: `Leave ${token} out`,
       data: { flag: token },
     })
-  const close = token.startsWith('--') ? nearest(token.slice(2), known) : undefined
+  const close = token.startsWith('--') ? closeTo(token.slice(2), known) : undefined
   const help = command === undefined || command === 'aw' ? 'aw help' : `aw help ${command}`
   return new AwError('invalid_input', `There is no flag ${token}`, {
     hint: close === undefined ? `See the flags with: ${help}` : `Did you mean --${close}?`,
     data: { flag: token },
   })
 }
+
+/** `--timeout` may well be `--timeout-ms`. */
+const closeTo = (name: string, known: readonly string[]): string | undefined =>
+  known.find((one) => name.length > 2 && one.startsWith(`${name}-`)) ?? nearest(name, known)
 
 export function missing(operation: Operation, flag: Flag): AwError {
   const isPositional = operation.positional.includes(flag.field)

@@ -1,4 +1,5 @@
 import { boolean, choice, object, optional, string, type JsonSchema } from '../api/schema.ts'
+import type { ErrorCode } from '../domain/errors.ts'
 import type { Arguments } from './arguments.ts'
 import type { Flagged } from './flags.ts'
 import type { Globals } from './globals.ts'
@@ -16,6 +17,9 @@ export interface Builtin {
   readonly words?: readonly string[]
   /** Its first argument is the name of a workspace. */
   readonly workspace?: true
+  /** Those operations that it stands with in help; the command line's own if left out. */
+  readonly group?: string
+  readonly errors?: readonly ErrorCode[]
   /** Its own flags, as the input of an operation. */
   readonly input?: JsonSchema
   readonly hidden?: true
@@ -55,6 +59,8 @@ export const builtins: readonly Builtin[] = [
       'there, else /bin/sh; any other program can be named. It needs a terminal, whose keys and size it gets.',
     examples: ['aw shell fix-login', 'aw shell fix-login --allow github', 'aw shell fix-login -- python3'],
     input: shellOperation.input,
+    group: shellOperation.group,
+    errors: shellOperation.errors,
     workspace: true,
     load: async () => (await import('./sandbox/shell.ts')).shellCommand,
   },
@@ -67,6 +73,8 @@ export const builtins: readonly Builtin[] = [
       'where something that was started in the sandbox listens; aw start makes one that stays. 0:PORT takes any port ' +
       'that is free here. Ctrl-C ends it.',
     examples: ['aw forward fix-login 3000', 'aw forward fix-login 8080:3000'],
+    group: shellOperation.group,
+    errors: ['workspace_not_found', 'invalid_state', 'sandbox_gone', 'invalid_input', 'unsupported'],
     workspace: true,
     load: async () => (await import('./sandbox/forward.ts')).forwardCommand,
   },

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { operations } from '../api/table.ts'
-import { flagsOf } from './flags.ts'
+import { shownFlags } from './flags.ts'
 import { runCli, sampleWorkspace } from './testing.ts'
 
 const sh = promisify(execFile)
@@ -114,7 +114,7 @@ test.each(['bash', 'zsh', 'fish'])('%s knows every command and flag', async (she
   const text = await script(shell)
   for (const operation of operations) {
     expect(text).toContain(operation.name)
-    for (const flag of flagsOf(operation)) expect(text).toContain(flag.name)
+    for (const flag of shownFlags(operation)) expect(text).toContain(flag.name)
   }
 })
 

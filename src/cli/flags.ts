@@ -39,6 +39,10 @@ export function flagsOf(operation: Omit<Flagged, 'name'> & { readonly name?: str
   })
 }
 
+/** Those that help tells of: a program stands at the end of the line, as it is. */
+export const shownFlags = (operation: Parameters<typeof flagsOf>[0]): readonly Flag[] =>
+  flagsOf(operation).filter(({ schema }) => schema['x-cli'] !== 'command')
+
 function kindOf(schema: JsonSchema): Flag['kind'] {
   if (schema.type === 'boolean') return 'switch'
   return schema.type === 'array' || schema['x-cli'] === 'pairs' ? 'many' : 'one'
@@ -58,13 +62,16 @@ const forms: Readonly<Record<NonNullable<JsonSchema['x-cli']>, string>> = {
   octal: 'MODE',
 }
 
+/** Of fields whose name does not say what their value is. */
+const values: Readonly<Record<string, string>> = { all: 'TASK', allow: 'HOST', shared: 'NAME' }
+
 /** What stands for the value in usage lines: `N`, `TIME`, `keep|stop|trash`. */
 export function placeholder(flag: Flag): string {
   const schema = flag.schema.type === 'array' ? (flag.schema.items ?? {}) : flag.schema
   if (schema['x-cli'] !== undefined) return forms[schema['x-cli']]
   if (schema.enum !== undefined && schema.enum.length <= 4) return schema.enum.join('|')
   if (schema.type === 'integer' || schema.type === 'number') return 'N'
-  return flag.name.replaceAll('-', '_').toUpperCase()
+  return values[flag.field] ?? flag.name.replaceAll('-', '_').toUpperCase()
 }
 
 export const choicesOf = (flag: Flag): readonly string[] => flag.schema.enum ?? flag.schema.items?.enum ?? []

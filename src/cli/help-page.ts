@@ -1,6 +1,18 @@
 import type { Operation } from '../api/operation.ts'
 import { errorTable } from '../domain/errors.ts'
-import { choicesOf, flagsOf, placeholder, positionName, readsStdin, repeatedAt, usage, type Flag } from './flags.ts'
+import { cannotRun, notExecutable, notFound } from './exit-codes.ts'
+import {
+  choicesOf,
+  commandField,
+  flagsOf,
+  placeholder,
+  positionName,
+  readsStdin,
+  repeatedAt,
+  shownFlags,
+  usage,
+  type Flag,
+} from './flags.ts'
 import { globalRows, type Page } from './help.ts'
 import { rows, wrap } from './layout.ts'
 
@@ -9,24 +21,49 @@ import { rows, wrap } from './layout.ts'
  * @param longer commands that begin with its words
  */
 export function operationPage(operation: Operation, page: Page, longer: readonly Operation[] = []): string {
+  return pageOf(
+    {
+      summary: operation.summary,
+      usage: usage(operation),
+      details: operation.details,
+      longer: longer.map(({ name, summary }) => [name, summary]),
+      positions: argumentRows(operation),
+      flags: flagRows(operation),
+      examples: operation.examples,
+      errors: errorsText(operation, page),
+    },
+    page,
+  )
+}
+
+type Rows = readonly (readonly [string, string])[]
+
+interface Parts {
+  readonly summary: string
+  readonly usage: string
+  readonly details: string | undefined
+  readonly longer?: Rows
+  readonly positions?: Rows
+  readonly flags: Rows
+  readonly examples: readonly string[]
+  readonly errors: string
+}
+
+/** Every page has the same parts in the same order; one that is empty is left out. */
+export function pageOf(parts: Parts, page: Page): string {
+  const { summary, usage, details, longer = [], positions = [], flags, examples, errors } = parts
   const { bold, dim } = page.paint
   const section = (title: string, body: string): string[] => (body === '' ? [] : [`${bold(title)}\n${body}`])
   return [
-    operation.summary,
-    `${bold('Usage')}  ${usage(operation)}`,
-    ...(operation.details === undefined ? [] : [wrap(operation.details, page.width).join('\n')]),
-    ...section(
-      'More commands',
-      rows(
-        longer.map(({ name, summary }) => [name, summary]),
-        page,
-      ),
-    ),
-    ...section('Arguments', rows(argumentRows(operation), page)),
-    ...section('Flags', rows(flagRows(operation), page)),
+    summary,
+    `${bold('Usage')}  ${usage}`,
+    ...(details === undefined ? [] : [wrap(details, page.width).join('\n')]),
+    ...section('More commands', rows(longer, page)),
+    ...section('Arguments', rows(positions, page)),
+    ...section('Flags', rows(flags, page)),
     ...section('Flags for every command', globalRows(page)),
-    ...section('Examples', operation.examples.map((example) => `  ${dim('$')} ${example}`).join('\n')),
-    ...section('Errors', rows(errorRows(operation), page)),
+    ...section('Examples', examples.map((example) => `  ${dim('$')} ${example}`).join('\n')),
+    ...section('Errors', errors),
   ].join('\n\n')
 }
 
@@ -41,7 +78,7 @@ export function argumentRows(operation: Operation): [string, string][] {
 }
 
 export const flagRows = (command: Parameters<typeof flagsOf>[0]): [string, string][] =>
-  flagsOf(command).map((flag) => [flagText(flag), flagAbout(flag)])
+  shownFlags(command).map((flag) => [flagText(flag), flagAbout(flag)])
 
 /** `--task, --task-id TASK` */
 function flagText(flag: Flag): string {
@@ -65,5 +102,13 @@ function flagAbout(flag: Flag): string {
   return parts.filter((part) => part !== '').join('. ')
 }
 
-const errorRows = (operation: Operation): [string, string][] =>
-  [...new Set(operation.errors)].map((code) => [code, `exit ${errorTable[code].exit}  ${errorTable[code].about}`])
+/** Of a command that runs a program, the exit codes below 125 are that program's. */
+export function errorsText({ input, errors }: Pick<Operation, 'input' | 'errors'>, page: Page): string {
+  const runs = commandField({ input }) !== undefined
+  const entries = [...new Set(errors)].map((code): [string, string] => {
+    const { exit, about } = errorTable[code]
+    return [code, runs ? about : `exit ${exit}  ${about}`]
+  })
+  const same = `  exit ${cannotRun}, whatever the code; a program that cannot be started is ${notExecutable}, one that is not there ${notFound}\n`
+  return `${runs ? same : ''}${rows(entries, page)}`
+}

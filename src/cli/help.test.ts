@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { operations } from '../api/table.ts'
 import { errorTable } from '../domain/errors.ts'
-import { flagsOf } from './flags.ts'
+import { shownFlags } from './flags.ts'
 import { runCli } from './testing.ts'
 
 const help = async (...args: string[]): Promise<string> => {
@@ -22,7 +22,7 @@ describe.each(operations.map((entry) => [entry.name, entry] as const))('%s', (na
   test('its page is complete, from every side', async () => {
     const text = await help('help', ...name.split(' '))
     expect(text).toContain(operation.summary)
-    for (const flag of flagsOf(operation)) for (const spelling of flag.names) expect(text).toContain(spelling)
+    for (const flag of shownFlags(operation)) for (const spelling of flag.names) expect(text).toContain(spelling)
     for (const example of operation.examples) expect(text).toContain(example)
     for (const code of operation.errors) expect(text).toContain(code)
     expect(await help(...name.split(' '), '--help')).toBe(text)
@@ -55,4 +55,23 @@ test('the version', async () => {
   expect(await help('--version')).toMatch(/^aw \d+\.\d+\.\d+/)
   expect(await help('-V')).toBe(await help('list', '--version'))
   expect(JSON.parse(await help('--json', '--version'))).toEqual({ version: expect.any(String) as string })
+})
+
+test('commands of sandboxes that have no operation of their own stand with the others, with all that theirs have', async () => {
+  const all = await help('help')
+  const [, sandboxes = ''] = /\nSandboxes\n([^]*?)\n\n/.exec(all) ?? []
+  for (const name of ['exec', 'shell', 'forward']) expect(sandboxes).toMatch(new RegExp(`^  ${name} `, 'm'))
+  expect(all.slice(all.indexOf('This command line'))).not.toMatch(/^  (shell|forward) /m)
+  for (const name of ['shell', 'forward']) {
+    const page = await help('help', name)
+    for (const part of ['Flags for every command', 'Errors', 'sandbox_gone']) expect(page).toContain(part)
+  }
+})
+
+test('what a program is run with: values have their names, the program is no flag, and the exit code is explained', async () => {
+  const page = await help('help', 'exec')
+  for (const part of ['--all TASK', '--allow HOST', '--shared NAME', 'exit 125, whatever the code'])
+    expect(page).toContain(part)
+  for (const name of ['exec', 'shell']) expect(await help('help', name)).not.toContain('--argv')
+  expect(page.slice(page.indexOf('Errors'))).not.toMatch(/exit [0-9]\b/)
 })

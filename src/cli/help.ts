@@ -4,9 +4,9 @@ import { paint, wantsColor, type Paint } from './color.ts'
 import { commandsOf, findCommand, groupError, unknownCommand, visibleBuiltins } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { globalFlags, type Globals } from './globals.ts'
-import { flagRows, operationPage } from './help-page.ts'
+import { errorsText, flagRows, operationPage, pageOf } from './help-page.ts'
 import type { Io } from './io.ts'
-import { rows, wrap } from './layout.ts'
+import { rows } from './layout.ts'
 
 /** `aw help`, `aw help create`, `aw create --help` */
 export async function helpCommand(words: readonly string[], globals: Globals, io: Io): Promise<number> {
@@ -41,6 +41,7 @@ export function helpFor(words: readonly string[], table: Table, page: Page): str
 function overview(table: Table, page: Page): string {
   const { bold, dim } = page.paint
   const groups = [...new Set(table.map((entry) => entry.group))]
+  const own = visibleBuiltins()
   const width = Math.max(...table.map((entry) => entry.name.length))
   const section = (title: string, entries: readonly { name: string; summary: string }[]): string =>
     `${bold(title)}\n${rows(
@@ -54,10 +55,13 @@ function overview(table: Table, page: Page): string {
     ...groups.map((group) =>
       section(
         group,
-        table.filter((entry) => entry.group === group),
+        [...table, ...own].filter((entry) => entry.group === group),
       ),
     ),
-    section('This command line', visibleBuiltins()),
+    section(
+      'This command line',
+      own.filter(({ group }) => group === undefined),
+    ),
     `${bold('Flags for every command')}\n${globalRows(page)}`,
     `${dim('New here?')} aw tour   ${dim('More:')} aw help COMMAND, aw help exit-codes`,
   ].join('\n\n')
@@ -73,13 +77,17 @@ function groupPage(group: string, table: Table, page: Page): string {
 }
 
 function builtinPage(builtin: Builtin, page: Page): string {
-  const { name, summary, usage, details, examples, input } = builtin
-  const { bold } = page.paint
-  const flags = input === undefined ? '' : `${bold('Flags')}\n${rows(flagRows({ name, input }), page)}`
-  const lines = [summary, `${bold('Usage')}  ${usage}`, wrap(details, page.width).join('\n')]
-  const shown = examples.map((example) => `  ${example}`).join('\n')
-  return [...lines, ...(flags === '' ? [] : [flags]), ...(shown === '' ? [] : [`${bold('Examples')}\n${shown}`])].join(
-    '\n\n',
+  const { name, summary, usage, details, examples, input, errors = [] } = builtin
+  return pageOf(
+    {
+      summary,
+      usage,
+      details,
+      flags: input === undefined ? [] : flagRows({ name, input }),
+      examples,
+      errors: errorsText({ input: input ?? {}, errors }, page),
+    },
+    page,
   )
 }
 

@@ -123,6 +123,7 @@ describe('what is refused, and what is said', () => {
     [['show', '--id'], '--id needs a value'],
     [['show', '--id', 'a', '--id', 'b'], '--id is given twice'],
     [['list', '--stat', 'x'], 'Did you mean --state?'],
+    [['start', 'x', '--memory', '3'], 'Did you mean --memory-mb?'],
     [['list', '--state', 'redy'], '--state is "redy"; it must be one of creating'],
     [['list', '-x'], 'There is no flag -x'],
     [['list', '--limit', 'many'], '--limit must be a whole number, not "many"'],

@@ -1,6 +1,7 @@
 import type { Operation } from '../api/operation.ts'
 import { generated, table } from '../api/reference.ts'
 import { operations, type Table } from '../api/table.ts'
+import type { Builtin } from './builtins.ts'
 import { visibleBuiltins } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { usage } from './flags.ts'
@@ -9,6 +10,7 @@ import { argumentRows, flagRows } from './help-page.ts'
 
 /** The reference page of the command line, as Markdown. */
 export function cliPage(entries: Table = operations): string {
+  const own = visibleBuiltins()
   const groups = [...new Set(entries.map((entry) => entry.group))]
   return [
     '# Command line',
@@ -22,14 +24,19 @@ export function cliPage(entries: Table = operations): string {
     table(['Flag', 'About'], globalFlags.map(globalRow)),
     '## Exit codes',
     table(['Exit', 'Meaning', 'Errors'], exitCodes().map(exitRow)),
-    ...groups.flatMap((group) => [`## ${group}`, ...entries.filter((entry) => entry.group === group).map(section)]),
+    ...groups.flatMap((group) => [
+      `## ${group}`,
+      ...entries.filter((entry) => entry.group === group).map(section),
+      ...own.filter((entry) => entry.group === group).map(ownSection),
+    ]),
     '## This command line',
-    ...visibleBuiltins().map(({ name, usage, summary, details, examples, input = {} }) =>
-      [`### ${name}`, code(usage), `${summary}. ${details}`, flagTable({ name, input }), code(examples.join('\n'))]
-        .filter((part) => part !== undefined)
-        .join('\n\n'),
-    ),
+    ...own.filter(({ group }) => group === undefined).map(ownSection),
   ].join('\n\n')
+}
+
+function ownSection({ name, usage, summary, details, examples, input = {} }: Builtin): string {
+  const parts = [`### ${name}`, code(usage), `${summary}. ${details}`, flagTable({ name, input })]
+  return [...parts, code(examples.join('\n'))].filter((part) => part !== undefined).join('\n\n')
 }
 
 function section(operation: Operation): string {

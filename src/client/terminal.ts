@@ -22,8 +22,15 @@ export interface Terminal extends AsyncDisposable {
   readonly exit: Promise<CommandExit>
 }
 
+/** Both shells fill it in. One that is given stays; what a shell gives itself does not say where one is. */
+const prompted = `case $PS1 in "" | "$ " | "# ") PS1='$AW_WORKSPACE:$PWD\\$ ' ;; esac`
+
 /** The best shell that is there. */
-export const shell: readonly string[] = ['/bin/sh', '-c', 'test -x /bin/bash && exec /bin/bash; exec /bin/sh']
+export const shell: readonly string[] = [
+  '/bin/sh',
+  '-c',
+  `test -x /bin/bash && SHELL=/bin/bash || SHELL=/bin/sh; ${prompted}; export SHELL PS1; exec "$SHELL"`,
+]
 
 export function openTerminal(
   manager: Manager,

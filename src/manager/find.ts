@@ -1,7 +1,7 @@
 import { AwError } from '../domain/errors.ts'
 import { isWorkspaceId } from '../domain/ids.ts'
 import { formatName, parseName, type WorkspaceName } from '../domain/names.ts'
-import { hasWayBack, isLost, type Workspace } from '../domain/workspace/state.ts'
+import { hasWayBack, isLive, isLost, nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Core } from './core.ts'
 
 /** A live workspace by its name, or any by its id. */
@@ -71,7 +71,7 @@ export async function notFound(core: Core, ref: string): Promise<AwError> {
   }
   if (known?.state !== 'trashed') {
     return new AwError('workspace_not_found', `There is no workspace ${name}`, {
-      hint: 'See what there is: aw list',
+      hint: (await siblings(core, ref)) ?? 'See what there is: aw list',
       data: { workspace: name },
     })
   }
@@ -80,3 +80,19 @@ export async function notFound(core: Core, ref: string): Promise<AwError> {
     data: { workspace: name, id: known.id, state: known.state },
   })
 }
+
+/** Who types the task alone means its `main`, and may not know that there is none. */
+async function siblings(core: Core, ref: string): Promise<string | undefined> {
+  if (isWorkspaceId(ref) || ref.includes('/')) return undefined
+  const { task } = parseName(ref)
+  const all = await core.store.list({ task })
+  const names = all
+    .filter(({ state }) => isLive(state))
+    .map(nameOf)
+    .toSorted()
+  if (names.length === 0) return undefined
+  const more = names.length > most ? ` and ${names.length - most} more` : ''
+  return `${ref} means ${formatName(parseName(ref))}; there ${names.length === 1 ? 'is' : 'are'} ${names.slice(0, most).join(', ')}${more}`
+}
+
+const most = 5

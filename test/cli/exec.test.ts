@@ -37,6 +37,9 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
 
   test('what keeps it from running has codes of its own', () => {
     expect(here.aw('exec', 't/a', 'no-such-program')).toMatchObject({ code: 127 })
+    const line = here.aw('exec', 't/a', '--', 'echo one; echo two')
+    expect(line).toMatchObject({ code: 127, stderr: expect.stringContaining("sh -c 'LINE'") as string })
+    expect(here.aw('exec', 't', 'true').stderr).toContain('t means t/main; there are t/a, t/b')
     expect(here.aw('exec', 't/a', '/etc/passwd')).toMatchObject({ code: 126 })
     expect(here.aw('exec', 't/none', 'true')).toMatchObject({ code: 125 })
     expect(here.aw('exec', 't/a', '--cwd', 'nowhere', 'true')).toMatchObject({ code: 125 })

@@ -15,8 +15,8 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
 
   test('a shell: keys, Ctrl-C for what runs in it, the size of the window and its changes, its exit code', () => {
     const steps = [
-      { until: '$ ', type: 'stty size; echo $TERM; PS1=A$((1+1))B; cat\r' },
-      { until: '30 100\r\nxterm\r\n', type: 'typed\r' },
+      { until: 'x/main:/workspace/work$ ', type: 'echo $SHELL; stty size; echo $TERM; PS1=A$((1+1))B; cat\r' },
+      { until: '/bin/bash\r\n30 100\r\nxterm\r\n', type: 'typed\r' },
       { until: 'typed\r\ntyped\r\n', type: ctrlC },
       { until: 'A2B', size: [40, 120] as const, type: 'sleep 0.5; stty size; exit 5\r' },
       { until: '40 120\r\n' },

@@ -89,7 +89,7 @@ describe.each([
 
     const refused = await curl('http://example.com/')
     expect(refused).toMatch(
-      /^0: aw: example\.com is not on the list[^]* aw start task\/agent --allow example\.com\n 403 000$/,
+      /^0: aw: example\.com is not on the list[^]* aw start task\/agent [^]*--allow example\.com\n[^]* 403 000$/,
     )
     expect(await curl('https://example.com/')).toBe('56:  000 403')
     expect(await curl('http://169.254.169.254/latest/meta-data/')).toMatch(/ 403 000$/)

@@ -124,13 +124,7 @@ describe('a plain request', () => {
 
 describe('what is not listed', () => {
   test.each([
-    [
-      'other.example',
-      'http://other.example/',
-      'other.example',
-      'not_listed',
-      'aw start task/agent --allow other.example\n',
-    ],
+    ['other.example', 'http://other.example/', 'other.example', 'not_listed', '--allow other.example\n'],
     [
       'another port',
       'http://allowed.example:8080/',

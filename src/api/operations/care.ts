@@ -209,7 +209,7 @@ export const careOperations = [
     output: object({ ok: boolean('False if something is broken'), findings: list(findingView) }),
     positional: [],
     errors: [],
-    examples: ['aw doctor', 'aw check --json'],
+    examples: ['aw doctor', 'aw doctor --json'],
   }),
   operation({
     name: 'config show',

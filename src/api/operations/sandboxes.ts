@@ -15,10 +15,15 @@ const walls = {
   allow: optional(
     list(
       string('A host, HOST:PORT, *.DOMAIN or a preset such as npm'),
-      'Hosts it may reach, through a proxy that logs',
+      'Hosts it may reach, through a proxy that logs: HOST, HOST:PORT, *.DOMAIN or a preset such as npm',
     ),
   ),
-  shared: optional(list(string('NAME, NAME:ro, NAME:/path or NAME:/path:ro'), 'Shared areas to attach')),
+  shared: optional(
+    list(
+      string('NAME, NAME:ro, NAME:/path or NAME:/path:ro'),
+      'Shared areas to attach, at /shared/NAME: NAME, NAME:ro, NAME:/path or NAME:/path:ro',
+    ),
+  ),
   memory_mb: optional(integer('Memory of all of it; 0 for no limit', { minimum: 0 })),
   cpu_percent: optional(integer('Processor time, in percent of one core; 0 for no limit', { minimum: 0 })),
   processes: optional(integer('How many processes; 0 for no limit', { minimum: 0 })),
@@ -35,7 +40,7 @@ export const sandboxOperations = [
     group: 'Sandboxes',
     summary: 'Run a command in a workspace',
     details:
-      'In the sandbox that aw start made, else in one of its own that ends with it. The command and how it ended are in the log; its output is not. What cannot be enforced is an error, before anything runs. With --all, in every workspace of a task at once. The exit code is the command’s; 125 if aw could not run it, 126 or 127 if the command could not be started or was not found.',
+      'In the sandbox that aw start made, else in one of its own that ends with it. The command and how it ended are in the log; its output is not. What cannot be enforced is an error, before anything runs. With --all, in every workspace of a task at once. The exit code is the command’s; 125 for every failure of aw itself, whatever its error code; 126 or 127 if the command could not be started or was not found.',
     input: object({
       id: optional(string('The workspace: TASK/AGENT, TASK (means TASK/main) or its id ws_…')),
       all: optional(string('Every live workspace of this task, at once')),

@@ -2,7 +2,7 @@ import type { Operation } from '../../api/operation.ts'
 import type { Table } from '../../api/table.ts'
 import { presetNames } from '../../domain/network/presets.ts'
 import { visibleBuiltins } from '../command.ts'
-import { choicesOf, commandField, flagsOf, repeatedAt, type Flag } from '../flags.ts'
+import { choicesOf, commandField, flagsOf, repeatedAt, shownFlags, type Flag } from '../flags.ts'
 import { globalFlags } from '../globals.ts'
 
 /**
@@ -57,7 +57,7 @@ export function completionModel(table: Table): readonly CommandModel[] {
   })
   const own = visibleBuiltins().map(({ name, summary, words, workspace, input = {} }): CommandModel => {
     const first = name === 'help' ? helpWords(table) : workspace === true ? ('live' as const) : words
-    const flags = flagsOf({ name, input }).map((flag) => ownFlag(flag))
+    const flags = shownFlags({ name, input }).map((flag) => ownFlag(flag))
     const runs = commandField({ input }) !== undefined
     return { name, about: summary, flags: [...flags, ...globals], positions: first === undefined ? [] : [first], runs }
   })
@@ -67,7 +67,9 @@ export function completionModel(table: Table): readonly CommandModel[] {
 function commandModel(operation: Operation): CommandModel {
   const flags = flagsOf(operation)
   const taken = new Set(flags.flatMap((flag) => flag.names))
-  const own = flags.flatMap((flag) => flag.names.map((name) => flagModel(flag, spelled(flag, name), operation)))
+  const own = shownFlags(operation).flatMap((flag) =>
+    flag.names.map((name) => flagModel(flag, spelled(flag, name), operation)),
+  )
   const positions = operation.positional.map((field) => {
     const flag = flags.find((candidate) => candidate.field === field)
     return flag === undefined ? 'none' : valuesOf(flag, operation)

@@ -37,7 +37,7 @@ export const forwardCommand: BuiltinCommand = async (args, globals, io) => {
   )
   if (io.stderr.isTerminal && !globals.quiet) {
     const { dim } = paint(wantsColor(true, io.env, globals.noColor))
-    await io.stderr.write(`${dim(`leads to port ${port} of ${name} until Ctrl-C`)}\n`)
+    await io.stderr.write(`${dim(`http://${address} leads to port ${port} of ${name} until Ctrl-C`)}\n`)
   }
   if (!io.signal.aborted) await over.promise
   return 130

@@ -199,11 +199,11 @@ const cancelled = (signal: AbortSignal): AwError =>
 
 const silent = (timeoutMs: number): AwError =>
   new AwError('timeout', `The sandbox does not answer: nothing came within ${timeoutMs} ms`, {
-    hint: 'Its supervisor is stopped or hangs; end it and all that runs in it: aw stop ID',
+    hint: 'Its supervisor is stopped or hangs; aw stop ends it, and all that runs in it',
   })
 
 export const gone = (cause?: unknown): AwError =>
   new AwError('sandbox_gone', 'The sandbox has ended, and what ran in it has ended with it', {
-    hint: 'Start it again: aw start ID',
+    hint: 'aw start makes a new one',
     ...(cause === undefined ? {} : { cause }),
   })

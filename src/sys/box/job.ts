@@ -62,7 +62,7 @@ export function runJob(box: BoxConnection, job: Job): Execution {
     else if (type === answer.exit) {
       resolve(readExit(payload))
       finish()
-    } else if (type === answer.err) finish(notStarted(job.argv[0] ?? '', readFailure(payload)))
+    } else if (type === answer.err) finish(notStarted(job.argv, readFailure(payload)))
     else if (type !== answer.started) throw malformed('an answer that fits no command')
   }
 
@@ -178,13 +178,19 @@ function readExit(payload: Buffer): Exit {
   }
 }
 
-function notStarted(program: string, { errno, text }: { errno: number; text: string }): AwError {
+function notStarted(
+  [program = '', ...more]: readonly string[],
+  { errno, text }: { errno: number; text: string },
+): AwError {
   const data = { program, errno }
   const message = `The command ${program.slice(0, 200)} could not be started: ${text}`
   const { ENOENT, ENOTDIR, EACCES, EPERM, ENOEXEC, E2BIG } = constants.errno
   if (errno === ENOENT || errno === ENOTDIR) {
+    const isLine = more.length === 0 && /[\s;|&<>]/.test(program)
     return new AwError('file_not_found', message, {
-      hint: 'Only the programs of the system and of the workspace can be seen inside',
+      hint: isLine
+        ? "This is one word, and no shell takes part. Name one for a line of shell: sh -c 'LINE'"
+        : 'Only the programs of the system and of the workspace can be seen inside',
       data,
     })
   }

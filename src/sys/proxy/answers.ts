@@ -11,8 +11,15 @@ export interface Answer {
   readonly text: string
 }
 
-export function answerFor(reason: Reason, target: Target | undefined, workspace: string): Answer {
-  return { status: reasons[reason], reason, text: `aw: ${sentences(reason, target, workspace)}\n` }
+/** Who can allow more, and what is allowed so far: what there is to type. */
+export interface Owner {
+  readonly workspace: string
+  /** Rules and presets, as they were written. */
+  readonly allow: readonly string[]
+}
+
+export function answerFor(reason: Reason, target: Target | undefined, owner: Owner): Answer {
+  return { status: reasons[reason], reason, text: `aw: ${sentences(reason, target, owner)}\n` }
 }
 
 /** The connection is not used again: what else comes over it may be the rest of what was refused. */
@@ -38,13 +45,13 @@ const headersOf = (reason: Reason, text: string): Record<string, string> => ({
   Connection: 'close',
 })
 
-function sentences(reason: Reason, target: Target | undefined, workspace: string): string {
+function sentences(reason: Reason, target: Target | undefined, owner: Owner): string {
   const host = target === undefined ? 'the host' : hostText(target.host)
   const site = target === undefined ? host : `${host}:${target.port}`
   const rule = target === undefined ? 'HOST' : ruleFor(target)
   const says: Record<Reason, string> = {
-    not_listed: `${host} is not on the list of hosts that this sandbox may reach.\n${howTo(rule, workspace)}`,
-    port_not_listed: `${host} may be reached from this sandbox, but not at port ${target?.port}.\n${howTo(rule, workspace)}`,
+    not_listed: `${host} is not on the list of hosts that this sandbox may reach.\n${howTo(rule, owner)}`,
+    port_not_listed: `${host} may be reached from this sandbox, but not at port ${target?.port}.\n${howTo(rule, owner)}`,
     address_not_public: `${host} leads to an address of this machine or its networks, and a name never may.\nThe owner of the workspace can allow that address itself, as ADDRESS:PORT.`,
     own_address: `${host} leads to this machine, and a name never may.\nThe owner of the workspace can allow an address of it, as 127.0.0.1:PORT.`,
     malformed: 'this is not a request that HTTP/1.1 allows.',
@@ -75,5 +82,12 @@ const ruleFor = ({ host, port }: Target): string =>
     ? host.text
     : `${hostText(host)}:${port}`
 
-const howTo = (rule: string, workspace: string): string =>
-  `The owner of the workspace allows it, outside the sandbox, with: aw start ${workspace} --allow ${rule}`
+/** The walls of a sandbox never change: another one has other rules. */
+function howTo(rule: string, { workspace, allow }: Owner): string {
+  const flags = [...allow, rule].map((one) => `--allow ${quoted(one)}`).join(' ')
+  return `The owner of the workspace allows it, outside the sandbox, in a new one:
+  aw stop ${workspace} && aw start ${workspace} ${flags}
+or, for one command, when none is started: aw exec ${workspace} ${flags} -- COMMAND`
+}
+
+const quoted = (rule: string): string => (/^[\w.:-]+$/.test(rule) ? rule : `'${rule}'`)

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Rule } from '../../domain/network/rules.ts'
+import type { Owner } from './answers.ts'
 import { openConnections, type Connections } from './connections.ts'
 import { openExchanges, type Exchanges } from './exchange.ts'
 import type { ProxyLimits } from './limits.ts'
@@ -9,7 +10,7 @@ import type { Surroundings } from './surroundings.ts'
 
 export interface ProxyParts {
   readonly rules: readonly Rule[]
-  readonly workspace: string
+  readonly owner: Owner
   readonly limits: ProxyLimits
   readonly log: RequestLog
   readonly surroundings: Surroundings

@@ -10,10 +10,10 @@ import { machine } from './surroundings.ts'
 import { becomeUser } from './user.ts'
 
 const [file = ''] = process.argv.slice(2)
-const { workspace, rules, user, limits } = readSettings(file)
+const { workspace, allow, rules, user, limits } = readSettings(file)
 becomeUser(user)
 const log = openLog(4, limits.log_bytes, limits.requests)
-const proxy = createProxy({ workspace, rules, limits, log, surroundings: machine })
+const proxy = createProxy({ owner: { workspace, allow }, rules, limits, log, surroundings: machine })
 
 const end = (): never => {
   proxy.stop()

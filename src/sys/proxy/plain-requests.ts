@@ -15,12 +15,12 @@ export async function handleRequest(
   response: ServerResponse,
   expects?: 'continue' | 'unknown',
 ): Promise<void> {
-  const { rules, limits, surroundings, workspace, exchanges, connections } = desk
+  const { rules, limits, surroundings, owner, exchanges, connections } = desk
   const exchange = exchanges.begin(request.method)
   const wanted = wantedByRequest(request)
   const framing = framingOf(request)
   if (wanted.target !== undefined) exchange.wants(wanted.target)
-  const say = (reason: Reason): void => answerRequest(response, answerFor(reason, wanted.target, workspace))
+  const say = (reason: Reason): void => answerRequest(response, answerFor(reason, wanted.target, owner))
 
   const problem = desk.obstacle(request) ?? wanted.problem ?? framingProblem(framing)
   if (problem !== undefined || wanted.path === undefined || expects === 'unknown') {

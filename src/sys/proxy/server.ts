@@ -44,14 +44,14 @@ export function createProxy(parts: ProxyParts): Proxy {
 }
 
 /** What came over a connection is no request, or not in time. Answers under way would be mixed up: it just ends. */
-function handleBroken({ log, exchanges, connections, workspace }: Desk, error: Error, socket: Socket): void {
+function handleBroken({ log, exchanges, connections, owner }: Desk, error: Error, socket: Socket): void {
   // The parser may complain again while the answer is being sent.
   if (socket.writableEnded) return
   const reason = brokenBy(error)
   if (reason === undefined || socket.bytesRead === 0 || connections.count(socket) > 0) return void socket.destroy()
   const said = log.isFull() ? 'log_full' : reason
   exchanges.begin(undefined).end('refused', said)
-  answerSocket(socket, answerFor(said, undefined, workspace))
+  answerSocket(socket, answerFor(said, undefined, owner))
 }
 
 /** Undefined: it went away. */

@@ -23,6 +23,7 @@ export function settingsText(settings: ProxySettings): string {
 
 export interface ReadSettings {
   readonly workspace: string
+  readonly allow: readonly string[]
   readonly rules: readonly Rule[]
   readonly user: number | undefined
   readonly limits: ProxyLimits
@@ -34,7 +35,7 @@ export function readSettings(file: string): ReadSettings {
   const { version, workspace, allow, user, limits, ...unknown } = settings
   if (version !== 1 || Object.keys(unknown).length > 0) throw unreadable()
   if (typeof workspace !== 'string' || !isTexts(allow) || !isUser(user) || !isLimits(limits)) throw unreadable()
-  return { workspace, rules: parseRules(allow), user, limits: { ...defaultLimits, ...limits } }
+  return { workspace, allow, rules: parseRules(allow), user, limits: { ...defaultLimits, ...limits } }
 }
 
 const isTexts = (value: unknown): value is string[] =>

@@ -9,11 +9,11 @@ import { wantedByConnect } from './request-target.ts'
 
 /** `CONNECT host:port`: judged, connected, and from then on bytes. */
 export async function handleConnect(desk: Desk, request: IncomingMessage, client: Socket, head: Buffer): Promise<void> {
-  const { rules, limits, surroundings, workspace, exchanges, connections } = desk
+  const { rules, limits, surroundings, owner, exchanges, connections } = desk
   const exchange = exchanges.begin(request.method)
   const wanted = wantedByConnect(request)
   if (wanted.target !== undefined) exchange.wants(wanted.target)
-  const say = (reason: Reason): void => answerSocket(client, answerFor(reason, wanted.target, workspace))
+  const say = (reason: Reason): void => answerSocket(client, answerFor(reason, wanted.target, owner))
   // Whoever pipes it listens too; until then an error must not end the process.
   client.on('error', () => undefined)
   client.setTimeout(limits.idle_ms, () => client.destroy())
