@@ -5,7 +5,7 @@ import { namespaceSandbox } from '../src/drivers/sandbox/namespace.ts'
 import type { Network } from '../src/domain/sandbox/spec.ts'
 import type { Sandbox, SandboxDriver, SandboxSpec } from '../src/ports/sandbox-driver.ts'
 import { boxProgram } from '../src/sys/box/program.ts'
-import type { BoxOwners } from '../src/sys/box/record.ts'
+import { type BoxOwners, readOwners } from '../src/sys/box/record.ts'
 import { proxyCommand } from '../src/sys/proxy/program.ts'
 import { allSockets, seccompFilter } from '../src/sys/seccomp.ts'
 
@@ -29,8 +29,11 @@ export function sandboxPlace(folder: string): SandboxPlace {
   mkdirSync(tree, { recursive: true })
   if (isRoot) chownSync(tree, owner, owner)
   const driver = namespaceSandbox({ run, proxy: proxyCommand() })
-  const ownersOf = (name: string): BoxOwners =>
-    JSON.parse(readFileSync(join(run, name, 'owner.json'), 'utf8')) as BoxOwners
+  const ownersOf = (name: string): BoxOwners => {
+    const owners = readOwners(join(run, name))
+    if (owners === undefined) throw new Error(`There is no box ${name}`)
+    return owners
+  }
   return {
     driver,
     tree,

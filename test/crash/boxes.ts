@@ -3,7 +3,7 @@ import { existsSync, globSync, readdirSync, readFileSync, readlinkSync } from 'n
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { Manager } from '../../src/ports/manager.ts'
-import type { BoxOwners } from '../../src/sys/box/record.ts'
+import { ownersOf } from '../sandbox/home.ts'
 
 /**
  * Log == disk == kernel for the sandboxes of a home, read by hand: each that the log knows lives, and of no other is
@@ -17,7 +17,7 @@ export async function checkBoxes(home: string, manager: Manager): Promise<void> 
   // A write recovers the workspace that it touches; what stands for no workspace is for `recover`.
   if (directoriesIn(run).some((name) => /^(?:new|probe)-/.test(name))) await manager.call('recover', {})
   expect(directoriesIn(run)).toEqual(boxes)
-  const owners = boxes.map((box) => ownersOf(run, box))
+  const owners = boxes.map((box) => ownersOf(join(run, box)))
   const known = new Set(owners.flatMap(({ inside }) => inside.map(({ pid }) => pid)))
   const supervisors = holdersOf(run).filter((pid) => !known.has(pid))
   expect(new Set(supervisors)).toEqual(new Set(owners.map(({ supervisor }) => supervisor.pid)))
@@ -35,9 +35,6 @@ const directoriesIn = (run: string): string[] =>
         .filter((name) => !/^\.(?:parts|bwrap|works-\w+)$/.test(name))
         .toSorted()
     : []
-
-const ownersOf = (run: string, box: string): BoxOwners =>
-  JSON.parse(readFileSync(join(run, box, 'owner.json'), 'utf8')) as BoxOwners
 
 /** Whoever has something below the directory open: a supervisor the directory of its box. Needs root. */
 function holdersOf(run: string): number[] {

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest'
 import type { Inputs, Outputs } from '../../src/api/table.ts'
 import { openManager } from '../../src/aw.ts'
 import type { Manager } from '../../src/ports/manager.ts'
-import type { BoxOwners } from '../../src/sys/box/record.ts'
+import { type BoxOwners, readOwners } from '../../src/sys/box/record.ts'
 import { liveness } from '../../src/sys/process.ts'
 import { endBoxes } from '../../src/testing/end-boxes.ts'
 
@@ -41,9 +41,16 @@ export async function openSandboxHome(): Promise<SandboxHome> {
     manager,
     make: (id) => manager.call('create', { id }),
     run: (input) => collect(manager.stream('exec', input)),
-    ownersOf: (sandbox) => JSON.parse(fs.readFileSync(join(home, 'run', sandbox, 'owner.json'), 'utf8')) as BoxOwners,
+    ownersOf: (sandbox) => ownersOf(join(home, 'run', sandbox)),
     boxes: () => fs.readdirSync(join(home, 'run')).filter((name) => !name.startsWith('.')),
   }
+}
+
+/** Who holds the box of a directory. */
+export function ownersOf(directory: string): BoxOwners {
+  const owners = readOwners(directory)
+  if (owners === undefined) throw new Error(`There is no box in ${directory}`)
+  return owners
 }
 
 async function collect(items: AsyncIterable<Item>): Promise<Ran> {

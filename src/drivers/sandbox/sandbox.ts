@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError, toAwError } from '../../domain/errors.ts'
 import type { Command, Sandbox } from '../../ports/sandbox-driver.ts'
 import { encodeTags, numberTag, request, uint32 } from '../../sys/box/frames.ts'
@@ -54,7 +55,7 @@ export function openSandbox(run: string, name: string, { record, owners, connect
     async stop({ graceMs = 5_000 } = {}) {
       // One that has ended, or does not answer or end in time, is removed all the same.
       await ask(request.stop, uint32(graceMs), endMs)
-        .then(() => untilDead(owners.supervisor, graceMs + endMs))
+        .then(() => ended(graceMs + endMs))
         .catch(() => undefined)
       await connection[Symbol.asyncDispose]()
       await removeBox(run, name)
@@ -65,6 +66,12 @@ export function openSandbox(run: string, name: string, { record, owners, connect
       await untilDead(owners.supervisor, endMs).catch(() => undefined)
       await removeBox(run, name)
     },
+  }
+
+  /** The connection ends with the supervisor, and it a moment after that. */
+  async function ended(withinMs: number): Promise<void> {
+    await Promise.race([connection.closed, sleep(withinMs, undefined, { ref: false })])
+    await untilDead(owners.supervisor, endMs)
   }
 
   function jobOf(command: Command) {
@@ -88,14 +95,19 @@ export function openSandbox(run: string, name: string, { record, owners, connect
 
 /** Callers of a door are not bound by types. */
 function assertCommand({ argv, env, terminal }: Command): void {
-  const isText = (value: unknown): boolean => typeof value === 'string' && !value.includes('\0')
+  // Half a character has no bytes: it would be passed on as another one.
+  const isText = (value: unknown): boolean => typeof value === 'string' && !value.includes('\0') && value.isWellFormed()
   if (!Array.isArray(argv) || argv.length === 0 || !argv.every(isText) || argv[0] === '') {
-    throw new AwError('invalid_input', 'A command is a list of texts, the program first, without NUL bytes', {
-      data: { field: 'argv' },
-    })
+    throw new AwError(
+      'invalid_input',
+      'A command is a list of texts in whole characters, the program first, without NUL bytes',
+      {
+        data: { field: 'argv' },
+      },
+    )
   }
   for (const [variable, value] of Object.entries(env)) {
-    if (/^[^=\0]+$/.test(variable) && isText(value)) continue
+    if (/^[^=\0]+$/.test(variable) && isText(variable) && isText(value)) continue
     throw new AwError('invalid_input', `${JSON.stringify(variable)} is no variable that a command can have`, {
       data: { field: 'env' },
     })

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
+import { fixes } from '../../domain/sandbox/fixes.ts'
 import { readIfPresent } from '../durable-file.ts'
 import { findSystemProgram, run } from '../run.ts'
 import { putFile } from './unfinished.ts'
@@ -17,12 +18,17 @@ export async function findBubblewrap(runDirectory: string): Promise<Bubblewrap |
   const path = findSystemProgram('bwrap')
   if (path === undefined) return undefined
   const key = programKey(path)
+  if (found?.key === key) return found
   const memo = join(runDirectory, '.bwrap')
   const [known, ...flags] = (readIfPresent(memo) ?? '').split('\n')
   const has = known === key ? flags : await ask(path)
   if (known !== key) putFile(runDirectory, memo, Buffer.from([key, ...has].join('\n')))
-  return { path, bindsHandles: has.includes('--bind-fd'), disablesUserns: has.includes('--disable-userns') }
+  found = { key, path, bindsHandles: has.includes('--bind-fd'), disablesUserns: has.includes('--disable-userns') }
+  return found
 }
+
+/** As this process knows it. */
+let found: (Bubblewrap & { readonly key: string }) | undefined
 
 /** Which build of a program this is. */
 export function programKey(path: string): string {
@@ -36,6 +42,4 @@ async function ask(path: string): Promise<string[]> {
 }
 
 export const noBubblewrap = (): AwError =>
-  new AwError('sandbox_unenforceable', 'bubblewrap is not installed', { hint: bubblewrapHint })
-
-export const bubblewrapHint = 'Install it: apt-get install bubblewrap (or dnf install bubblewrap)'
+  new AwError('sandbox_unenforceable', 'bubblewrap is not installed', { hint: fixes.bubblewrap })

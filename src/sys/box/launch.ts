@@ -3,18 +3,23 @@ import { closeSync, openSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
+import { fixes } from '../../domain/sandbox/fixes.ts'
+import type { Owner } from '../../domain/workspace/state.ts'
 import { counted } from '../crash-points.ts'
 import { readIfPresent } from '../durable-file.ts'
 import { hostFs } from '../host-fs.ts'
+import { namespaceFix } from '../namespace-fix.ts'
 import { childrenOf, processOwner } from '../process.ts'
 import { encodeTags, type Tag } from './frames.ts'
 import { boxProgram } from './program.ts'
-import { type BoxOwners, writeOwners } from './record.ts'
+import type { BoxOwners, OwnersFile } from './record.ts'
 
 interface Launch {
   /** The box's own, as a path and open. */
   readonly path: string
   readonly directory: number
+  /** Told of the supervisor at once, so that it can be found and ended. */
+  readonly owners: OwnersFile
   /** All of the spec but the version and the directory. */
   readonly tags: readonly Tag[]
   /** In the order of their numbers, from 4 on. */
@@ -29,19 +34,16 @@ const supervisors = counted({ spawn })
  * Starts a supervisor, which lives on when we are gone, and waits until its box stands. On rejection it has ended and
  * nothing of it runs. What it and its tools complain about is in the file `log`.
  */
-export async function launchBox(launch: Launch): Promise<BoxOwners> {
+export async function launchBox(launch: Launch): Promise<{ supervisor: Owner; first: number }> {
   const child = startSupervisor(launch)
   try {
     const pid = child.pid
     if (pid === undefined) throw new AwError('aw_command_failed', 'The supervisor of the sandbox cannot be started')
     const supervisor = processOwner(pid)
-    if (supervisor !== undefined) writeOwners(launch.path, { supervisor, inside: [] })
+    if (supervisor !== undefined) launch.owners.write({ supervisor, inside: [] })
     const first = await untilReady(child, launch)
     if (supervisor === undefined) throw failed(launch, 'its supervisor has ended')
-    const owner = processOwner(first)
-    const owners = { supervisor, inside: owner === undefined ? [] : [owner, ...childrenOf(first)] }
-    writeOwners(launch.path, owners)
-    return owners
+    return { supervisor, first }
   } catch (error) {
     await ended(child)
     throw error
@@ -49,6 +51,14 @@ export async function launchBox(launch: Launch): Promise<BoxOwners> {
     child.stdout?.destroy()
     child.unref()
   }
+}
+
+/** Notes who is inside, so that it is known when all of them are gone, whoever was killed. */
+export function noteInside(file: OwnersFile, supervisor: Owner, first: number): BoxOwners {
+  const owner = processOwner(first)
+  const owners = { supervisor, inside: owner === undefined ? [] : [owner, ...childrenOf(first)] }
+  file.write(owners)
+  return owners
 }
 
 /** The spec is a file that was written whole: one that we did not finish can never be taken for one. */
@@ -135,7 +145,7 @@ function refusal(launch: Launch, text: string): AwError {
 function failed({ path }: Launch, what: string, errno = 0): AwError {
   const said = (readIfPresent(join(path, 'log')) ?? '').trim().slice(-2000)
   return new AwError('sandbox_unenforceable', `The sandbox could not be started: ${said === '' ? what : said}`, {
-    hint: 'See what this machine can do: aw doctor',
+    hint: namespaceFix(said === '' ? what : said) ?? fixes.doctor,
     data: { what, errno },
   })
 }

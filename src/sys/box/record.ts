@@ -11,7 +11,8 @@ import { isInTheMaking } from './unfinished.ts'
 
 /**
  * What is known of a box outside of it, in a directory of its own: `record.json` is written before anything of it is
- * made and says what there may be to clean up; `owner.json` is written when its supervisor has been started.
+ * made and says what there may be to clean up; `owner.json` when its supervisor has been started, and again when the box
+ * stands: its last whole line counts. None of it outlives the machine's next start, or needs to.
  */
 export interface BoxRecord {
   readonly isolation: Isolation
@@ -67,12 +68,27 @@ export const boxNames = (run: string): string[] =>
 
 /** @param durable something outside the directory is going to be made that only this tells of */
 export function writeRecord(directory: string, record: BoxRecord, durable: boolean): void {
-  write(join(directory, 'record.json'), record, durable)
+  const fd = hostFs.createSync(join(directory, 'record.json'), 0o600)
+  try {
+    hostFs.writeSync(fd, line(record))
+    if (durable) fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
   if (durable) syncDirectory(directory)
 }
 
-export const writeOwners = (directory: string, owners: BoxOwners): void =>
-  write(join(directory, 'owner.json'), owners, false)
+/** To be told of them, once or more. */
+export interface OwnersFile extends Disposable {
+  write(owners: BoxOwners): void
+}
+
+export function ownersFile(directory: string): OwnersFile {
+  const fd = hostFs.createSync(join(directory, 'owner.json'), 0o600)
+  return { write: (owners) => hostFs.writeSync(fd, line(owners)), [Symbol.dispose]: () => closeSync(fd) }
+}
+
+const line = (content: unknown): Buffer => Buffer.from(`${JSON.stringify(content)}\n`)
 
 /** Undefined if there is none, or a crash has left no whole one: then nothing was made yet. */
 export const readRecord = (directory: string): BoxRecord | undefined =>
@@ -81,24 +97,15 @@ export const readRecord = (directory: string): BoxRecord | undefined =>
 export const readOwners = (directory: string): BoxOwners | undefined =>
   read(join(directory, 'owner.json')) as BoxOwners | undefined
 
-function write(file: string, content: unknown, durable: boolean): void {
-  const unfinished = `${file}.new`
-  const fd = hostFs.createSync(unfinished, 0o600)
-  try {
-    hostFs.writeSync(fd, Buffer.from(JSON.stringify(content)))
-    if (durable) fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
-  hostFs.renameSync(unfinished, file)
-}
-
+/** Its last whole line: one that was cut short is as if it were not there. */
 function read(file: string): unknown {
-  const text = readIfPresent(file)
-  if (text === undefined) return undefined
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
+  for (const text of (readIfPresent(file) ?? '').split('\n').toReversed()) {
+    if (text === '') continue
+    try {
+      return JSON.parse(text)
+    } catch {
+      // The one before.
+    }
   }
+  return undefined
 }

@@ -1,8 +1,11 @@
 import { closeSync, lstatSync, openSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { join } from 'node:path'
+import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises'
 import { AwError } from '../../domain/errors.ts'
 import type { Owner } from '../../domain/workspace/state.ts'
 import { removeGroup } from '../cgroups/group.ts'
+import { unless } from '../errno.ts'
+import { hostFs } from '../host-fs.ts'
 import { killProcess, liveness, processesUsing, processOwner } from '../process.ts'
 import { directoryFlags } from '../safe-fs/descriptors.ts'
 import { removeTree } from '../safe-fs/index.ts'
@@ -27,18 +30,32 @@ export async function removeBox(run: string, name: string): Promise<void> {
   const directory = boxDirectory(run, name)
   if (lstatSync(directory, { throwIfNoEntry: false }) === undefined) return
   const record = readRecord(directory)
-  await endSupervisor(directory)
-  for (const inside of readOwners(directory)?.inside ?? []) await gone(inside)
+  const owners = readOwners(directory)
+  await endSupervisor(directory, owners?.supervisor)
+  // Whoever started it may have noted meanwhile who is inside.
+  for (const inside of (readOwners(directory) ?? owners)?.inside ?? []) await gone(inside)
   if (record !== undefined) {
     await removeGroup(record.cgroups, patienceMs)
     const { path, identity } = record.mountedIn
     removePlaceholders(path, identity, notInUse(run, name, record))
   }
-  await removeTree(run, name)
+  if (!removeUsual(directory)) await removeTree(run, name)
 }
 
-async function endSupervisor(directory: string): Promise<void> {
-  const owner = readOwners(directory)?.supervisor ?? strayOf(directory)
+/** What every box has, at once. False if there is more, as where commands had directories in it. */
+function removeUsual(directory: string): boolean {
+  const remove = (): true => {
+    for (const file of ['spec', 'log', 'owner.json', 'record.json']) {
+      unless(['ENOENT'], () => hostFs.unlinkSync(join(directory, file)))
+    }
+    unless(['ENOENT'], () => hostFs.rmdirSync(directory))
+    return true
+  }
+  return unless(['ENOTEMPTY', 'ENOTDIR'], remove) ?? false
+}
+
+async function endSupervisor(directory: string, known: Owner | undefined): Promise<void> {
+  const owner = known ?? strayOf(directory)
   if (owner === undefined || liveness(owner) === 'dead') return
   try {
     await askToEnd(directory)
@@ -78,9 +95,10 @@ async function gone(owner: Owner): Promise<void> {
 
 export async function untilDead(owner: Owner, timeoutMs: number): Promise<void> {
   const until = performance.now() + timeoutMs
-  for (let pauseMs = 1; liveness(owner) === 'alive'; pauseMs = Math.min(pauseMs * 2, 50)) {
+  // One that is about to end is gone in less than a timer takes.
+  for (let tries = 0; liveness(owner) === 'alive'; tries++) {
     if (performance.now() > until) throw new AwError('timeout', `Process ${owner.pid} did not end in ${timeoutMs} ms`)
-    await sleep(pauseMs)
+    await (tries < 10 ? immediate() : sleep(Math.min(2 ** (tries - 10), 50)))
   }
 }
 

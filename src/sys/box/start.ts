@@ -8,13 +8,14 @@ import { directoryFlags } from '../safe-fs/descriptors.ts'
 import { type BoxConnection, connectBox, gone } from './connection.ts'
 import type { Tag } from './frames.ts'
 import { type Handles, handles } from './handles.ts'
-import { launchBox } from './launch.ts'
+import { launchBox, noteInside } from './launch.ts'
 import { makePlaceholders } from './protect.ts'
 import {
   boxDirectory,
   type BoxOwners,
   type BoxRecord,
   ensureRun,
+  ownersFile,
   readOwners,
   readRecord,
   writeRecord,
@@ -78,10 +79,22 @@ async function make(
   const fd = openSync(directory, directoryFlags)
   try {
     using held = handles()
+    using file = ownersFile(directory)
     const tags = plan.tags(directory, held)
     const { descriptors } = held
-    const owners = await launchBox({ path: directory, directory: fd, tags, descriptors, timeoutMs: readyMs, signal })
-    const connection = await connectBox(fd, { timeoutMs: connectMs, signal })
+    const { supervisor, first } = await launchBox({
+      path: directory,
+      directory: fd,
+      owners: file,
+      tags,
+      descriptors,
+      timeoutMs: readyMs,
+      signal,
+    })
+    // While the supervisor takes the connection.
+    const connecting = connectBox(fd, { timeoutMs: connectMs, signal })
+    const noted = new Promise<BoxOwners>((resolve) => resolve(noteInside(file, supervisor, first)))
+    const [connection, owners] = await Promise.all([connecting, noted])
     return { record, owners, connection }
   } finally {
     closeSync(fd)

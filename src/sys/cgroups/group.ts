@@ -101,9 +101,9 @@ export function groupFacts(directories: readonly string[]): GroupFacts {
 export async function removeGroup(directories: readonly string[], timeoutMs: number): Promise<void> {
   const until = performance.now() + timeoutMs
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, 50)) {
-    for (const directory of directories) killAll(directory)
     const left = directories.filter((directory) => !removeEmpty(directory))
     if (left.length === 0) return
+    for (const directory of left) killAll(directory)
     if (performance.now() > until) {
       throw new AwError('timeout', `What runs in ${left[0]} did not end within ${timeoutMs} ms`, {
         hint: 'Look at its processes with ps; one in state D waits for a disk',
