@@ -148,9 +148,9 @@ test -t 0 && test -t 1 && test -t 2 && echo terminal; stty size; read line; echo
 
   it('is refused if it is none', async () => {
     await using box = await started(level)
-    const bad = [[], [''], ['a\0b'], 'text', [7]] as unknown as string[][]
+    const bad = [[], [''], ['a\0b'], ['echo', 'a\ud800'], 'text', [7]] as unknown as string[][]
     for (const argv of bad) await expect(ran(box, argv)).rejects.toEqual(code('invalid_input'))
-    for (const env of [{ '': 'a' }, { 'A=B': 'c' }, { A: 'b\0c' }]) {
+    for (const env of [{ '': 'a' }, { 'A=B': 'c' }, { A: 'b\0c' }, { A: '\udc00' }, { '\ud800': 'a' }]) {
       await expect(ran(box, ['true'], { env })).rejects.toEqual(code('invalid_input'))
     }
     const error: unknown = await ran(box, ['/etc/hostname']).catch((failure: unknown) => failure)
