@@ -42,12 +42,26 @@ static bool output(struct slot *slot, const struct frame *frame) {
 }
 
 static bool ended(struct slot *slot, const struct frame *frame) {
+  if (slot->kind != SLOT_JOB || !slot->started || slot->ended || frame->length > 0) return false;
+  return slot->ended = true;
+}
+
+static bool has_tag(const struct frame *frame, char name) {
+  struct tags tags = tags_of(frame->data, frame->length);
+  struct tag tag;
+  while (tags_next(&tags, &tag) > 0)
+    if (tag.name == name) return true;
+  return false;
+}
+
+static bool finished(struct slot *slot, const struct frame *frame) {
   if (slot->kind == SLOT_REQUEST || !slot->started || !numbers_only(frame, "xsmuyw")) return false;
   struct record record = {0};
   if (frame->length > sizeof record.bytes - 8) return false;
   memcpy(record.bytes, frame->data, frame->length);
   record.length = frame->length;
-  if (slot->timed_out) record_text(&record, 'T', "");
+  /* One that ended by itself just before it was killed was in time. */
+  if (slot->timed_out && has_tag(frame, 's')) record_text(&record, 'T', "");
   if (slot->cut) record_text(&record, 'O', "");
   to_client(slot, FRAME_EXIT, record.bytes, record.length);
   slot_free(slot);
@@ -93,7 +107,8 @@ bool init_frame(const struct frame *frame) {
   switch (frame->type) {
     case FRAME_STDOUT:
     case FRAME_STDERR: return output(slot, frame);
-    case FRAME_EXIT: return ended(slot, frame);
+    case FRAME_ENDED: return ended(slot, frame);
+    case FRAME_EXIT: return finished(slot, frame);
     case FRAME_TAKEN: return taken(slot, frame);
     case FRAME_STARTED: return started(slot, frame);
     case FRAME_OK: return done(slot, frame);

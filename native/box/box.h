@@ -27,7 +27,8 @@ enum slot_kind { SLOT_FREE, SLOT_JOB, SLOT_STREAM, SLOT_REQUEST };
 struct slot {
   enum slot_kind kind;
   uint8_t request;
-  bool started, timed_out, cut;
+  /* `ended`: the command itself has, and its output is on the way. */
+  bool started, ended, timed_out, cut;
   /* Counts up with each use, so that what is late for one is not taken for the next. */
   uint32_t use;
   /* Nobody: the client has gone, or it was the supervisor itself that asked. */

@@ -22,7 +22,7 @@ struct source {
 };
 
 struct job {
-  bool used, is_stream, terminal, started, exited;
+  bool used, is_stream, terminal, started, exited, told_end;
   uint32_t id;
   pid_t pid;
   /* Tells whether the program could be run; closed after that. */

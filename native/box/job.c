@@ -84,6 +84,12 @@ static void tell_exit(const struct job *job) {
   wire_send(&init.wire, FRAME_EXIT, job->id, record.bytes, record.length);
 }
 
+/* Its output may be read long after that: this does not count as its time. */
+static void tell_end(struct job *job) {
+  if (!job->told_end) wire_send(&init.wire, FRAME_ENDED, job->id, NULL, 0);
+  job->told_end = true;
+}
+
 static uint64_t waiting(const struct source *source) {
   int count = 0;
   if (source->fd < 0 || ioctl(source->fd, FIONREAD, &count) < 0 || count < 0) return 0;
@@ -111,7 +117,10 @@ static int64_t finish(struct job *job, int64_t now) {
     close_if_over(&job->out);
     close_if_over(&job->err);
   }
-  if (!is_empty(&job->out) || !is_empty(&job->err)) return job->deadline;
+  if (!is_empty(&job->out) || !is_empty(&job->err)) {
+    tell_end(job);
+    return job->deadline;
+  }
   tell_exit(job);
   if (job->terminal) job->in = -1;
   drain_add(&job->out);

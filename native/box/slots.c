@@ -78,7 +78,7 @@ int64_t slots_check_time(int64_t now) {
   int64_t next = INT64_MAX;
   for (uint32_t at = 0; at < box.slots_used; at++) {
     struct slot *slot = &box.slots[at];
-    if (slot->kind != SLOT_JOB || slot->timed_out) continue;
+    if (slot->kind != SLOT_JOB || slot->ended || slot->timed_out) continue;
     if (slot->deadline <= now) {
       slot->timed_out = true;
       kill_slot(slot);

@@ -30,6 +30,7 @@ enum {
   FRAME_ERR,
   FRAME_STARTED,
   FRAME_TAKEN,
+  FRAME_ENDED,
 };
 
 #define FRAME_MOST (4u << 20)

@@ -17,7 +17,7 @@ import {
   systemPath,
   until,
 } from './harness.ts'
-import { frame, type RawClient, tags, type, u32 } from './raw.ts'
+import { frame, type RawClient, type Tags, tags, type, u32 } from './raw.ts'
 
 const most = 256 * 1024
 const smallKib = 8 * 1024
@@ -133,6 +133,25 @@ describe.each(levels)('in a box of level %s', (level) => {
     expect(exit).toMatchObject({ s: '9', T: '' })
     await until(() => processesWith(`sleep\0${mark}`).length === 0, 'both are gone')
     expect((await run(client, ['true'], [['t', 60_000]])).exit).not.toHaveProperty('T')
+  })
+
+  test('a command that ended in time was in time, however late its output is read', async () => {
+    const { client } = await startBox({ level })
+    const more: Tags = [
+      ['t', 700],
+      ['c', 10],
+    ]
+    const ids = [
+      exec(client, ['head', '-c', '30000', '/dev/zero'], more),
+      exec(client, ['sh', '-c', 'head -c 30000 /dev/zero; kill -9 $$'], more),
+      exec(client, ['sh', '-c', 'head -c 30000 /dev/zero; sleep 1000'], more),
+    ]
+    await sleep(1000)
+    for (const id of ids) client.send(type.credit, id, u32(100_000))
+    const exits = await Promise.all(ids.map(async (id) => (await finished(client, id)).exit))
+    expect(exits.map(({ x, s, T }) => ({ x, s, T }))).toEqual([{ x: '0' }, { s: '9' }, { s: '9', T: '' }])
+    expect(ids.map((id) => client.output(id).length)).toEqual([30_000, 30_000, 30_000])
+    expect(client.frames.some((it) => it.type > type.taken)).toBe(false)
   })
 
   test('the exit comes after all output, and is not held up by what runs on in the background', async () => {

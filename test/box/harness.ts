@@ -115,7 +115,7 @@ export async function launchBox(options: BoxOptions = {}): Promise<TestBox> {
   const opened = [openSync(join(folder, 'spec'), 'r'), openSync(join(folder, 'log'), 'a'), openSync(box, 'r')]
   const [input = -1, log = -1, directory = -1] = opened
   const limited = files === undefined ? [] : ['prlimit', `--nofile=${files}`]
-  const [program = '', ...argv] = [...limited, boxProgram(), 'supervise']
+  const [program, ...argv] = [...limited, boxProgram(), 'supervise']
   const supervisor = spawn(program, argv, {
     detached: true,
     env,

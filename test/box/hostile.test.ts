@@ -164,6 +164,11 @@ describe('an init', () => {
       `ready(); onFrame = ({ id }) => {
         send(70, id, u32(1)); send(67, id, Buffer.from('x0\\0')); send(67, id, Buffer.from('x0\\0')) }`,
     ],
+    ['ends what has not started', `ready(); onFrame = ({ id }) => send(72, id)`],
+    [
+      'says twice that it has ended',
+      `ready(); onFrame = ({ id }) => { send(70, id, u32(1)); send(72, id); send(72, id) }`,
+    ],
     ['has taken what was not sent', `ready(); onFrame = ({ id }) => { send(70, id, u32(1)); send(71, id, u32(1)) }`],
     [
       'says itself that time was over',
