@@ -169,6 +169,10 @@ export function toAwError(error: unknown): AwError {
   if (error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError')) {
     return new AwError(error.name === 'AbortError' ? 'aborted' : 'timeout', error.message, { cause: error })
   }
+  // What failed first is what went wrong; that it could not be tidied up afterwards comes of it.
+  if (error instanceof Error && error.name === 'SuppressedError' && 'suppressed' in error) {
+    return toAwError(error.suppressed)
+  }
   return (
     fromErrno(error) ??
     new AwError('internal', error instanceof Error ? error.message : String(error), { cause: error })
@@ -188,5 +192,14 @@ function fromErrno(error: unknown): AwError | undefined {
   if (!(error instanceof Error) || !('code' in error) || !('syscall' in error)) return undefined
   const errno = errnoName(error)
   const code = errnoCodes[errno] ?? 'filesystem_error'
-  return new AwError(code, error.message, { data: { errno, syscall: error.syscall }, cause: error })
+  const path = 'path' in error && typeof error.path === 'string' ? error.path : undefined
+  return new AwError(code, error.message, {
+    ...(errno === 'EACCES' && path !== undefined ? { hint: lockedHint(path) } : {}),
+    data: { errno, syscall: error.syscall },
+    cause: error,
+  })
 }
+
+/** The mode of any directory on the way may be what keeps us out. */
+const lockedHint = (path: string): string =>
+  `See what on the way keeps you out: namei -l ${JSON.stringify(path)}; if it is yours, open it: chmod u+rwx DIRECTORY`

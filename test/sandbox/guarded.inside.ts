@@ -3,9 +3,12 @@ import * as fs from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { openManager } from '../../src/aw.ts'
+import { toAwError } from '../../src/domain/errors.ts'
 import type { SandboxSpec } from '../../src/ports/sandbox-driver.ts'
 import { landlockLacks, landlockVersion } from '../../src/sys/landlock.ts'
 import { code, ran } from '../../src/testing/sandbox-contract.ts'
+import { openSandboxHome } from './home.ts'
 import { openedPlaces, sh } from './opened.ts'
 import { isRoot, type Place } from './place.ts'
 
@@ -38,6 +41,23 @@ describe('guarded', () => {
     expect(await sh(box, 'echo own > $HOME/a; echo own > $TMPDIR/a; cat $HOME/a $TMPDIR/a; echo x > /dev/null')).toBe(
       'own\nown\n',
     )
+  })
+
+  it('does not hold the mode of the home of its own user: whoever comes then is told what is wrong', async () => {
+    const at = await openSandboxHome()
+    await at.make('locked')
+    const closing = at.run({ id: 'locked', isolation: 'guarded', argv: ['chmod', '0', at.home] })
+    const told = (error: unknown): unknown => [toAwError(error).code, toAwError(error).hint]
+    const locked = ['permission_denied', expect.stringContaining('chmod u+rwx')]
+    try {
+      // Root's boxes are another user.
+      if (isRoot) return expect((await closing).end.code).toBe(1)
+      expect(await closing.catch(told)).toEqual(locked)
+      expect(await openManager({ home: at.home }).catch(told)).toEqual(locked)
+    } finally {
+      fs.chmodSync(at.home, 0o700)
+    }
+    return undefined
   })
 
   it('holds the network: without one there is no socket to be had', async () => {

@@ -8,7 +8,7 @@ const files = {
   exec: 23,
   limits: 15,
   ends: 16,
-  guarded: 15,
+  guarded: 16,
   trees: 20,
 } as const
 
