@@ -116,7 +116,7 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
       home,
       configFile,
       actor: `user:${process.getuid?.() ?? 0}`,
-      inspect: () => inspect(place),
+      inspect: () => inspect(place, config),
     },
     async () => {
       // A checkpoint that does not come off is made later; it must not keep the home from being closed.
@@ -130,9 +130,20 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
 const openLog = (home: string, reserve: Reserve): Promise<EventStore> =>
   sqliteEvents({ file: join(home, 'log.db'), anchor: join(home, 'log.anchor'), reserve, clock })
 
-async function inspect(place: StoragePlace): ReturnType<typeof inspectHost> {
-  const { storageFindings } = await import('./drivers/storage/findings.ts')
-  return [...(await inspectHost({ home: place.home, storageRoot: place.root })), ...(await storageFindings(place))]
+async function inspect(place: StoragePlace, { settings }: Config): ReturnType<typeof inspectHost> {
+  const { home, root } = place
+  const [{ storageFindings }, { sandboxFindings }, { proxyCommand }] = await Promise.all([
+    import('./drivers/storage/findings.ts'),
+    import('./drivers/sandbox/findings.ts'),
+    import('./sys/proxy/program.ts'),
+  ])
+  const boxes = { run: join(home, 'run'), proxy: proxyCommand(), isolation: settings['sandbox.isolation'] }
+  const all = await Promise.all([
+    inspectHost({ home, storageRoot: root }),
+    storageFindings(place),
+    sandboxFindings(boxes),
+  ])
+  return all.flat()
 }
 
 export interface InitOptions extends OpenOptions {

@@ -1,4 +1,5 @@
 import { AwError } from '../domain/errors.ts'
+import { fixes } from '../domain/sandbox/fixes.ts'
 import { parseRules } from '../domain/network/rules.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { limitNames, type Isolation, type Limits, type Network } from '../domain/sandbox/spec.ts'
@@ -147,7 +148,7 @@ export async function driverOf(core: Core, isolation: Isolation): Promise<Sandbo
     'sandbox_unenforceable',
     `The isolation ${isolation} cannot be had here: ${probe.reasons.join('; ')}`,
     {
-      hint: probe.hint ?? 'See what this machine can do: aw doctor',
+      hint: probe.hint ?? fixes.doctor,
       data: { isolation, reasons: probe.reasons },
     },
   )

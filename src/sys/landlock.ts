@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, openSync } from 'node:fs'
 import { AwError } from '../domain/errors.ts'
+import { fixes } from '../domain/sandbox/fixes.ts'
 import { hasCode } from './errno.ts'
 import { native, nativeProblem } from './native.ts'
 import { O_PATH } from './safe-fs/descriptors.ts'
@@ -30,8 +31,10 @@ export function landlockVersion(): number {
 }
 
 /** Why there is none, in words. */
-export const landlockProblem = (): string =>
-  nativeProblem() ?? 'the kernel has no Landlock, or it is switched off (it is in "lsm=" on the kernel\'s command line)'
+export const landlockProblem = (): string => nativeProblem() ?? 'the kernel has no Landlock, or it is switched off'
+
+/** What would change that. */
+export const landlockFix = (): string => (nativeProblem() === undefined ? fixes.landlock : fixes.koffi)
 
 /** What this version does not hold, in words, the worst first. */
 export const landlockLacks = (version: number): string[] =>
@@ -50,7 +53,7 @@ export function landlockRuleset(rules: LandlockRules): number {
   const version = landlockVersion()
   if (calls === undefined || version === 0) {
     throw new AwError('sandbox_unenforceable', `Landlock cannot be had: ${landlockProblem()}`, {
-      hint: 'Use the isolation namespace, or none and know that nothing is held',
+      hint: landlockFix(),
     })
   }
   const all = handled(version)

@@ -1,6 +1,6 @@
 import { AwError } from '../../domain/errors.ts'
 import type { Probe, SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
-import { landlockLacks, landlockProblem, landlockVersion } from '../../sys/landlock.ts'
+import { landlockFix, landlockLacks, landlockProblem, landlockVersion } from '../../sys/landlock.ts'
 import { boxDriver, type BoxOptions, type Prepared } from './boxes.ts'
 import { machine as thisMachine } from './keepers.ts'
 import { isOffline, prepareOpen } from './open-level.ts'
@@ -22,7 +22,7 @@ export function guardedSandbox(options: BoxOptions): SandboxDriver {
       return {
         usable: false,
         reasons: [landlockProblem()],
-        hint: 'Use the isolation namespace, or Linux 5.13 and later',
+        hint: landlockFix(),
       }
     }
     const notes = [...landlockLacks(version), ...always]

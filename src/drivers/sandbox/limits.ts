@@ -1,4 +1,5 @@
 import { AwError } from '../../domain/errors.ts'
+import { fixes } from '../../domain/sandbox/fixes.ts'
 import { type Grade, type Grades, limitNames, type LimitName, type Limits } from '../../domain/sandbox/spec.ts'
 import type { Plan, SandboxSpec } from '../../ports/sandbox-driver.ts'
 import type { GroupLimits } from '../../sys/cgroups/group.ts'
@@ -50,9 +51,7 @@ function assertLimit(name: LimitName, value: number): void {
 function unenforceable(names: readonly LimitName[], cgroupRequired: boolean, { problems }: Keepers): AwError {
   const reasons = [...new Set(names.flatMap((name) => problems[name] ?? []))]
   return new AwError('sandbox_unenforceable', `Nobody can keep ${names.join(', ')} here: ${reasons.join('; ')}`, {
-    hint: cgroupRequired
-      ? 'Run aw as root or where a cgroup is handed over to you (systemd-run --user --scope -p Delegate=yes), or set sandbox.cgroup_required to false'
-      : 'Run aw as root or where a cgroup is handed over to you (systemd-run --user --scope -p Delegate=yes), or leave the limit out',
+    hint: `${fixes.cgroups}; or ${cgroupRequired ? 'set sandbox.cgroup_required to false' : 'leave the limit out'}`,
     data: { limits: names, reasons },
   })
 }

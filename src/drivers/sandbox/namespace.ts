@@ -1,6 +1,7 @@
 import { AwError } from '../../domain/errors.ts'
+import { fixes } from '../../domain/sandbox/fixes.ts'
 import type { SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
-import { bubblewrapHint, findBubblewrap, noBubblewrap, type Bubblewrap } from '../../sys/box/bwrap-program.ts'
+import { findBubblewrap, noBubblewrap, type Bubblewrap } from '../../sys/box/bwrap-program.ts'
 import { boxHome, boxPath, filesPath } from '../../sys/box/places.ts'
 import { namespaceWalls } from '../../sys/box/namespace.ts'
 import { ensureRun } from '../../sys/box/record.ts'
@@ -24,10 +25,10 @@ export function namespaceSandbox(options: BoxOptions): SandboxDriver {
     ensureRun(options.run)
     const bwrap = await findBubblewrap(options.run)
     if (bwrap === undefined) {
-      return { usable: false, reasons: ['bubblewrap is not installed'], hint: bubblewrapHint } as const
+      return { usable: false, reasons: ['bubblewrap is not installed'], hint: fixes.bubblewrap } as const
     }
     const missing = lacking(bwrap)
-    if (missing !== undefined) return { usable: false, reasons: [missing], hint: 'Install a newer bubblewrap' } as const
+    if (missing !== undefined) return { usable: false, reasons: [missing], hint: fixes.newerBubblewrap } as const
     const notes = bwrap.disablesUserns
       ? []
       : [
@@ -43,8 +44,7 @@ export function namespaceSandbox(options: BoxOptions): SandboxDriver {
     const bwrap = await findBubblewrap(options.run)
     if (bwrap === undefined) throw noBubblewrap()
     const missing = lacking(bwrap)
-    if (missing !== undefined)
-      throw new AwError('sandbox_unenforceable', missing, { hint: 'Install a newer bubblewrap' })
+    if (missing !== undefined) throw new AwError('sandbox_unenforceable', missing, { hint: fixes.newerBubblewrap })
     const walls = namespaceWalls({ spec, run: options.run, bwrap })
     const notes = [...planned.plan.notes, ...walls.notes]
     return {

@@ -3,6 +3,7 @@ import { arch, platform } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { AwError } from '../../domain/errors.ts'
+import { fixes } from '../../domain/sandbox/fixes.ts'
 
 let found: string | undefined
 
@@ -23,7 +24,7 @@ function find(): string {
     return path
   } catch (cause) {
     throw new AwError('sandbox_unenforceable', `Sandboxes need a program that is not installed: ${name}`, {
-      hint: 'Sandboxes work on Linux; the program is built from the sources with: node tools/build-box.ts',
+      hint: fixes.box,
       data: { platform: platform(), arch: arch() },
       cause,
     })

@@ -1,0 +1,121 @@
+import { fixes } from '../../domain/sandbox/fixes.ts'
+import { type Grades, type Isolation, isolations, type LimitName } from '../../domain/sandbox/spec.ts'
+import type { Finding } from '../../sys/inspect.ts'
+import { landlockLacks, landlockVersion } from '../../sys/landlock.ts'
+import type { BoxOptions } from './boxes.ts'
+import { sandboxDrivers } from './registry.ts'
+import { type Trial, type Try, tryWalls } from './trial.ts'
+
+interface Wanted extends BoxOptions {
+  /** Which level commands get if nobody asks for another. */
+  readonly isolation: Isolation
+}
+
+export type Trials = Readonly<Record<Isolation, Trial>>
+
+/** What `aw doctor` says about sandboxes: each level is started, and its walls are tried from inside. */
+export async function sandboxFindings({ isolation, ...options }: Wanted): Promise<Finding[]> {
+  const drivers = sandboxDrivers(options)
+  const tried = isolations.map(async (level) => [level, await tryWalls(await drivers(level), options.run)] as const)
+  return findingsOf(Object.fromEntries(await Promise.all(tried)) as Trials, isolation)
+}
+
+export const findingsOf = (trials: Trials, wanted: Isolation): Finding[] => [
+  ...isolations.map((level) => levelFinding(level, trials[level], level === wanted)),
+  ...walls(trials),
+  limits(trials),
+]
+
+function levelFinding(level: Isolation, trial: Trial, isDefault: boolean): Finding {
+  const name = `sandbox ${level}`
+  const use = isDefault ? 'in use unless another is asked for' : 'not asked for by the settings'
+  if (trial.usable)
+    return {
+      name,
+      status: isDefault ? 'ok' : 'info',
+      message: [`works, ${use}`, ...weaknesses[level]()].join('; '),
+      hint: null,
+    }
+  return {
+    name,
+    status: isDefault ? 'problem' : 'info',
+    message: `does not work here, ${use}: ${trial.reason}`,
+    hint: trial.hint ?? null,
+  }
+}
+
+const weaknesses: Readonly<Record<Isolation, () => readonly string[]>> = {
+  none: () => ['it holds nothing: commands may do all that their user may'],
+  guarded: () => [
+    'that files and processes of others are there can be seen, and the mode and times of files changed',
+    ...landlockLacks(landlockVersion()),
+  ],
+  namespace: () => [],
+}
+
+/** One for each wall: at which levels it held, and what got through. */
+function walls(trials: Trials): Finding[] {
+  const levels = isolations.filter((level) => level !== 'none' && trials[level].usable)
+  const triesAt = (level: Isolation): readonly Try[] => (trials[level].usable ? trials[level].tries : [])
+  const names = [...new Set(levels.flatMap((level) => triesAt(level).map(({ wall }) => wall)))]
+  return names.map((wall) => {
+    const of = (level: Isolation): Try[] => triesAt(level).filter((one) => one.wall === wall)
+    const tried = levels.filter((level) => of(level).length > 0)
+    const open = tried.filter((level) => of(level).some(({ held }) => !held))
+    const about = tried.flatMap((level) => of(level).map(({ what }) => what))
+    const name = `wall ${wall}`
+    if (open.length === 0)
+      return {
+        name,
+        status: 'ok',
+        message: `held at ${tried.join(' and ')}: ${[...new Set(about)].join(', ')}`,
+        hint: null,
+      }
+    const through = open.flatMap((level) => of(level).flatMap(({ held, what }) => (held ? [] : [`${level}: ${what}`])))
+    return {
+      name,
+      status: 'problem',
+      message: `NOT held, against ${through.join('; against ')}`,
+      hint: wayOut(wall, open),
+    }
+  })
+}
+
+/** Old kernels are known to let through what a guarded box does to other processes; nothing else should get through. */
+const wayOut = (wall: string, open: readonly Isolation[]): string =>
+  wall === 'processes' && !open.includes('namespace')
+    ? fixes.newerLandlock
+    : 'Do not run what you do not trust at this level; please report it with the output of: aw doctor --json'
+
+const keepers = {
+  cgroup: 'by a cgroup',
+  rlimit: 'by the kernel for each process',
+  supervisor: 'by the supervisor',
+  none: 'by nobody',
+}
+const ofGroups: readonly LimitName[] = ['memory_mb', 'cpu_percent', 'processes']
+
+/** Who keeps the limits of the strongest level that works. */
+function limits(trials: Trials): Finding {
+  const best = isolations.toReversed().find((level) => trials[level].usable)
+  const trial = best === undefined ? undefined : trials[best]
+  if (best === undefined || !trial?.usable)
+    return { name: 'sandbox limits', status: 'info', message: 'no sandbox works here', hint: null }
+  const { grades } = trial
+  const isWhole = ofGroups.every((name) => grades[name] === 'cgroup')
+  return {
+    name: 'sandbox limits',
+    status: isWhole ? 'ok' : 'info',
+    message: `at ${best}: ${gradeText(grades)}`,
+    hint: isWhole ? null : fixes.cgroups,
+  }
+}
+
+const gradeText = (grades: Grades): string =>
+  Object.entries(keepers)
+    .map(
+      ([grade, words]) => [words, Object.keys(grades).filter((name) => grades[name as LimitName] === grade)] as const,
+    )
+    .filter(([, names]) => names.length > 0)
+    .map(([words, names]) => `${names.join(', ')} ${words}`)
+    .join('; ')

@@ -1,0 +1,90 @@
+import { toAwError } from '../../domain/errors.ts'
+import type { Grades, Limits, Network } from '../../domain/sandbox/spec.ts'
+import type { Sandbox, SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
+import { proxyPort } from '../../sys/box/places.ts'
+import { type TrialPlace, trialPlace, wallsProgram } from '../../sys/box/trial-place.ts'
+import { listenOnLoopback } from '../../sys/loopback.ts'
+
+/** One try to get through a wall, from inside. */
+export interface Try {
+  readonly wall: string
+  readonly held: boolean
+  /** As it should be, in words. */
+  readonly what: string
+}
+
+export type Trial =
+  | {
+      readonly usable: true
+      readonly tries: readonly Try[]
+      readonly grades: Grades
+      readonly notes: readonly string[]
+    }
+  | { readonly usable: false; readonly reason: string; readonly hint: string | undefined }
+
+/** Starts a box of the level, whether one worked before or not, and has a program in it try its walls. */
+export async function tryWalls(driver: SandboxDriver, run: string): Promise<Trial> {
+  try {
+    using place = trialPlace(run)
+    await using service = await listenOnLoopback()
+    const spec = trialSpec(driver, place, service.port)
+    const box = await driver.start(place.name, spec)
+    try {
+      const proxied = spec.network.mode === 'allowlist'
+      const tries = driver.isolation === 'none' ? [] : await triesIn(box, place, service.port, proxied ? proxyPort : 0)
+      return { usable: true, tries, grades: box.plan.grades, notes: box.plan.notes }
+    } finally {
+      await box.stop({ graceMs: 0 })
+    }
+  } catch (error) {
+    const { message, hint } = toAwError(error)
+    return { usable: false, reason: message, hint }
+  }
+}
+
+const networks: Readonly<Record<SandboxDriver['isolation'], (port: number) => Network>> = {
+  none: () => ({ mode: 'host' }),
+  guarded: () => ({ mode: 'none' }),
+  namespace: (port) => ({ mode: 'allowlist', allow: [`localhost:${port}`] }),
+}
+
+/** Whatever nobody keeps here is left out of these, and told. */
+const everyLimit: Limits = {
+  memory_mb: 512,
+  cpu_percent: 100,
+  processes: 64,
+  open_files: 256,
+  file_size_mb: 64,
+  wall_ms: 20_000,
+  output_mb: 1,
+}
+
+const trialSpec = (driver: SandboxDriver, { tree, uid, proxyUid }: TrialPlace, port: number): SandboxSpec => ({
+  attachment: { kind: 'dir', path: tree },
+  mount: '/workspace',
+  protect: [],
+  binds: [],
+  network: networks[driver.isolation](port),
+  limits: {},
+  defaults: everyLimit,
+  cgroupRequired: false,
+  env: {},
+  uid,
+  proxyUid,
+  once: true,
+})
+
+async function triesIn(box: Sandbox, { outside }: TrialPlace, port: number, proxy: number): Promise<Try[]> {
+  const program = await box.put('walls', wallsProgram(), 0o500)
+  const argv = [program, 'walls', outside, String(process.pid), String(port), String(proxy)]
+  const { output, exit } = box.exec({ argv, cwd: '.', env: {}, limits: {} })
+  const chunks: Uint8Array[] = []
+  for await (const { data } of output) chunks.push(data)
+  const { code, signal } = await exit
+  if (code !== 0) throw new Error(`what tries the walls ended with ${signal ?? code}`)
+  const lines = Buffer.concat(chunks).toString('latin1').trim().split('\n')
+  return lines.map((line) => {
+    const [, wall = '', verdict = '', what = ''] = /^(\w+) (held|open) (.+)$/.exec(line) ?? []
+    return { wall, held: verdict === 'held', what }
+  })
+}
