@@ -117,6 +117,9 @@ const ending = ({ bold, cyan, dim }: Paint): string => {
   const next: readonly (readonly [string, string])[] = [
     ['aw create my-task --from .', 'a workspace with a copy of this folder'],
     ['cd "$(aw path my-task)"', 'go there'],
+    ['aw exec my-task -- ls', 'run a command in it, behind walls'],
+    ['aw shell my-task', 'open a shell there'],
+    ['aw start my-task', 'walls that stay, until aw stop'],
     ['aw snapshot my-task', 'keep it as it is now'],
     ['aw doctor', 'what this machine can do'],
     ['aw help', 'all commands'],
