@@ -14,6 +14,8 @@
 /* How long it may take until everything stands, and how often it is tried anew. */
 #define ROUND_MS 250
 #define ROUNDS 12
+/* From this round on, what cannot be looked into is taken for what it most likely is. */
+#define GUESS_AFTER 4
 #define REST_MS 2
 /* So often the children are stopped at once, without a look at all of them. */
 #define QUICK_TIMES 32
@@ -109,7 +111,7 @@ static int all_stopped(void) {
   if (!procs_read(&procs)) return -1;
   bool stopped = true;
   for (size_t at = 0; at < procs.count; at++) {
-    if (proc_stopped(&procs.list[at])) continue;
+    if (proc_stopped(&procs.list[at], state.rounds >= GUESS_AFTER)) continue;
     proc_signal(&procs.list[at], SIGSTOP);
     stopped = false;
   }
@@ -121,8 +123,8 @@ static int all_stopped(void) {
 }
 
 /*
- * A process that waits for its child to run a program (vfork) never stops if the child has stopped before that. So if not
- * all stand after a while, all go on for a moment.
+ * Who sleeps in the kernel stops only after that, and may sleep until another goes on that has been stopped. So if not all
+ * stand after a while, all go on for a moment.
  */
 int64_t freeze_check_time(int64_t now) {
   if (!state.waiting) return INT64_MAX;

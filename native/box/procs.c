@@ -151,15 +151,18 @@ enum signalled proc_signal(const struct proc *proc, int signal) {
   return result;
 }
 
-bool proc_stopped(const struct proc *proc) {
+bool proc_stopped(const struct proc *proc, bool guess) {
   char path[32];
   snprintf(path, sizeof path, "/proc/%d/task", (int)proc->pid);
   int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (dir < 0) return errno == ENOENT;
   struct procs threads = {0};
   bool stopped = read_all(&threads, dir);
+  for (size_t at = 0; stopped && at < threads.count; at++) {
+    const struct proc *thread = &threads.list[at];
+    stopped = strchr("TtZX", thread->state) || (thread->state == 'D' && waits_for_child(dir, thread->pid, guess));
+  }
   close(dir);
-  for (size_t at = 0; stopped && at < threads.count; at++) stopped = strchr("TtZX", threads.list[at].state) != NULL;
   procs_free(&threads);
   return stopped;
 }

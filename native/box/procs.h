@@ -35,8 +35,13 @@ enum signalled proc_signal(const struct proc *proc, int signal);
  * nothing is looked up: it is faster than a child can make another and end.
  */
 size_t signal_children(int signal);
-/* Whether every thread of it has stopped. */
-bool proc_stopped(const struct proc *proc);
+/* Whether every thread of it has stopped, or will before it does anything. `guess`: see below. */
+bool proc_stopped(const struct proc *proc, bool guess);
+/*
+ * vfork.c: whether a thread that sleeps does so until its child goes on, and then stops; `tasks` is the directory of the
+ * threads. What its process has closed to others cannot be seen: then one that has a child counts if it is a guess.
+ */
+bool waits_for_child(int tasks, pid_t thread, bool guess);
 
 /* Reaps all that has ended. True if there is no child left: then nothing is below a process that orphans come to. */
 bool reap_all(void);
