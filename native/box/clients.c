@@ -28,15 +28,27 @@ static void greet(struct client *client) {
   wire_send(&client->wire, FRAME_READY, 0, record.bytes, record.length);
 }
 
+/* It has sent nothing yet, so this is there to be read when the connection has ended. */
+static void turn_away(int fd) {
+  struct wire wire;
+  wire_open(&wire, fd, FRAME_MOST);
+  wire_error(&wire, 0, EAGAIN, "too many connections");
+  wire_close(&wire);
+}
+
 void clients_accept(void) {
   int fd = accept4(box.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (fd < 0) {
     box.accept_after = now_ms() + ACCEPT_AGAIN_MS;
     return;
   }
-  struct client *client = may_connect(fd) ? free_place() : NULL;
-  if (!client) {
+  if (!may_connect(fd)) {
     close(fd);
+    return;
+  }
+  struct client *client = free_place();
+  if (!client) {
+    turn_away(fd);
     return;
   }
   *client = (struct client){.open = true};

@@ -72,6 +72,7 @@ static bool handle_frame(const struct frame *frame) {
     case FRAME_EXEC: job_start(frame); return true;
     case FRAME_CONNECT: stream_start(frame); return true;
     case FRAME_PUT: put(frame); return true;
+    case FRAME_REMOVE: take_back(frame); return true;
     case FRAME_STATUS: status(frame->id); return true;
     case FRAME_FREEZE: freeze(frame->id); return true;
     case FRAME_THAW: thaw(frame->id); return true;

@@ -87,6 +87,7 @@ int listen_inside(uint16_t port);
 
 /* put.c */
 void put(const struct frame *frame);
+void take_back(const struct frame *frame);
 
 /* freeze.c */
 void freeze(uint32_t id);

@@ -23,6 +23,7 @@
 #define FSCONFIG_SET_FLAG 0
 #define FSCONFIG_SET_STRING 1
 #define FSCONFIG_CMD_CREATE 6
+#define RENAME_SWAPS 2
 #define MOUNT_ATTR_RDONLY 1
 #define MOUNT_ATTR_NOSUID 2
 #define MOUNT_ATTR_NODEV 4
@@ -73,6 +74,9 @@ static inline int sys_mount_setattr(int fd, const char *path, unsigned flags, st
 }
 static inline int sys_landlock_restrict_self(int ruleset) {
   return (int)syscall(SYS_landlock_restrict_self, ruleset, 0);
+}
+static inline int sys_renameat2(int from, const char *from_path, int to, const char *to_path, unsigned flags) {
+  return (int)syscall(SYS_renameat2, from, from_path, to, to_path, flags);
 }
 static inline int sys_pidfd_open(pid_t pid) {
   return (int)syscall(SYS_pidfd_open, pid, 0);

@@ -139,7 +139,7 @@ bool client_frame(struct client *client, const struct frame *frame, bool *wait) 
     wire_send(&client->wire, FRAME_OK, frame->id, NULL, 0);
     return is_new(client, frame);
   }
-  if (frame->type < FRAME_EXEC || frame->type > FRAME_PING) return false;
+  if (frame->type < FRAME_EXEC || frame->type > FRAME_REMOVE || frame->type == FRAME_SETUP) return false;
   if (box.init.queued > INIT_QUEUE_MOST) return *wait = true;
   if (frame->type >= FRAME_STDIN && frame->type <= FRAME_CREDIT) return pass_to_job(client, frame);
   if (!is_new(client, frame)) return false;

@@ -18,6 +18,8 @@
 #include "kernel.h"
 #include "launch.h"
 
+/* More than there may be clients: one too many is told so, and not that nobody listens. */
+#define BACKLOG 1024
 #define START_MS 30000
 #define FIRST_CLIENT_MS 30000
 
@@ -44,7 +46,7 @@ static void listen_for_clients(void) {
   umask(077);
   if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof at) < 0) end_start(errno, "binding the socket");
   box.listener = fd;
-  if (listen(fd, 128) < 0) end_start(errno, "listening");
+  if (listen(fd, BACKLOG) < 0) end_start(errno, "listening");
 }
 
 static void watch_signals(void) {

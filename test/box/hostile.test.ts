@@ -2,11 +2,12 @@
 import { spawnSync } from 'node:child_process'
 import { chmodSync, readdirSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { exec, launchBox, processesWith, procFile, run, shell, startBox, testFolder } from './harness.ts'
+import { exec, launchBox, processesWith, procFile, run, shell, startBox, testFolder, until } from './harness.ts'
 import { frame, rawClient, tags, type, u32 } from './raw.ts'
 
 describe('a client', () => {
@@ -68,7 +69,7 @@ describe('a client', () => {
     const box = await startBox()
     const bytes = fc.uint8Array({ minLength: 1, maxLength: 60 })
     await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 1, max: 14 }), bytes, fc.boolean(), async (kind, data, framed) => {
+      fc.asyncProperty(fc.integer({ min: 1, max: 16 }), bytes, fc.boolean(), async (kind, data, framed) => {
         // A STOP would end the box, and rightly.
         fc.pre(kind !== type.stop && (framed || data[4] !== type.stop))
         const bad = await box.connect()
@@ -79,6 +80,21 @@ describe('a client', () => {
       { numRuns: 100 },
     )
     expect(box.supervisor.exitCode).toBeNull()
+  })
+
+  test('too many is told so, and the others go on', async () => {
+    const box = await startBox()
+    const others = await Promise.all(Array.from({ length: 255 }, () => box.connect()))
+    const late = rawClient(connect(box.socket))
+    const { payload } = await late.answer(type.err, 0)
+    await late.closed
+    expect([payload.readInt32LE(0), payload.toString('utf8', 4)]).toEqual([
+      constants.errno.EAGAIN,
+      expect.stringMatching(/^too many connections: /),
+    ])
+    expect((await run(box.client, ['true'])).exit).toMatchObject({ x: '0' })
+    others[0]?.socket.destroy()
+    await until(async () => (await box.connect().catch(() => undefined)) !== undefined, 'there is room again')
   })
 
   test('of another user is turned away, and root and the own user are not', async () => {

@@ -1,5 +1,5 @@
 /** What can be asked of a box besides commands. */
-import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -124,18 +124,62 @@ describe.each(levels)('in a box of level %s', (level) => {
     mkdirSync(`${folder}/outside`)
     symlinkSync('outside', `${folder}/link`)
     symlinkSync('outside/target', `${folder}/name`)
-    mkdirSync(`${folder}/taken`)
     const { client } = await startBox({ level, walls: ['--bind', folder, folder] })
     const errorOf = async (path: string): Promise<number> =>
       (await client.answer(type.err, put(client, path, '0600', Buffer.from('x')))).payload.readInt32LE(0)
-    expect(await errorOf(`${folder}/link/file`)).toBe(errno.ENOTDIR)
+    expect(await errorOf(`${folder}/link/a/b/file`)).toBe(errno.ENOTDIR)
     expect(await errorOf(`${folder}/../file`)).toBe(errno.EINVAL)
     expect(await errorOf('file')).toBe(errno.EINVAL)
-    expect(await errorOf(`${folder}/taken`)).toBe(errno.EISDIR)
     await client.answer(type.ok, put(client, `${folder}/name`, '0600', Buffer.from('x')))
     expect(readFileSync(`${folder}/name`, 'utf8')).toBe('x')
     expect(readdirSync(`${folder}/outside`)).toEqual([])
-    expect(readdirSync(folder).toSorted()).toEqual(['link', 'name', 'outside', 'taken'])
+    expect(readdirSync(folder).toSorted()).toEqual(['link', 'name', 'outside'])
+  })
+
+  test('what is in the way of a file that is put gives way, and nothing else does', async () => {
+    const folder = testFolder()
+    const { client } = await startBox({ level, walls: ['--bind', folder, folder] })
+    const path = `${folder}/own/files/key`
+    const ways = [
+      'mkdir own outside; ln -s ../outside own/files',
+      'mkdir outside; ln -s outside own; mkdir outside/files',
+      'mkdir own outside; echo x >own/files',
+      'mkdir -p own outside; mkfifo own/files',
+      'mkdir -p own/files outside; ln -s ../../outside/file own/files/key',
+      'mkdir -p own/files/key outside',
+      'mkdir -p own/files/key/full/of/more outside',
+      'mkdir -p own/files outside; chmod 0 own/files own',
+      'mkdir -p own/files outside; for n in $(seq 200); do mkdir own/files/.aw-put-1-$n; done',
+    ]
+    for (const way of ways) {
+      expect((await shell(client, `chmod -R 700 own; rm -rf own outside; ${way}`, [['d', folder]])).exit['x']).toBe('0')
+      await client.answer(type.ok, put(client, path, '0400', Buffer.from('secret')))
+      expect([way, statSync(path).isFile(), readFileSync(path, 'utf8')]).toEqual([way, true, 'secret'])
+      expect([way, readdirSync(`${folder}/outside`).filter((name) => name !== 'files')]).toEqual([way, []])
+      await ask(client, type.remove, tags([['f', path]]))
+      expect([way, readdirSync(`${folder}/own/files`)]).toEqual([way, expect.not.arrayContaining(['key'])])
+    }
+    expect(lstatSync(`${folder}/own`).isDirectory()).toBe(true)
+  })
+
+  test('a file that was put can be removed, and what is not there is', async () => {
+    const folder = testFolder()
+    const { client } = await startBox({ level, walls: ['--bind', folder, folder] })
+    const remove = (path: string): Promise<unknown> => ask(client, type.remove, tags([['f', path]]))
+    mkdirSync(`${folder}/outside`)
+    writeFileSync(`${folder}/outside/key`, 'stays')
+    symlinkSync('outside', `${folder}/link`)
+    symlinkSync('outside/key', `${folder}/name`)
+    mkdirSync(`${folder}/full/of`, { recursive: true })
+    await client.answer(type.ok, put(client, `${folder}/a/key`, '0400', Buffer.from('secret')))
+    for (let time = 0; time < 2; time++) await remove(`${folder}/a/key`)
+    for (const name of ['no/such/key', 'link/key', 'name', 'full', 'outside/key/below'])
+      await remove(`${folder}/${name}`)
+    expect(readdirSync(`${folder}/a`)).toEqual([])
+    expect(readFileSync(`${folder}/outside/key`, 'utf8')).toBe('stays')
+    expect(readdirSync(folder).filter((name) => !name.startsWith('.'))).toEqual(['a', 'link', 'outside'])
+    await expect(remove('relative')).rejects.toMatchObject({ errno: errno.EINVAL })
+    await expect(remove(`${folder}/../file`)).rejects.toMatchObject({ errno: errno.EINVAL })
   })
 
   test('the status counts commands and processes', async () => {

@@ -15,6 +15,7 @@ export const type = {
   thaw: 11,
   stop: 12,
   ping: 13,
+  remove: 15,
   ready: 64,
   stdout: 65,
   stderr: 66,
