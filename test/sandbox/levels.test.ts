@@ -22,6 +22,11 @@ it('trees of layers of an ordinary user', () => {
   expectPasses('an ordinary user', 'layers', 5)
 })
 
+it('user namespaces with other ids', () => {
+  expectPasses('root', 'ids', 2)
+  expectPasses('an ordinary user', 'ids', 1)
+})
+
 function expectPasses(as: 'root' | 'an ordinary user', name: string, count: number): void {
   const { passed, failures } = runOnImage({ fileSystem: 'ext4', as, files: [`test/sandbox/${name}.inside.ts`] })
   expect(failures).toEqual([])

@@ -5,6 +5,7 @@ import { findBubblewrap, noBubblewrap, type Bubblewrap } from '../../sys/box/bwr
 import { boxHome, boxPath, filesPath } from '../../sys/box/places.ts'
 import { namespaceWalls } from '../../sys/box/namespace.ts'
 import { ensureRun } from '../../sys/box/record.ts'
+import { usesStage } from '../../sys/box/user.ts'
 import { boxDriver, type BoxOptions, type Level, type Prepared } from './boxes.ts'
 import { machine as thisMachine } from './keepers.ts'
 import { planLimits } from './limits.ts'
@@ -66,7 +67,7 @@ export function namespaceSandbox(options: BoxOptions): SandboxDriver {
 
 /** An ordinary user's tree is bound by a handle; root's by a stage, which needs nothing of bubblewrap. */
 const lacking = (bwrap: Bubblewrap): string | undefined =>
-  bwrap.bindsHandles || process.getuid?.() === 0 ? undefined : `${bwrap.path} does not know --bind-fd`
+  bwrap.bindsHandles || usesStage() ? undefined : `${bwrap.path} does not know --bind-fd`
 
 const surroundings = {
   PATH: boxPath,

@@ -5,6 +5,7 @@ import type { SandboxSpec } from '../../ports/sandbox-driver.ts'
 import type { Tag } from '../../sys/box/frames.ts'
 import { proxyPort } from '../../sys/box/places.ts'
 import { writeSettings } from '../../sys/box/proxy-settings.ts'
+import { hasAllIds, hasId } from '../../sys/ids.ts'
 import { settingsText } from '../../sys/proxy/settings.ts'
 import type { BoxOptions } from './boxes.ts'
 
@@ -38,9 +39,11 @@ export function planNetwork(spec: SandboxSpec, proxy: BoxOptions['proxy']): Way 
 /** It reads what a box sends, so root has another user do it, who owns nothing and whom nobody else is. */
 function userOf({ proxyUid, uid }: SandboxSpec): number | undefined {
   if (process.getuid?.() !== 0) return undefined
-  if (proxyUid !== undefined && proxyUid > 0 && proxyUid !== uid) return proxyUid
+  if (proxyUid !== undefined && proxyUid > 0 && proxyUid !== uid && hasId(proxyUid)) return proxyUid
   throw new AwError('sandbox_unenforceable', 'There is no user of its own for the proxy of an allow-list', {
-    hint: 'Set sandbox.first_uid higher: the proxies have the user ids below it',
+    hint: hasAllIds()
+      ? 'Set sandbox.first_uid higher: the proxies have the user ids below it'
+      : 'Set sandbox.first_uid to ids that the user namespace of aw has (/proc/self/uid_map), or use the network none or host',
   })
 }
 

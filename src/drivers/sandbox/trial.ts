@@ -59,12 +59,12 @@ const everyLimit: Limits = {
   output_mb: 1,
 }
 
-const trialSpec = (driver: SandboxDriver, { tree, uid, proxyUid }: TrialPlace, port: number): SandboxSpec => ({
+const trialSpec = (driver: SandboxDriver, { tree, uid, proxyUid, proxied }: TrialPlace, port: number): SandboxSpec => ({
   attachment: { kind: 'dir', path: tree },
   mount: '/workspace',
   protect: [],
   binds: [],
-  network: networks[driver.isolation](port),
+  network: driver.isolation === 'namespace' && !proxied ? { mode: 'none' } : networks[driver.isolation](port),
   limits: {},
   defaults: everyLimit,
   cgroupRequired: false,

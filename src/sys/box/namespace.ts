@@ -44,7 +44,7 @@ export function namespaceWalls(box: NamespaceBox): NamespaceWalls {
 
 function aroundTree({ spec, run, bwrap }: NamespaceBox, tree: BoxTree): NamespaceWalls {
   const { path } = spec.attachment
-  const user = chooseUser({ path, owner: tree.owner }, spec.uid)
+  const user = chooseUser({ path, owner: tree.owner }, spec.uid, { asItself: true })
   const planned = planMounts(spec, (names) => lookBelow(tree.root, names))
   const place = { path, identity: tree.identity }
   return {
@@ -54,7 +54,7 @@ function aroundTree({ spec, run, bwrap }: NamespaceBox, tree: BoxTree): Namespac
     makesPlaceholders: true,
     notes: [...planned.notes, ...(user.note === undefined ? [] : [user.note])],
     tags(_, held) {
-      const sources = user.uid === undefined ? bySelf(held) : byStage(ensureStage(), user)
+      const sources = user.uid === undefined ? bySelf(held) : byStage(ensureStage(run), user)
       const mounts = makeMounts({ spec, run }, tree, planned, sources)
       return [
         ...sources.tags,

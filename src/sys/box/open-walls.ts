@@ -17,7 +17,7 @@ import { boxPath } from './places.ts'
 import { byStage, openSource } from './sources.ts'
 import { systemPaths } from './system-view.ts'
 import { type BoxTree, openTree } from './tree.ts'
-import { type BoxUser, canReach, chooseUser, ensureStage, stagePath } from './user.ts'
+import { type BoxUser, canReach, chooseUser, ensureStage } from './user.ts'
 
 /**
  * Levels that mount nothing for their commands: these see the host's files under the host's names. Where root runs a box
@@ -51,19 +51,23 @@ export function openWalls(box: OpenBox): OpenWalls {
 
 function around({ spec, run, level }: OpenBox, tree: BoxTree): OpenWalls {
   const { path } = spec.attachment
-  const user = level === 'none' && spec.uid === undefined ? self : chooseUser({ path, owner: tree.owner }, spec.uid)
+  const user =
+    level === 'none' && spec.uid === undefined
+      ? self
+      : chooseUser({ path, owner: tree.owner }, spec.uid, { asItself: false })
   const staged = user.uid !== undefined
   const treeStaged = user.uid !== undefined && !(tree.owner === user.uid && canReach(path, user.uid))
   assertBinds(spec, level, user)
   const own = level === 'guarded' ? ['files', 'home', 'tmp'] : ['files']
   // Files are put without following a link, and a home may be reached through one.
-  const placeOf = (directory: string, name: string): string => join(staged ? stagePath : canonical(directory), name)
+  const placeOf = (directory: string, name: string): string =>
+    join(staged ? ensureStage(run) : canonical(directory), name)
 
   return {
     tree: { path, identity: tree.identity },
     note: user.note,
     places: (directory) => ({
-      inside: treeStaged ? join(stagePath, 'tree') : path,
+      inside: treeStaged ? join(ensureStage(run), 'tree') : path,
       files: placeOf(directory, 'files'),
       env:
         level === 'guarded'
@@ -98,7 +102,7 @@ function around({ spec, run, level }: OpenBox, tree: BoxTree): OpenWalls {
   }
 
   function stageTags(directory: string, withTree: boolean): readonly Tag[] {
-    const sources = byStage(ensureStage(), user)
+    const sources = byStage(ensureStage(run), user)
     if (withTree) sources.add(tree.root.fd, path, 'tree')
     for (const name of own) {
       const fd = openSource(join(directory, name))

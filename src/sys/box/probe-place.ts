@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { hostFs } from '../host-fs.ts'
+import { hasId, idsKey } from '../ids.ts'
 import { readIfPresent } from '../durable-file.ts'
 import { ownProcess } from '../process.ts'
 import { programKey } from './bwrap-program.ts'
@@ -21,12 +22,12 @@ export function probePlace(run: string, isolation: string, program: string | und
   ensureRun(run)
   const memo = join(run, `.works-${isolation}`)
   const programs = [boxProgram(), ...(program === undefined ? [] : [program])].map(programKey)
-  const key = [ownProcess().boot_id, process.getuid?.(), ...programs].join('\n')
+  const key = [ownProcess().boot_id, process.getuid?.(), idsKey(), ...programs].join('\n')
   const known = readIfPresent(memo) === key
   const name = passingName('probe')
   const tree = join(run, `${name}.tree`)
   if (!known) hostFs.mkdirSync(tree, 0o755)
-  if (!known && process.getuid?.() === 0) hostFs.lchownSync(tree, nobody, nobody)
+  if (!known && process.getuid?.() === 0 && hasId(nobody)) hostFs.lchownSync(tree, nobody, nobody)
   return {
     known,
     name,

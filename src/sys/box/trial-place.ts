@@ -2,6 +2,7 @@ import { closeSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { hostFs } from '../host-fs.ts'
+import { hasId } from '../ids.ts'
 import { boxProgram } from './program.ts'
 import { ensureRun } from './record.ts'
 import { passingName } from './unfinished.ts'
@@ -16,11 +17,13 @@ export interface TrialPlace extends Disposable {
   /** Whom the box runs as, if root starts it; and its proxy. */
   readonly uid: number | undefined
   readonly proxyUid: number | undefined
+  /** Whether there is somebody who could be its proxy. */
+  readonly proxied: boolean
 }
 
 export function trialPlace(run: string): TrialPlace {
   ensureRun(run)
-  const uid = process.getuid?.() === 0 ? nobody : undefined
+  const uid = process.getuid?.() === 0 && hasId(nobody) ? nobody : undefined
   const name = passingName('probe')
   const tree = join(run, `${name}.tree`)
   const outside = join(tmpdir(), `.aw-${name}`)
@@ -33,6 +36,7 @@ export function trialPlace(run: string): TrialPlace {
     outside,
     uid,
     proxyUid: uid === undefined ? undefined : uid - 1,
+    proxied: uid !== undefined || process.getuid?.() !== 0,
     [Symbol.dispose]: () => {
       hostFs.unlinkSync(outside)
       hostFs.rmdirSync(tree)
