@@ -4,6 +4,7 @@ import { makeGroup, type GroupLimits } from '../cgroups/group.ts'
 import type { CgroupPlaces } from '../cgroups/places.ts'
 import { unless } from '../errno.ts'
 import { hostFs } from '../host-fs.ts'
+import { liveness } from '../process.ts'
 import { directoryFlags } from '../safe-fs/descriptors.ts'
 import { type BoxConnection, connectBox, gone } from './connection.ts'
 import type { Tag } from './frames.ts'
@@ -105,7 +106,7 @@ async function make(
 export async function findBox(run: string, name: string, signal?: AbortSignal): Promise<LivingBox | undefined> {
   const directory = boxDirectory(run, name)
   const [record, owners] = [readRecord(directory), readOwners(directory)]
-  if (record === undefined || owners === undefined || !isAlive(directory)) return undefined
+  if (record === undefined || owners === undefined || liveness(owners.supervisor) === 'dead') return undefined
   const fd = unless(['ENOENT'], () => openSync(directory, directoryFlags))
   if (fd === undefined) return undefined
   try {
