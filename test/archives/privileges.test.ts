@@ -59,7 +59,7 @@ describe.each(isRoot ? ['root'] : [])('as %s', () => {
     const tree = join(place.base, 'into-tree')
     fs.mkdirSync(tree)
     fs.writeFileSync(join(tree, 'f'), 'x')
-    const names = { 'user.note': 'mine', 'trusted.note': 'theirs', 'user.overlay.opaque': 'y' }
+    const names = { 'user.note': 'mine', 'trusted.note': 'theirs' }
     for (const [name, value] of Object.entries(names))
       execFileSync('setfattr', ['-n', name, '-v', value, join(tree, 'f')])
     execFileSync('setfattr', ['-n', 'security.capability', '-v', `0x${capability}`, join(tree, 'f')])
@@ -70,10 +70,17 @@ describe.each(isRoot ? ['root'] : [])('as %s', () => {
     expect(reduced.map(({ reason }) => reason).toSorted()).toEqual([
       'attribute security.capability',
       'attribute trusted.note',
-      'attribute user.overlay.opaque',
     ])
     const kept = execFileSync('getfattr', ['-d', '-m', '-', join(path, 'f')], { encoding: 'utf8' })
     expect(kept.match(/^\S+=/gm)).toEqual(['user.note='])
+  })
+})
+
+it('what an overlay would understand as its own is dropped', async () => {
+  const archive = tarOf(entry({ name: 'f', pax: { 'SCHILY.xattr.user.overlay.opaque': 'y' } }))
+  expect(await place.unpack(archive)).toMatchObject({
+    tree: { f: '' },
+    reduced: [{ path: 'f', reason: 'attribute user.overlay.opaque' }],
   })
 })
 
