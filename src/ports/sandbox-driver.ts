@@ -112,6 +112,8 @@ export interface Sandbox extends AsyncDisposable {
    * path as they see it. `name` is a plain name; the same again replaces it.
    */
   put(name: string, content: Uint8Array, mode: number): Promise<string>
+  /** Takes such a file away. Absent = done. What a command has read of it, or copied, it keeps. */
+  take(name: string): Promise<void>
   /** Stops all that runs inside where it is, so that nothing writes; it goes on after `thaw`, or when we are gone. */
   freeze(): Promise<void>
   thaw(): Promise<void>

@@ -78,10 +78,13 @@ export function memorySandboxes(options: MemorySandboxOptions): SandboxDriver {
       },
       async put(file, content) {
         alive()
-        if (!/^[A-Za-z0-9_-][A-Za-z0-9._-]{0,100}$/.test(file)) throw new AwError('invalid_name', `No name: ${file}`)
-        const path = `/run/aw/files/${file}`
+        const path = pathOf(file)
         box.files.set(path, Uint8Array.from(content))
         return path
+      },
+      async take(file) {
+        alive()
+        box.files.delete(pathOf(file))
       },
       async freeze() {
         alive()
@@ -167,6 +170,11 @@ function directoryOf(disk: Disk, { attachment, mount }: SandboxSpec, cwd: string
   throw disk.at(path) === undefined
     ? new AwError('file_not_found', `There is no such file or directory: ${cwd}`)
     : new AwError('not_a_directory', `It is not a directory: ${cwd}`)
+}
+
+function pathOf(file: string): string {
+  if (/^[A-Za-z0-9_-][A-Za-z0-9._-]{0,100}$/.test(file)) return `/run/aw/files/${file}`
+  throw new AwError('invalid_name', `No name: ${file}`)
 }
 
 const gone = (): AwError => new AwError('sandbox_gone', 'The sandbox has ended, and what ran in it has ended with it')

@@ -35,10 +35,7 @@ export function openSandbox(run: string, name: string, { record, owners, connect
       return openStream(connection, port, { timeoutMs: answerMs, signal })
     },
     async put(file, content, mode) {
-      if (!/^[A-Za-z0-9_-][A-Za-z0-9._-]{0,100}$/.test(file)) {
-        throw new AwError('invalid_name', `A file for a sandbox cannot be called ${JSON.stringify(file)}`)
-      }
-      const path = `${record.files}/${file}`
+      const path = pathOf(file)
       const head = encodeTags([
         ['f', path],
         ['o', (mode & 0o777).toString(8)],
@@ -46,6 +43,7 @@ export function openSandbox(run: string, name: string, { record, owners, connect
       await ask(request.put, Buffer.concat([head, Buffer.alloc(1), content]))
       return path
     },
+    take: async (file) => void (await ask(request.remove, encodeTags([['f', pathOf(file)]]))),
     freeze: async () => void (await ask(request.freeze, nothing)),
     thaw: async () => void (await ask(request.thaw, nothing)),
     async status() {
@@ -66,6 +64,11 @@ export function openSandbox(run: string, name: string, { record, owners, connect
       await untilDead(owners.supervisor, endMs).catch(() => undefined)
       await removeBox(run, name)
     },
+  }
+
+  function pathOf(file: string): string {
+    if (/^[A-Za-z0-9_-][A-Za-z0-9._-]{0,100}$/.test(file)) return `${record.files}/${file}`
+    throw new AwError('invalid_name', `A file for a sandbox cannot be called ${JSON.stringify(file)}`)
   }
 
   /** The connection ends with the supervisor, and it a moment after that. */

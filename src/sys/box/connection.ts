@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net'
+import { constants } from 'node:os'
 import { AwError } from '../../domain/errors.ts'
 import {
   answer,
@@ -72,6 +73,7 @@ function conversations(socket: Socket): { ready: Promise<number>; connection: Om
   const { promise: ready, resolve: isReady, reject: neverReady } = Promise.withResolvers<number>()
   const { promise: closed, resolve: isClosed } = Promise.withResolvers<void>()
   ready.catch(() => undefined)
+  let greeted = false
   let over: AwError | undefined
   let lastId = 0
 
@@ -100,8 +102,10 @@ function conversations(socket: Socket): { ready: Promise<number>; connection: Om
     if (frame.type === answer.ready) {
       const tags = decodeTags(frame.payload)
       if (tags.get('V')?.[0] !== '1') throw malformed('another version of the protocol')
+      greeted = true
       return isReady(numberTag(tags, 'p'))
     }
+    if (!greeted && frame.type === answer.err) throw turnedAway(readFailure(frame.payload))
     const channel = channels.get(frame.id)
     if (channel === undefined) throw malformed('an answer that nobody waits for')
     if (lastFrames.has(frame.type)) channels.delete(frame.id)
@@ -116,7 +120,7 @@ function conversations(socket: Socket): { ready: Promise<number>; connection: Om
       end(error instanceof AwError ? error : malformed(String(error)))
     }
   })
-  socket.on('error', (error) => end(gone(error)))
+  socket.on('error', (error: NodeJS.ErrnoException) => end(error.code === 'EAGAIN' ? crowded() : gone(error)))
   socket.on('close', () => {
     end(gone())
     isClosed()
@@ -200,6 +204,17 @@ const cancelled = (signal: AbortSignal): AwError =>
 const silent = (timeoutMs: number): AwError =>
   new AwError('timeout', `The sandbox does not answer: nothing came within ${timeoutMs} ms`, {
     hint: 'Its supervisor is stopped or hangs; aw stop ends it, and all that runs in it',
+  })
+
+/** In the place of a greeting. */
+const turnedAway = ({ errno, text }: { errno: number; text: string }): AwError =>
+  errno === constants.errno.EAGAIN
+    ? crowded()
+    : new AwError('aw_command_failed', `The sandbox took no connection: ${text}`, { data: { errno } })
+
+const crowded = (): AwError =>
+  new AwError('limit_reached', 'The sandbox has too many connections', {
+    hint: 'It takes 256 at once; wait until some of the commands and forwarded ports that use it have ended',
   })
 
 export const gone = (cause?: unknown): AwError =>

@@ -24,6 +24,7 @@ export const request = {
   thaw: 11,
   stop: 12,
   ping: 13,
+  remove: 15,
 } as const
 
 export const answer = {

@@ -87,6 +87,22 @@ export function commandsContract(open: OpenSandbox): void {
     await expect(box.put('../key', Buffer.from('a'), 0o400)).rejects.toEqual(code('invalid_name'))
   })
 
+  it('does not find a file that was taken away again, until it is put again', async () => {
+    const { driver, spec, programs } = await open()
+    await using box = await driver.start('box_1', spec)
+    const [path, other] = [
+      await box.put('key', Buffer.from('secret'), 0o400),
+      await box.put('other', Buffer.from('stays'), 0o400),
+    ]
+    for (let time = 0; time < 2; time++) await box.take('key')
+    const { stdout, stderr } = await ran(box, programs.cat(path))
+    expect([stdout, stderr]).toEqual(['', expect.stringContaining('No such file')])
+    expect((await ran(box, programs.cat(other))).stdout).toBe('stays')
+    await box.put('key', Buffer.from('again'), 0o400)
+    expect((await ran(box, programs.cat(path))).stdout).toBe('again')
+    await expect(box.take('../key')).rejects.toEqual(code('invalid_name'))
+  })
+
   it('counts what runs', async () => {
     const { driver, spec, programs } = await open()
     await using box = await driver.start('box_1', spec)

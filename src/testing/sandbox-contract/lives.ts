@@ -73,6 +73,7 @@ export function livesContract(open: OpenSandbox): void {
     await expect.poll(() => box.status().catch((error: unknown) => error)).toEqual(code('sandbox_gone'))
     await expect(box.freeze()).rejects.toEqual(code('sandbox_gone'))
     await expect(box.put('a', new Uint8Array(1), 0o400)).rejects.toEqual(code('sandbox_gone'))
+    await expect(box.take('a')).rejects.toEqual(code('sandbox_gone'))
     await expect(ran(box, programs.echo('a'))).rejects.toEqual(code('sandbox_gone'))
     await box.stop()
   })
