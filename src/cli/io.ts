@@ -1,4 +1,5 @@
-import { fstatSync, writeSync } from 'node:fs'
+import { isUtf8 } from 'node:buffer'
+import { fstatSync, readFileSync, writeSync } from 'node:fs'
 import { operations, type Table } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
 import { connect, type Connect } from './connect.ts'
@@ -45,6 +46,18 @@ export interface Output {
 
 /** The reader of our output has gone, as `head` does. Not a failure: we stop quietly. */
 export class ClosedOutput extends Error {}
+
+/**
+ * Arguments are bytes, and reach us as text: what is none has another sign in its place by then, and would name another
+ * file than was meant.
+ */
+export function assertText(args: readonly string[]): void {
+  if (!args.some((word) => word.includes('\ufffd')) || process.platform !== 'linux') return
+  if (isUtf8(readFileSync('/proc/self/cmdline'))) return
+  throw new AwError('invalid_input', 'An argument is not text: it has bytes that are not UTF-8', {
+    hint: 'Name it by a pattern in the sandbox, as with: aw exec ID -- sh -c "ls -d dir/*"',
+  })
+}
 
 export function processIo(): Io {
   return {

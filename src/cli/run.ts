@@ -6,11 +6,12 @@ import { reportError } from './errors.ts'
 import { commandField, type Flagged } from './flags.ts'
 import { cannotRun } from './exit-codes.ts'
 import { readGlobals, wantsJson, type Globals } from './globals.ts'
-import type { Io } from './io.ts'
+import { assertText, type Io } from './io.ts'
 
 /** Runs one command line and answers with its exit code. Nothing is thrown, nothing is left running. */
 export async function run(args: readonly string[], io: Io): Promise<number> {
   try {
+    assertText(args)
     return await dispatch(args, io)
   } catch (error) {
     const { own, runs } = ownWords(args, io)

@@ -46,6 +46,12 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
     expect(here.aw('exec', 't/a', '--nonsense', '--', 'true')).toMatchObject({ code: 125 })
   })
 
+  test('an argument that is no text is refused, as it would arrive as another', () => {
+    const { code, stderr } = here.sh(`aw exec t/a -- echo "$(printf 'a\\377')"`)
+    expect([code, stderr]).toEqual([125, expect.stringContaining('not UTF-8')])
+    expect(here.sh('aw exec t/a -- echo é\ufffd').stdout).toBe('é\ufffd\n')
+  })
+
   test('bytes go in and come out as they are', () => {
     const data = randomBytes(3_000_000)
     const { code, stdout } = here.awWith(data, 'exec', 't/a', '--', 'sha256sum')

@@ -46,7 +46,7 @@ const matching = (pattern: RegExp): unknown => expect.stringMatching(pattern)
 const look = ['sh', '-c', 'echo x > made; id -un; grep -h CapEff /proc/self/status']
 const looked = /^agent\nCapEff:\t0+\n$/
 
-const asRoot = (): void =>
+const asRoot = () =>
   describe('root of a user namespace with many ids', () => {
     it('has sandboxes of every level, as the owner of the workspace', async () => {
       const aw = rootOf(100_000, 65_536)
@@ -66,7 +66,7 @@ const asRoot = (): void =>
     })
   })
 
-const asOrdinaryUser = (): void =>
+const asOrdinaryUser = () =>
   describe('an ordinary user who is root of a user namespace with no other id', () => {
     it('has namespace sandboxes, as itself and without rights, and is told why no others', async () => {
       const aw = rootOf(process.getuid?.() ?? 0, 1)
