@@ -1,7 +1,9 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
+import type { Workspace } from '../domain/workspace/state.ts'
 import type { Variable } from '../ports/variables.ts'
+import { liveBoxes } from './commands.ts'
 import { newEvent, type Core, type Request } from './core.ts'
 import { findWorkspace } from './find.ts'
 import { append, whose, withWorkspace } from './operations.ts'
@@ -39,8 +41,18 @@ async function change(
     const data = { ...whose(workspace), set, unset: [...unset] }
     await append(core, request, workspace, [newEvent(core, request, 'env_changed', data)])
     await core.variables.write(id, all)
+    await takeAway(core, workspace, unset)
     return namesOf(all)
   })
+}
+
+/** A sandbox that runs has been given the files of secrets: the commands to come must not find them there. */
+async function takeAway(core: Core, workspace: Workspace, names: readonly string[]): Promise<void> {
+  if (names.length === 0) return
+  for (const box of await liveBoxes(core, workspace)) {
+    await using connected = box
+    for (const name of names) await connected.take(name)
+  }
 }
 
 function givenBy({ env = {}, secret, value }: Inputs['env set']): Record<string, Variable> {

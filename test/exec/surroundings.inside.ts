@@ -56,6 +56,8 @@ it('a secret is a file for the commands of its workspace, and nowhere else', asy
   expect(await sh(aw, 'one', 'cat "$TOKEN_FILE"; find / -name TOKEN 2>/dev/null | wc -l')).toBe(`${value}1\n`)
   await aw.env.set('one', { secret: 'TOKEN', value: 'another' })
   expect(await sh(aw, 'one', 'cat "$TOKEN_FILE"')).toBe('another')
+  await aw.env.unset('one', { names: ['TOKEN'] })
+  expect(await sh(aw, 'one', 'find / -name TOKEN 2>/dev/null | wc -l; echo "$TOKEN_FILE"')).toBe('0\n\n')
   await aw.stop('one')
   const kept = grep(home, value).filter((path) => !path.startsWith('variables/'))
   expect(kept).toEqual([])
