@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openManager } from '../src/aw.ts'
+import { endBoxes } from '../src/testing/end-boxes.ts'
 import { managerContract } from '../src/testing/manager-contract.ts'
 import { makeTree } from '../src/testing/tree.ts'
 
@@ -19,6 +20,6 @@ managerContract('overlay of an ordinary user', async (set) => {
       return folder
     },
     hasPaths: false,
-    remove: () => undefined,
+    remove: () => endBoxes(home),
   }
 })
