@@ -1,8 +1,18 @@
 /** Files that are not in the tree. */
-import { chownSync, existsSync, lstatSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { isRoot } from '../../sandbox/place.ts'
+import { isRoot, openPlace } from '../../sandbox/place.ts'
 import type { Attack, Stage } from '../attack.ts'
 import { canaryFile, isLooted } from '../canaries.ts'
 
@@ -197,6 +207,28 @@ export const fileAttacks: readonly Attack[] = [
         await started?.stop({ graceMs: 0 })
       }
       return existsSync(join(victim, 'planted'))
+    },
+  },
+  {
+    name: 'swapped-live',
+    kind: 'files',
+    does: 'has its whole tree exchanged for another directory while its box lives, before the next command',
+    expected: { none: 'held', guarded: 'held', namespace: 'held' },
+    note: 'the next command is refused',
+    async attempt(stage) {
+      const place = openPlace(stage.where === 'plain' ? 'none' : stage.where)
+      stage.defer(() => place.close())
+      const box = await place.driver.start('live', place.spec)
+      stage.defer(() => box.stop({ graceMs: 0 }))
+      const victim = join(stage.outside, 'victim')
+      mkdirSync(victim)
+      if (isRoot) chownSync(victim, stage.uid, stage.uid)
+      renameSync(place.tree, `${place.tree}.old`)
+      renameSync(victim, place.tree)
+      const write = sh('echo x > planted')
+      if (stage.where === 'plain') writeFileSync(join(place.tree, 'planted'), '')
+      else await box.exec({ argv: write, cwd: '.', env: {}, limits: {} }).exit.catch(() => undefined)
+      return existsSync(join(place.tree, 'planted'))
     },
   },
   {

@@ -101,14 +101,16 @@ export const processAttacks: readonly Attack[] = [
   {
     name: 'proc-sys',
     kind: '/proc',
-    does: 'writes to /proc/sys: what is run for a core dump, or to load a module',
+    does: 'writes to /proc/sys and /proc/sysrq-trigger: what is run for a core dump, or to load a module',
     plainly: 'only root may',
     expected: { none: 'held', guarded: 'held', namespace: 'held' },
     async attempt(stage) {
-      const files = ['core_pattern', 'modprobe', 'hostname', 'sysrq'].map((name) => `/proc/sys/kernel/${name}`)
+      const files = ['core_pattern', 'modprobe', 'hostname', 'sysrq', 'printk'].map(
+        (name) => `/proc/sys/kernel/${name}`,
+      )
       const values = (): string => files.map((file) => (existsSync(file) ? readFileSync(file, 'latin1') : '')).join()
       const before = values()
-      await stage.run(['sh', '-c', 'for f; do echo 1 > "$f"; done', '%marker', ...files])
+      await stage.run(['sh', '-c', 'for f; do echo 1 > "$f"; done', '%marker', ...files, '/proc/sysrq-trigger'])
       return values() !== before
     },
   },
