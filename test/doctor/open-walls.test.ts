@@ -42,7 +42,7 @@ test('behind no walls, all that ownership alone does not hold is told', async ()
     'wall mounts',
   ])
   expect(open.find(({ name }) => name === 'wall files')?.message).toBe(
-    'NOT held, against guarded: a file outside cannot be read; against guarded: nor written',
+    'NOT held, against guarded: a file outside cannot be read',
   )
   expect(open.every(({ hint }) => hint !== null)).toBe(true)
 })

@@ -3,6 +3,7 @@ import { type Grades, type Isolation, isolations, type LimitName } from '../../d
 import type { Finding } from '../../sys/inspect.ts'
 import { landlockLacks, landlockVersion } from '../../sys/landlock.ts'
 import type { BoxOptions } from './boxes.ts'
+import { always as notGuarded } from './guarded.ts'
 import { sandboxDrivers } from './registry.ts'
 import { type Trial, type Try, tryWalls } from './trial.ts'
 
@@ -46,10 +47,7 @@ function levelFinding(level: Isolation, trial: Trial, isDefault: boolean): Findi
 
 const weaknesses: Readonly<Record<Isolation, () => readonly string[]>> = {
   none: () => ['it holds nothing: commands may do all that their user may'],
-  guarded: () => [
-    'that files and processes of others are there can be seen, and the mode and times of files changed',
-    ...landlockLacks(landlockVersion()),
-  ],
+  guarded: () => [...notGuarded, ...landlockLacks(landlockVersion())],
   namespace: () => [],
 }
 

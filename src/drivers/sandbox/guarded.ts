@@ -43,7 +43,8 @@ export function guardedSandbox(options: BoxOptions): SandboxDriver {
   }
 }
 
-const always = [
+/** What no kernel holds at this level. */
+export const always = [
   'that files and processes of others are there can be seen',
   'the mode and times of files of the same user can be changed',
   'its commands make no terminals, no sockets with a path and no shared memory: nothing keeps them apart from others',

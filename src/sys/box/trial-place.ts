@@ -1,5 +1,4 @@
-import { closeSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { closeSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hostFs } from '../host-fs.ts'
 import { hasId } from '../ids.ts'
@@ -12,7 +11,7 @@ export interface TrialPlace extends Disposable {
   readonly name: string
   /** An empty directory, which is nobody's workspace. */
   readonly tree: string
-  /** A file of the user that the box runs as, where that user can get to it. */
+  /** A file that whom the box runs as could read, if there were no walls. */
   readonly outside: string
   /** Whom the box runs as, if root starts it; and its proxy. */
   readonly uid: number | undefined
@@ -26,19 +25,20 @@ export function trialPlace(run: string): TrialPlace {
   const uid = process.getuid?.() === 0 && hasId(nobody) ? nobody : undefined
   const name = passingName('probe')
   const tree = join(run, `${name}.tree`)
-  const outside = join(tmpdir(), `.aw-${name}`)
+  const own = join(run, `${name}.outside`)
   hostFs.mkdirSync(tree, 0o755)
-  closeSync(hostFs.createSync(outside, 0o644))
-  if (uid !== undefined) for (const path of [tree, outside]) hostFs.lchownSync(path, uid, uid)
+  closeSync(hostFs.createSync(own, 0o644))
+  if (uid !== undefined) hostFs.lchownSync(tree, uid, uid)
   return {
     name,
     tree,
-    outside,
+    // Root's directory for boxes is closed to others anyway.
+    outside: (uid === undefined ? undefined : openToAll.find((path) => existsSync(path))) ?? own,
     uid,
     proxyUid: uid === undefined ? undefined : uid - 1,
     proxied: uid !== undefined || process.getuid?.() !== 0,
     [Symbol.dispose]: () => {
-      hostFs.unlinkSync(outside)
+      hostFs.unlinkSync(own)
       hostFs.rmdirSync(tree)
     },
   }
@@ -46,5 +46,8 @@ export function trialPlace(run: string): TrialPlace {
 
 /** The program that tries the walls, to be put into a box. */
 export const wallsProgram = (): Buffer => readFileSync(boxProgram())
+
+/** Everybody can read them, and boxes do not show them. */
+const openToAll = ['/etc/hostname', '/etc/fstab', '/etc/machine-id']
 
 const nobody = 65_534
