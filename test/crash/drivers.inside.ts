@@ -16,6 +16,8 @@ it.each([
   'snapshot remove',
   'create from git',
   'template update',
+  'exec that is kept',
+  'undo of a command',
 ])(
   '%s can be killed at every point',
   async (operation) => {

@@ -9,7 +9,7 @@ it.each(sweptDrivers)(
     console.log(`${driver}: AW_SEED=${seed}`)
     const { passed, failures } = onDriver(driver, fileSystem, { step: 9, seed })
     expect(failures).toEqual([])
-    expect(passed).toBe(9)
+    expect(passed).toBe(11)
   },
   900_000,
 )

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { runOnImage } from '../storage/on-image.ts'
 import { sandboxOperations } from './sweep-sandboxes.ts'
 import { byRecoverOrTouch, sampled, sweep } from './sweep.ts'
 
@@ -6,9 +7,19 @@ import { byRecoverOrTouch, sampled, sweep } from './sweep.ts'
 it.each(Object.entries(sandboxOperations))(
   '%s can be killed at any point',
   async (operation, swept) => {
-    const points = await sweep(operation, swept, { recovery: byRecoverOrTouch, ...sampled(5) })
+    const points = await sweep(operation, swept, { recovery: byRecoverOrTouch, ...sampled(7) })
     console.log(`${operation}: ${points} points`)
     expect(points).toBeGreaterThan(5)
   },
   600_000,
 )
+
+it('sandboxes of an ordinary user can be killed at any point', () => {
+  const seed = process.env['AW_SEED'] ?? `${Math.floor(Math.random() * 1000)}`
+  console.log(`AW_SEED=${seed}`)
+  const files = ['test/crash/sandboxes.inside.ts']
+  const env = { AW_STEP: '7', AW_SEED: seed }
+  const { passed, failures } = runOnImage({ fileSystem: 'ext4', as: 'an ordinary user', files, env })
+  expect(failures).toEqual([])
+  expect(passed).toBe(4)
+}, 900_000)

@@ -7,3 +7,11 @@ it.each(['root', 'an ordinary user'] as const)('many sandboxes of %s at once', (
   expect(failures).toEqual([])
   expect(passed).toBe(5)
 })
+
+/** As root they are among the others, in `crash.test.ts`. */
+it('sandboxes of an ordinary user can be killed at every point', () => {
+  const files = ['test/crash/sandboxes.inside.ts']
+  const { passed, failures } = runOnImage({ fileSystem: 'ext4', as: 'an ordinary user', files, env: { AW_STEP: '1' } })
+  expect(failures).toEqual([])
+  expect(passed).toBe(4)
+})
