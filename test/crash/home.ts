@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { openManager } from '../../src/aw.ts'
 import { AwError } from '../../src/domain/errors.ts'
 import type { Manager } from '../../src/ports/manager.ts'
+import { endBoxes } from '../../src/testing/end-boxes.ts'
 import { letGo } from '../storage/unmount-below.ts'
 
 const program = fileURLToPath(new URL('program.ts', import.meta.url))
@@ -175,6 +176,8 @@ export async function makeHome({ fresh = false, uid, env: settings = {} }: HomeO
       for (const child of children) child.kill('SIGKILL')
       await Promise.all(ended)
       await manager[Symbol.asyncDispose]()
+      // They outlive whoever started them, also a test that fails.
+      await endBoxes(home)
       // Trees may be mounts; whoever made them here is gone.
       letGo(base, ['--lazy'])
       rmSync(base, { recursive: true, force: true })
