@@ -55,6 +55,15 @@ export interface HomeOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
+/** Compiled code that the processes of a user share: starting twenty at once would take long without. */
+function cacheOf(uid: number | undefined): string {
+  if (uid === undefined) return compileCache
+  const cache = `${compileCache}-${uid}`
+  mkdirSync(cache, { recursive: true })
+  chownSync(cache, uid, uid)
+  return cache
+}
+
 export async function makeHome({ fresh = false, uid, env: settings = {} }: HomeOptions = {}): Promise<CrashHome> {
   const base = mkdtempSync(join(tmpdir(), 'aw-crash-'))
   const home = join(base, 'home')
@@ -78,7 +87,7 @@ export async function makeHome({ fresh = false, uid, env: settings = {} }: HomeO
   const children = new Set<ChildProcess>()
 
   function launch(args: readonly string[], env: Record<string, string> = {}): ChildProcess {
-    const cache = uid === undefined ? compileCache : join(base, 'compile-cache')
+    const cache = cacheOf(uid)
     const child = spawn(process.execPath, [program, ...args], {
       env: { ...process.env, ...settings, NODE_COMPILE_CACHE: cache, HOME: base, ...env },
       cwd: base,

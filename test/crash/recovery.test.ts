@@ -15,7 +15,7 @@ const byDyingRecoverers: SweepOptions['recovery'] = async (crash, point, touch) 
 it.each(Object.keys(operations))(
   'recovery of %s can be killed too, three times over',
   async (operation) => {
-    const points = await sweep(operation, sweptOperation(operation), { recovery: byDyingRecoverers, ...sampled(17) })
+    const points = await sweep(operation, sweptOperation(operation), { recovery: byDyingRecoverers, ...sampled(41) })
     expect(points).toBeGreaterThan(0)
   },
   600_000,
