@@ -15,3 +15,9 @@ it('sandboxes of an ordinary user can be killed at every point', () => {
   expect(failures).toEqual([])
   expect(passed).toBe(4)
 })
+
+it.each(['root', 'an ordinary user'] as const)('every part of a sandbox of %s is killed or stopped', (as) => {
+  const { passed, failures } = runOnImage({ fileSystem: 'ext4', as, files: ['test/sandbox/kills.inside.ts'] })
+  expect(failures).toEqual([])
+  expect(passed).toBe(10)
+})

@@ -94,6 +94,7 @@ it('a sandbox that was started stays when a process that runs a command in it is
   const owners = at.ownersOf(at.sandbox)
   const child = await elsewhere(at, 'sleep', `1000.${process.pid}`)
   child.kill('SIGKILL')
+  await once(child, 'exit')
   const left = async (): Promise<string> =>
     (await at.run({ id, argv: ['sh', '-c', 'cat /proc/[0-9]*/cmdline'] })).stdout
   await expect.poll(left, { timeout: 20_000 }).not.toContain(`1000.${process.pid}`)
