@@ -19,7 +19,7 @@ export function unmountBelow(base: string, how: readonly string[] = []): void {
  */
 export function letGo(base: string, how: readonly string[] = []): void {
   unmountBelow(base, how)
-  for (const frozen of globSync(`${base}/**/storage/{bases,snapshots}/*/`))
+  for (const frozen of globSync(`${base}/**/storage/{bases,snapshots,work}/*/`))
     spawnSync('btrfs', ['property', 'set', '-ts', frozen, 'ro', 'false'])
   spawnSync('find', [base, '-xdev', '-type', 'd', '-perm', '0', '-exec', 'chattr', '-f', '-i', '{}', '+'])
 }
