@@ -132,3 +132,10 @@ void reset_signals(void) {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
 }
+
+int next_above(const int *fds, size_t count, int above) {
+  int least = -1;
+  for (size_t at = 0; at < count; at++)
+    if (fds[at] > above && (least < 0 || fds[at] < least)) least = fds[at];
+  return least;
+}

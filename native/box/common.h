@@ -24,6 +24,8 @@ void write_u32(uint8_t *bytes, uint32_t value);
 bool set_nonblocking(int fd);
 bool set_cloexec(int fd, bool on);
 void close_fd(int *fd);
+/* The least of them that is greater; -1 if none is. */
+int next_above(const int *fds, size_t count, int above);
 /* All of it, to something that may block. */
 bool write_all(int fd, const void *data, size_t length);
 /* A whole small file, as those of /proc; with a NUL behind it. The length, or -1. */

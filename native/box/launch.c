@@ -74,13 +74,6 @@ static void become(const struct spec *spec) {
   if (setresuid(spec->uid, spec->uid, spec->uid) < 0) fail_launch(errno, "changing the user", "");
 }
 
-static int by_number(const int *fds, size_t count, int above) {
-  int least = -1;
-  for (size_t at = 0; at < count; at++)
-    if (fds[at] > above && (least < 0 || fds[at] < least)) least = fds[at];
-  return least;
-}
-
 /* Descriptors 0 to 2, the socket, the handles and nothing else. */
 static void arrange_descriptors(const struct spec *spec, int socket) {
   int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -91,7 +84,7 @@ static void arrange_descriptors(const struct spec *spec, int socket) {
   if (dup2(socket, INIT_SOCKET) < 0) fail_launch(errno, "passing the socket", "");
   if (socket == INIT_SOCKET && !set_cloexec(socket, false)) fail_launch(errno, "passing the socket", "");
   int last = INIT_SOCKET;
-  for (int fd; (fd = by_number(spec->handles, spec->handle_count, last)) > 0; last = fd) {
+  for (int fd; (fd = next_above(spec->handles, spec->handle_count, last)) > 0; last = fd) {
     if (fd > last + 1 && sys_close_range((unsigned)last + 1, (unsigned)fd - 1, CLOSE_RANGE_CLOEXEC) < 0)
       fail_launch(errno, "close_range", "");
     if (!set_cloexec(fd, false)) fail_launch(errno, "passing a handle", "");

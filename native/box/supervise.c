@@ -62,6 +62,17 @@ static void watch_signals(void) {
   if (box.signals < 0) end_start(errno, "watching signals");
 }
 
+/* Whatever else the starter had open is none of ours: somebody may be waiting for the end of it. */
+static void close_others(void) {
+  int last = 2;
+  for (int next; last >= 0; last = next) {
+    next = next_above(box.spec.handles, box.spec.handle_count, last);
+    if (box.spec.directory > last && (next < 0 || box.spec.directory < next)) next = box.spec.directory;
+    unsigned end = next < 0 ? ~0u : (unsigned)next - 1;
+    if ((unsigned)last + 1 <= end && sys_close_range((unsigned)last + 1, end, 0) < 0) end_start(errno, "close_range");
+  }
+}
+
 static void close_handles(void) {
   for (size_t at = 0; at < box.spec.handle_count; at++) close(box.spec.handles[at]);
 }
@@ -84,7 +95,8 @@ static void tell_ready(void) {
   int length = snprintf(line, sizeof line, "ready %d\n", (int)box.first);
   box.ready = true;
   box.deadline = box.spec.wall_ms ? now_ms() + (int64_t)box.spec.wall_ms : INT64_MAX;
-  box.alone_until = box.spec.ends_with_clients ? now_ms() + FIRST_CLIENT_MS : INT64_MAX;
+  /* Whoever takes the answer comes at once; one that died with it in its hand never does. */
+  box.alone_until = now_ms() + FIRST_CLIENT_MS;
   bool told = write_all(1, line, (size_t)length);
   int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (!told || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0) box.over = true;
@@ -203,6 +215,7 @@ int supervise(void) {
   if (chdir("/") < 0) end_start(errno, "chdir");
   char *text = read_spec(&length);
   if (!spec_parse(&box.spec, text, length, &problem)) end_start(errno, problem);
+  close_others();
   if (prctl(PR_SET_DUMPABLE, 0) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1) < 0) end_start(errno, "prctl");
   watch_signals();
   if (box.spec.proxy_log && !log_open()) end_start(errno, "opening the log of the proxy");

@@ -1,6 +1,7 @@
 /** Where few files may be open: a box does what it can, says why it cannot do more, and goes on. */
-import { createServer, type Socket } from 'node:net'
-import { afterEach, describe, expect, test } from 'vitest'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { constants } from 'node:os'
 import { exec, finished, initOf, levels, nextId, procFile, run, shell, sleeper, startBox, until } from './harness.ts'
 import { type RawFrame, tags, type, u32 } from './raw.ts'
@@ -8,6 +9,20 @@ import { type RawFrame, tags, type, u32 } from './raw.ts'
 const { errno } = constants
 
 const many = (count: number): number[] => Array.from({ length: count }, (_, at) => at)
+
+test('what the starter had open besides is not kept open by the box', async () => {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const server = createServer((socket) => socket.on('close', () => resolve('closed')).resume()).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const mine = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  await once(mine, 'connect')
+  const { fd } = (mine as unknown as { _handle: { fd: number } })._handle
+  const box = await startBox({ descriptors: [fd] })
+  mine.destroy()
+  expect(await promise).toBe('closed')
+  expect((await run(box.client, ['true'])).exit).toMatchObject({ x: '0' })
+})
 
 describe.each(levels)('in a box of level %s', (level) => {
   test.each(['40:40', '64:64'])('a command runs with a limit of %s', async (files) => {

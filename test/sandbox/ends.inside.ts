@@ -52,6 +52,16 @@ async function busy({ driver, spec }: Place): Promise<Sandbox> {
 }
 
 describe.each(levels)('a box of level %s', (level) => {
+  it('is ended though whoever started it was killed before it noted whom', async () => {
+    const at = opened(level)
+    await using box = await busy(at)
+    fs.truncateSync(join(at.base, 'run', 'box_ends', 'owner.json'))
+    await at.driver.remove('box_ends')
+    expect(processOwner(box.owner.pid)).toBeUndefined()
+    expect(running(mark)).toEqual([])
+    expect(await at.driver.list()).toEqual([])
+  })
+
   it('is found by another process, which can use and end it', async () => {
     const at = opened(level)
     await using box = await busy(at)

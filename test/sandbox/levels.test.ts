@@ -7,7 +7,7 @@ const files = {
   walls: 40,
   exec: 23,
   limits: 15,
-  ends: 16,
+  ends: 19,
   guarded: 16,
   trees: 20,
 } as const

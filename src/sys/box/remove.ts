@@ -55,7 +55,7 @@ function removeUsual(directory: string): boolean {
 }
 
 async function endSupervisor(directory: string, known: Owner | undefined): Promise<void> {
-  const owner = known ?? strayOf(directory)
+  const owner = known ?? strayOf(directory) ?? (await answering(directory))
   if (owner === undefined || liveness(owner) === 'dead') return
   try {
     await askToEnd(directory)
@@ -66,10 +66,25 @@ async function endSupervisor(directory: string, known: Owner | undefined): Promi
   }
 }
 
-/** One that was started a moment before whoever started it was killed: it has the box's directory open. */
+/** One that was started a moment before whoever started it was killed: it has the box's directory open, as root sees. */
 function strayOf(directory: string): Owner | undefined {
   const found = processesUsing(directory).find(({ command }) => command.startsWith('aw-box'))
   return found && processOwner(found.pid)
+}
+
+/** The same for an ordinary user, who cannot look into it: whoever listens there. Before it listens nothing runs in it. */
+async function answering(directory: string): Promise<Owner | undefined> {
+  if (lstatSync(join(directory, 's'), { throwIfNoEntry: false }) === undefined) return undefined
+  const fd = openSync(directory, directoryFlags)
+  try {
+    await using box = await connectBox(fd, { timeoutMs: 2_000 })
+    return processOwner(box.pid)
+  } catch {
+    // Nobody does, and a supervisor to which nobody ever came ends by itself.
+    return undefined
+  } finally {
+    closeSync(fd)
+  }
 }
 
 async function askToEnd(directory: string): Promise<void> {
