@@ -2,9 +2,10 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { sampleData } from '../../testing/sample-events.ts'
 import type { AnyEvent, EventData } from '../event.ts'
+import { allowedStates, type UseCase } from './allow.ts'
 import type { WorkspaceEventType } from './events.ts'
 import { evolve } from './evolve.ts'
-import { isLive, transitions, type Workspace } from './state.ts'
+import { isLive, transitions, type OperationKind, type Workspace, type WorkspaceStateName } from './state.ts'
 
 /** The state after these events, each with its sample payload unless one is given. */
 function given(...facts: (WorkspaceEventType | Fact)[]): Workspace {
@@ -172,6 +173,7 @@ describe('the transition table', () => {
           state = next
         }
       }),
+      { numRuns: 5_000 },
     )
   })
 
@@ -188,46 +190,60 @@ describe('the transition table', () => {
     expect(isLive('trashed')).toBe(false)
   })
 
+  /** Which use case each intent begins, and which operation each outcome ends. */
+  const intents: Partial<Record<WorkspaceEventType, UseCase>> = {
+    snapshot_started: 'snapshot',
+    snapshot_remove_started: 'snapshot',
+    workspace_restore_started: 'restore',
+    workspace_reset_started: 'reset',
+    workspace_rename_started: 'rename',
+    workspace_destroy_started: 'destroy',
+    workspace_archive_started: 'purge',
+    workspace_undelete_started: 'undelete',
+    sandbox_launch_started: 'launch',
+    sandbox_stop_started: 'stop',
+    command_started: 'exec',
+  }
+  const outcomes: Partial<Record<WorkspaceEventType, readonly OperationKind[]>> = {
+    workspace_created: ['create'],
+    workspace_source_failed: ['create'],
+    workspace_cleanup: ['create', 'destroy'],
+    workspace_undeleted: ['undelete'],
+    workspace_purged: ['purge'],
+    workspace_reset: ['reset'],
+    workspace_renamed: ['rename'],
+    snapshot_created: ['snapshot'],
+    workspace_restored: ['restore'],
+    workspace_archived: ['archive'],
+    sandbox_launched: ['launch'],
+  }
+
   /** The rules by which a store and the use cases let an event through. */
   function accepted(state: Workspace, type: WorkspaceEventType): boolean {
     const kind = state.operation?.kind
     const isLost = !isLive(state.state) && state.problem?.code === 'lost'
     if (type === 'workspace_found') return kind === undefined && isLost
     if (state.state === 'purged') return false
+    const useCase = intents[type]
+    if (useCase !== undefined) {
+      const allowed: readonly WorkspaceStateName[] = allowedStates[useCase]
+      if (kind !== undefined || !allowed.includes(state.state)) return false
+    }
+    const kinds = outcomes[type]
+    if (kinds !== undefined) return kind !== undefined && kinds.includes(kind)
     switch (type) {
-      case 'workspace_created':
-      case 'workspace_source_failed':
-        return kind === 'create'
-      case 'workspace_destroy_started':
-        return kind === undefined && isLive(state.state)
-      case 'workspace_cleanup':
-        return kind === 'destroy' || kind === 'create'
       case 'workspace_undelete_started':
-        return kind === undefined && state.state === 'trashed' && state.trash.length > 0
-      case 'workspace_undeleted':
-        return kind === 'undelete'
+      case 'workspace_archive_started':
+        return state.trash.length > 0
       case 'workspace_purge_started':
-        return kind === undefined && state.trash.length > 0
-      case 'workspace_purged':
-        return kind === 'purge'
-      case 'snapshot_started':
-      case 'snapshot_remove_started':
-      case 'workspace_restore_started':
-      case 'workspace_reset_started':
-      case 'workspace_rename_started':
-        return kind === undefined && state.state === 'ready'
-      case 'workspace_reset':
-        return kind === 'reset'
-      case 'snapshot_created':
-        return kind === 'snapshot'
-      case 'workspace_restored':
-        return kind === 'restore'
-      case 'workspace_renamed':
-        return kind === 'rename'
-      case 'operation_abandoned':
-        return kind !== undefined && kind !== 'create'
       case 'trash_lost':
         return kind === undefined && state.trash.length > 0
+      case 'sandbox_launch_started':
+        return state.sandbox === undefined
+      case 'sandbox_stopped':
+        return kind === 'stop' || (kind === undefined && state.sandbox !== undefined)
+      case 'operation_abandoned':
+        return kind !== undefined && kind !== 'create'
       case 'workspace_lost':
         return kind === undefined && isLive(state.state)
       default:
