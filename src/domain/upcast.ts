@@ -47,6 +47,7 @@ export const upcasts = {
   sandbox_launched: [],
   sandbox_stop_started: [],
   sandbox_stopped: [],
+  workspace_slot_taken: [],
   command_started: [],
   command_ended: [],
   env_changed: [],

@@ -8,6 +8,7 @@ import { nameOf, type BoxFacts, type SharedMount, type Workspace } from '../doma
 import type { SandboxDriver, SandboxSpec } from '../ports/sandbox-driver.ts'
 import type { Core } from './core.ts'
 import { volumeOf } from './places.ts'
+import type { Slotted } from './slots.ts'
 import { sharedAreas, sharedPlace } from './shared-areas.ts'
 
 /** What a caller may say about a sandbox; the settings say the rest. */
@@ -23,7 +24,7 @@ export interface BoxWish {
   readonly file_size_mb?: number | undefined
 }
 
-type Planned = Omit<BoxFacts, 'sandbox' | 'slot'>
+type Planned = Omit<BoxFacts, 'sandbox'>
 
 /** What a new sandbox would be, by the caller's wish and the settings. */
 export async function plannedBox(core: Core, workspace: Workspace, wish: BoxWish): Promise<Planned> {
@@ -89,7 +90,7 @@ async function sharedMounts(core: Core, { task }: Workspace, wishes: readonly st
 }
 
 /** What the driver is to make of it. */
-export async function specOf(core: Core, workspace: Workspace, box: BoxFacts, once = false): Promise<SandboxSpec> {
+export async function specOf(core: Core, workspace: Slotted, box: BoxFacts, once = false): Promise<SandboxSpec> {
   const { settings } = core.config
   const { metadata, content } = profileOf(workspace.profile)
   const protect = settings['sandbox.protect'].split(',').flatMap((name) => name.trim() || [])
@@ -118,13 +119,14 @@ export async function specOf(core: Core, workspace: Workspace, box: BoxFacts, on
       email: workspace.config.git_config.user_email || settings['git.user_email'],
     },
     // Without walls a command is what its caller is.
-    uid: box.isolation === 'none' ? undefined : settings['sandbox.first_uid'] + box.slot,
-    proxyUid: settings['sandbox.first_uid'] - 1 - box.slot,
+    uid: box.isolation === 'none' ? undefined : settings['sandbox.first_uid'] + workspace.slot,
+    proxyUid: settings['sandbox.first_uid'] - 1 - workspace.slot,
     once,
   }
 }
 
-const withoutZero = (limits: Limits): Limits =>
+/** 0 is no limit. */
+export const withoutZero = (limits: Limits): Limits =>
   Object.fromEntries(Object.entries(limits).filter(([, value]) => value > 0))
 
 function defaultsOf({ config: { settings } }: Core): Limits {

@@ -8,14 +8,14 @@ import { assertAllowed } from '../domain/workspace/allow.ts'
 import { nameOf, type BoxFacts, type Workspace } from '../domain/workspace/state.ts'
 import type { Execution, Sandbox, SandboxDriver, SandboxSpec } from '../ports/sandbox-driver.ts'
 import type { Variable } from '../ports/variables.ts'
-import { boxGone, driverOf, plannedBox, specOf } from './boxes.ts'
+import { boxGone, driverOf, plannedBox, specOf, withoutZero } from './boxes.ts'
 import { endCommand, isOpen, type Ended } from './commands.ts'
 import { newEvent, newId, type Core, type Request } from './core.ts'
 import { keepAfter, keepBefore } from './each-exec.ts'
 import { findWorkspace } from './find.ts'
 import { append, checkpointSignal, whose, withWorkspace } from './operations.ts'
 import { closeLostRuns } from './reconcile-boxes.ts'
-import { portBlocks, withSlot } from './slots.ts'
+import { portBlocks, withSlot, type Slotted } from './slots.ts'
 
 type Input = Inputs['exec'] & { readonly id: string }
 type Item = Outputs['exec']
@@ -86,7 +86,7 @@ async function* outputOf(workspace: string, { output, exit }: Execution): AsyncG
 }
 
 export interface Begun {
-  readonly workspace: Workspace
+  readonly workspace: Slotted
   readonly command: `cmd_${string}`
   readonly box: BoxFacts
   /** Of a sandbox of its own, which is not started yet. */
@@ -99,31 +99,24 @@ export interface Begun {
 async function beginCommand(core: Core, input: Input, request: Request, id: Workspace['id']): Promise<Begun> {
   return withWorkspace(core, request, id, async (found) => {
     assertAllowed(found, 'exec')
-    const known = await closeLostRuns(core, request, found)
-    if (found.sandbox !== undefined && known.sandbox === undefined) throw boxGone(found)
-    assertSameWalls(known, input)
+    const open = await closeLostRuns(core, request, found)
+    if (found.sandbox !== undefined && open.sandbox === undefined) throw boxGone(found)
+    assertSameWalls(open, input)
+    const planned = open.sandbox ?? { sandbox: newId(core, 'box'), ...(await plannedBox(core, open, input)) }
+    const known = await withSlot(core, request, open)
     const variables = await core.variables.read(id)
     const each = (input.snapshot ?? core.config.settings['sandbox.snapshot']) === 'each-exec'
-    return withSlot(core, request, known, async (slot) => {
-      const box = known.sandbox ?? {
-        sandbox: newId(core, 'box'),
-        ...(await plannedBox(core, known, input)),
-        slot,
-      }
-      const own = known.sandbox === undefined ? await ownBox(core, known, box) : undefined
-      const command = newId(core, 'cmd')
-      const before = each ? await keepBefore(core, request, known, command) : known
-      const data = {
-        ...whose(before),
-        ...startedData(core, input, before, { box, command, slot, own: own !== undefined }),
-      }
-      const workspace = await append(core, request, before, [newEvent(core, request, 'command_started', data)])
-      return { workspace, command, box, own, variables, each }
-    })
+    const own = known.sandbox === undefined ? await ownBox(core, known, planned) : undefined
+    const command = newId(core, 'cmd')
+    const before = each ? await keepBefore(core, request, known, command) : known
+    const starting = { box: planned, command, own: own !== undefined }
+    const data = { ...whose(before), ...startedData(core, input, before, starting) }
+    const after = await append(core, request, before, [newEvent(core, request, 'command_started', data)])
+    return { workspace: { ...after, slot: known.slot }, command, box: planned, own, variables, each }
   })
 }
 
-async function ownBox(core: Core, workspace: Workspace, box: BoxFacts): Promise<NonNullable<Begun['own']>> {
+async function ownBox(core: Core, workspace: Slotted, box: BoxFacts): Promise<NonNullable<Begun['own']>> {
   const driver = await driverOf(core, box.isolation)
   const spec = await specOf(core, workspace, box, true)
   await driver.plan(spec)
@@ -156,11 +149,10 @@ const mostArguments = 8_192
 interface Starting {
   readonly box: BoxFacts
   readonly command: `cmd_${string}`
-  readonly slot: number
   readonly own: boolean
 }
 
-function startedData(core: Core, input: Input, workspace: Workspace, { box, command, slot, own }: Starting) {
+function startedData(core: Core, input: Input, workspace: Workspace, { box, command, own }: Starting) {
   const argv: string[] = []
   let left = mostArguments
   for (const argument of input.argv) {
@@ -179,7 +171,6 @@ function startedData(core: Core, input: Input, workspace: Workspace, { box, comm
     cwd: directoryOf(workspace, box, input.cwd),
     env: Object.keys(input.env ?? {}),
     terminal: input.columns !== undefined,
-    slot,
   }
 }
 
@@ -222,7 +213,7 @@ async function commandOf(core: Core, input: Input, request: Request, begun: Begu
     argv: input.argv,
     cwd: directoryOf(workspace, facts, input.cwd),
     env: {
-      ...surroundings(workspace, facts.slot, portBlocks(core)),
+      ...surroundings(workspace, workspace.slot, portBlocks(core)),
       ...(await givenVariables(variables, box)),
       ...input.env,
     },
@@ -253,5 +244,5 @@ function limitsOf({ config: { settings } }: Core, input: Input): Limits {
     open_files: input.open_files ?? 0,
     file_size_mb: input.file_size_mb ?? 0,
   }
-  return Object.fromEntries(Object.entries(wanted).filter(([, value]) => value > 0))
+  return withoutZero(wanted)
 }

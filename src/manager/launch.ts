@@ -19,9 +19,7 @@ export async function start(core: Core, input: Inputs['start'], request: Request
     if (workspace.sandbox !== undefined) throw alreadyStarted(workspace)
     assertAllowed(workspace, 'launch')
     const planned = await plannedBox(core, workspace, input)
-    return withSlot(core, request, workspace, async (slot) =>
-      view(await launch(core, request, workspace, { sandbox: newId(core, 'box'), ...planned, slot })),
-    )
+    return view(await launch(core, request, workspace, { sandbox: newId(core, 'box'), ...planned }))
   })
 }
 
@@ -36,7 +34,8 @@ const alreadyStarted = (workspace: Workspace): AwError =>
   )
 
 /** What cannot be enforced is refused before anything is written or started. Needs the lock. */
-async function launch(core: Core, request: Request, workspace: Workspace, box: BoxFacts): Promise<Workspace> {
+async function launch(core: Core, request: Request, found: Workspace, box: BoxFacts): Promise<Workspace> {
+  const workspace = await withSlot(core, request, found)
   const driver = await driverOf(core, box.isolation)
   const spec = await specOf(core, workspace, box)
   await driver.plan(spec)
@@ -146,12 +145,11 @@ export async function restarted(core: Core, request: Request, before: Workspace,
   return before.sandbox === undefined ? after : launch(core, request, after, factsOf(core, before.sandbox))
 }
 
-const factsOf = (core: Core, { isolation, network, limits, mount, shared, slot }: BoxFacts): BoxFacts => ({
+const factsOf = (core: Core, { isolation, network, limits, mount, shared }: BoxFacts): BoxFacts => ({
   sandbox: newId(core, 'box'),
   isolation,
   network,
   limits,
   mount,
   shared,
-  slot,
 })

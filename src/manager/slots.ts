@@ -1,27 +1,35 @@
 import { AwError } from '../domain/errors.ts'
 import { slotCount } from '../domain/sandbox/surroundings.ts'
 import { isLive, workspaceStates, type Workspace } from '../domain/workspace/state.ts'
-import type { Core, Request } from './core.ts'
+import { newEvent, type Core, type Request } from './core.ts'
+import { append, whose } from './operations.ts'
+
+/** A workspace that has its number. */
+export type Slotted = Workspace & { readonly slot: number }
+
+const hasSlot = (workspace: Workspace): workspace is Slotted => workspace.slot !== undefined
 
 /**
- * A number that no other live workspace has, for as long as it is live: its ports and its user id follow from it. The
- * work writes it to the log; until then nobody else can choose.
+ * Gives a workspace a number that no other live one has, for as long as it is live: its ports and its user id follow
+ * from it. Others wait only until it is in the log. Needs the lock of the workspace.
  */
-export async function withSlot<T>(
-  core: Core,
-  request: Request,
-  workspace: Workspace,
-  work: (slot: number) => Promise<T>,
-): Promise<T> {
-  if (workspace.slot !== undefined) return work(workspace.slot)
+export async function withSlot(core: Core, request: Request, workspace: Workspace): Promise<Slotted> {
+  if (hasSlot(workspace)) return workspace
   const { settings } = core.config
   using lock = await core.host.lock('slots', { timeoutMs: settings['locks.timeout_ms'], signal: request.signal })
   if (lock === undefined)
     throw new AwError('workspace_busy', 'Others are given their numbers for too long', { hint: 'Try again' })
+  const slot = await freeSlot(core)
+  const data = { ...whose(workspace), slot }
+  const event = newEvent(core, request, 'workspace_slot_taken', data)
+  return { ...(await append(core, request, workspace, [event])), slot }
+}
+
+async function freeSlot(core: Core): Promise<number> {
   const live = await core.store.list({ states: workspaceStates.filter(isLive) })
   const taken = new Set(live.map(({ slot }) => slot))
   const count = slotCount(portBlocks(core))
-  for (let slot = 0; slot < count; slot++) if (!taken.has(slot)) return await work(slot)
+  for (let slot = 0; slot < count; slot++) if (!taken.has(slot)) return slot
   throw new AwError('limit_reached', `All ${count} blocks of ports are taken by live workspaces`, {
     hint: 'Destroy some, or make the blocks smaller with sandbox.ports',
     data: { limit: count },

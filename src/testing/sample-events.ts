@@ -58,7 +58,6 @@ const box = {
   limits: { memory_mb: 2048 },
   mount: '/workspace',
   shared: [{ name: 'cache', path: '/shared/cache', writable: true }],
-  slot: 3,
 }
 const command = 'cmd_01hzx5k8w40000000000000007' as const
 
@@ -182,6 +181,7 @@ export const sampleData: { readonly [T in EventType]: EventData[T] } = {
   },
   sandbox_stop_started: { ...whose, operation: 'stop', owner, sandbox: box.sandbox, why: 'user' },
   sandbox_stopped: { ...whose, sandbox: box.sandbox, why: 'user' },
+  workspace_slot_taken: { ...whose, slot: 3 },
   command_started: {
     ...whose,
     command,
@@ -194,7 +194,6 @@ export const sampleData: { readonly [T in EventType]: EventData[T] } = {
     cwd: 'work',
     env: ['CI'],
     terminal: false,
-    slot: 3,
   },
   command_ended: {
     ...whose,

@@ -162,6 +162,9 @@ export interface WorkspaceEventData {
   /** Everything in it has ended. `lost`: not because aw ended it. */
   sandbox_stopped: Whose & { sandbox: BoxId; why: StopReason | 'lost' }
 
+  /** Which of the numbers it has that no other live workspace has; ports and user ids follow from it. */
+  workspace_slot_taken: Whose & { slot: number }
+
   /** A command is about to run. Of the environment only the names are told. */
   command_started: Whose & {
     command: CommandId
@@ -176,8 +179,6 @@ export interface WorkspaceEventData {
     cwd: string
     env: string[]
     terminal: boolean
-    /** Which of the numbers it has that no other live workspace has; ports and user ids follow from it. */
-    slot: number
   }
   /** `exit` is null if nobody saw the end of it, or it could not be started: the problem says which. */
   command_ended: Whose & { command: CommandId; exit: Exit | null; snapshot: SnapshotId | null; problem?: Problem }
@@ -212,7 +213,7 @@ interface RemovedSnapshot {
 /** `lost`: something other than aw removed it. */
 type RemovalReason = 'user' | 'limit' | 'budget' | 'unneeded' | 'lost'
 
-export type StopReason = 'user' | 'restore' | 'destroy' | 'reset' | 'rename' | 'shutdown'
+export type StopReason = 'user' | 'restore' | 'destroy' | 'reset' | 'shutdown'
 
 export type RestoreKind = 'restore' | 'undo' | 'redo'
 

@@ -22,9 +22,9 @@ const launched = [...made, 'sandbox_launch_started', 'sandbox_launched'] as cons
 
 describe('a sandbox in the fold', () => {
   it('runs from its launch to its stop, with all that is needed to start it again', () => {
-    const { sandbox, isolation, network, limits, mount, shared, slot } = sampleData.sandbox_launch_started
+    const { sandbox, isolation, network, limits, mount, shared } = sampleData.sandbox_launch_started
     const running = folded(...launched)
-    expect(running).toMatchObject({ state: 'running', operation: null, slot })
+    expect(running).toMatchObject({ state: 'running', operation: null })
     expect(running?.sandbox).toEqual({
       sandbox,
       isolation,
@@ -32,7 +32,6 @@ describe('a sandbox in the fold', () => {
       limits,
       mount,
       shared,
-      slot,
       started_at: at,
       supervisor: sampleData.sandbox_launched.supervisor,
     })
@@ -50,7 +49,7 @@ describe('a sandbox in the fold', () => {
     const second = { command: 'cmd_2' }
     const two = folded(...made, 'command_started', ['command_started', second])
     expect(two?.commands?.map(({ command }) => command)).toEqual([sampleData.command_started.command, 'cmd_2'])
-    expect(two).toMatchObject({ state: 'ready', slot: 3 })
+    expect(two).toMatchObject({ state: 'ready' })
     const none = folded(...made, 'command_started', ['command_started', second], 'command_ended', [
       'command_ended',
       second,
@@ -59,7 +58,8 @@ describe('a sandbox in the fold', () => {
   })
 
   it('what goes to the trash takes neither its sandbox nor its number along', () => {
-    const gone = folded(...launched, 'workspace_destroy_started', 'workspace_cleanup')
+    expect(folded(...made, 'workspace_slot_taken')).toMatchObject({ state: 'ready', slot: 3 })
+    const gone = folded(...launched, 'workspace_slot_taken', 'workspace_destroy_started', 'workspace_cleanup')
     expect(gone).toMatchObject({ state: 'trashed' })
     for (const field of ['sandbox', 'commands', 'slot']) expect(gone).not.toHaveProperty(field)
   })

@@ -7,17 +7,19 @@ export function evolveSandbox(before: Workspace, event: AnyEvent): Workspace {
     case 'sandbox_launched': {
       if (before.operation?.kind !== 'launch') return before
       const intent = before.operation.intent as Omit<NonNullable<Workspace['sandbox']>, 'supervisor' | 'started_at'>
-      const { sandbox, isolation, network, limits, mount, shared, slot } = intent
-      const facts = { sandbox, isolation, network, limits, mount, shared, slot }
+      const { sandbox, isolation, network, limits, mount, shared } = intent
+      const facts = { sandbox, isolation, network, limits, mount, shared }
       const box = { ...facts, started_at: event.at, supervisor: event.data.supervisor }
-      return { ...before, operation: null, problem: null, state: 'running', sandbox: box, slot }
+      return { ...before, operation: null, problem: null, state: 'running', sandbox: box }
     }
     case 'sandbox_stopped':
       return stopped(before, event.data)
+    case 'workspace_slot_taken':
+      return { ...before, slot: event.data.slot }
     case 'command_started': {
-      const { command, owner, sandbox, own_sandbox, isolation, slot } = event.data
+      const { command, owner, sandbox, own_sandbox, isolation } = event.data
       const open = { command, owner, sandbox, own_sandbox, isolation, started_at: event.at }
-      return { ...before, commands: [...(before.commands ?? []), open], slot }
+      return { ...before, commands: [...(before.commands ?? []), open] }
     }
     case 'command_ended':
       return withCommands(

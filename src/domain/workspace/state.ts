@@ -197,7 +197,6 @@ export interface BoxFacts {
   /** Where the tree is inside. */
   readonly mount: string
   readonly shared: readonly SharedMount[]
-  readonly slot: number
 }
 
 /** A shared area in a sandbox: at an absolute path inside. */
