@@ -28,12 +28,13 @@ static bool output(struct slot *slot, const struct frame *frame) {
   if (slot->kind == SLOT_REQUEST || !slot->started) return false;
   if (frame->length == 0 || frame->length > slot->granted) return false;
   slot->granted -= (uint32_t)frame->length;
-  if (slot->client) {
+  if (slot->client || slot->keep) {
     uint64_t room = slot->limit - slot->delivered;
     size_t take = frame->length < room ? frame->length : (size_t)room;
     slot->cut |= take < frame->length;
     slot->delivered += take;
-    if (take > 0 && wire_send_for(&slot->client->wire, frame->type, slot->id, frame->data, take, slot_number(slot),
+    if (take > 0 && slot->keep) keep_output(slot, frame->type, frame->data, take);
+    else if (take > 0 && wire_send_for(&slot->client->wire, frame->type, slot->id, frame->data, take, slot_number(slot),
                                   slot->use))
       slot->queued += (uint32_t)take;
   }
@@ -63,6 +64,8 @@ static bool finished(struct slot *slot, const struct frame *frame) {
   /* One that ended by itself just before it was killed was in time. */
   if (slot->timed_out && has_tag(frame, 's')) record_text(&record, 'T', "");
   if (slot->cut) record_text(&record, 'O', "");
+  /* How it ended is kept before anybody hears of it. */
+  if (slot->keep) keep_end(slot, record);
   to_client(slot, FRAME_EXIT, record.bytes, record.length);
   slot_free(slot);
   return true;
@@ -96,6 +99,11 @@ static bool failed(struct slot *slot, const struct frame *frame) {
   if (slot->started || frame->length < 4 || frame->length > 1024) return false;
   bool unfreezes = slot->request == FRAME_FREEZE && slot->client && slot->client->freezes;
   if (unfreezes) box.frozen = slot->client->freezes = false;
+  if (slot->keep) {
+    struct record record = {0};
+    record_number(&record, 'E', read_u32(frame->data));
+    keep_end(slot, record);
+  }
   to_client(slot, FRAME_ERR, frame->data, frame->length);
   slot_free(slot);
   return true;

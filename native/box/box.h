@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "spec.h"
+#include "tags.h"
 #include "wire.h"
 
 #define CLIENTS_MOST 256
@@ -15,6 +16,8 @@
 #define WINDOW (128u << 10)
 /* A client with so much unread is neither read from nor given more output. */
 #define UNREAD_MOST (1u << 20)
+
+struct keep;
 
 struct client {
   struct wire wire;
@@ -40,6 +43,8 @@ struct slot {
   /* Input that init has not passed on yet. */
   uint32_t unacknowledged;
   uint64_t limit, delivered;
+  /* Of a command that outlives its client. */
+  struct keep *keep;
   int64_t deadline;
 };
 
@@ -86,6 +91,16 @@ void client_write(struct client *client);
 /* Goes on with frames that had to wait. */
 void client_resume(struct client *client);
 void client_close(struct client *client);
+
+/* keep.c: a command that is kept. False with errno if it is asked for wrongly; without `K` nothing is kept. */
+bool keep_open(struct slot *slot, const struct frame *frame);
+struct slot *keep_find(const char *path);
+void keep_output(struct slot *slot, uint8_t type, const void *data, size_t length);
+/* It has ended as the record says, or could not be started. */
+void keep_end(struct slot *slot, struct record record);
+/* Starts what is to follow those for whom nobody waits. The last thing that a supervisor does. */
+void keep_finish_all(void);
+void keep_free(struct keep *keep);
 
 /* greeting.c: what supervisor and init say to each other first. */
 void send_setup(void);

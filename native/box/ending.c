@@ -93,6 +93,7 @@ static void flush_clients(void) {
 void end_box(void) {
   remove_traces();
   flush_clients();
+  keep_finish_all();
   exit(0);
 }
 

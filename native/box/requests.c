@@ -61,14 +61,37 @@ static void begin(struct client *client, const struct frame *frame, enum slot_ki
   if (!slot) return;
   char *copy = malloc(frame->length + 1);
   size_t length = copy ? without_own(slot, frame, copy, own) : SIZE_MAX;
-  if (length == SIZE_MAX) {
+  bool keeps = kind != SLOT_JOB || keep_open(slot, frame);
+  if (length == SIZE_MAX || !keeps) {
+    int error = !copy ? ENOMEM : keeps ? EINVAL : errno;
     slot_free(slot);
-    refuse(client, frame, copy ? EINVAL : ENOMEM, "the request");
+    refuse(client, frame, error, keeps ? "the request" : "keep");
   } else {
     wire_send(&box.init, frame->type, slot_number(slot), copy, length);
     slot_grant(slot);
   }
   free(copy);
+}
+
+/* To a kept command, whoever asked for it. */
+static void signal_kept(struct client *client, const struct frame *frame) {
+  struct tags tags = tags_of(frame->data, frame->length);
+  struct tag path, number;
+  uint64_t signal;
+  if (tags_next(&tags, &path) <= 0 || path.name != 'K' || tags_next(&tags, &number) <= 0 || number.name != 's' ||
+      tags_next(&tags, &(struct tag){0}) != 0 || !parse_number(number.value, 64, &signal)) {
+    refuse(client, frame, EINVAL, "the request");
+    return;
+  }
+  struct slot *slot = keep_find(path.value);
+  if (!slot) {
+    refuse(client, frame, ESRCH, "no such command is kept");
+    return;
+  }
+  uint8_t payload[4];
+  write_u32(payload, (uint32_t)signal);
+  wire_send(&box.init, FRAME_SIGNAL, slot_number(slot), payload, sizeof payload);
+  wire_send(&client->wire, FRAME_OK, frame->id, NULL, 0);
 }
 
 static void pass_request(struct client *client, const struct frame *frame) {
@@ -139,15 +162,16 @@ bool client_frame(struct client *client, const struct frame *frame, bool *wait) 
     wire_send(&client->wire, FRAME_OK, frame->id, NULL, 0);
     return is_new(client, frame);
   }
-  if (frame->type < FRAME_EXEC || frame->type > FRAME_REMOVE || frame->type == FRAME_SETUP) return false;
+  if (frame->type < FRAME_EXEC || frame->type > FRAME_SIGNAL_KEPT || frame->type == FRAME_SETUP) return false;
   if (box.init.queued > INIT_QUEUE_MOST) return *wait = true;
   if (frame->type >= FRAME_STDIN && frame->type <= FRAME_CREDIT) return pass_to_job(client, frame);
   if (!is_new(client, frame)) return false;
   switch (frame->type) {
-    case FRAME_EXEC: begin(client, frame, SLOT_JOB, "tmc"); break;
+    case FRAME_EXEC: begin(client, frame, SLOT_JOB, "tmcKSrfF"); break;
     case FRAME_CONNECT: begin(client, frame, SLOT_STREAM, "c"); break;
     case FRAME_FREEZE: freeze(client, frame); break;
     case FRAME_THAW: thaw(client, frame); break;
+    case FRAME_SIGNAL_KEPT: signal_kept(client, frame); break;
     default: pass_request(client, frame);
   }
   return true;

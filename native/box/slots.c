@@ -33,21 +33,24 @@ uint32_t slot_number(const struct slot *slot) {
 }
 
 void slot_free(struct slot *slot) {
+  keep_free(slot->keep);
+  slot->keep = NULL;
   slot->kind = SLOT_FREE;
   slot->client = NULL;
 }
 
 void slot_grant(struct slot *slot) {
   if (slot->kind != SLOT_JOB && slot->kind != SLOT_STREAM) return;
-  bool discards = !slot->client || slot->delivered >= slot->limit;
+  /* What is kept or thrown away waits for nobody. */
+  bool flows = slot->keep || !slot->client || slot->delivered >= slot->limit;
   uint32_t held = slot->granted + slot->queued;
   if (slot->granted > WINDOW / 2 || held >= WINDOW) return;
-  if (!discards && slot->client->wire.queued >= UNREAD_MOST) return;
+  if (!flows && slot->client->wire.queued >= UNREAD_MOST) return;
   uint64_t give = WINDOW - held;
-  if (!discards && slot->owed < give) give = slot->owed;
+  if (!flows && slot->owed < give) give = slot->owed;
   /* Not in crumbs; there will be more room when the client has taken what waits. */
   if (give == 0 || (give < GRANT_LEAST && slot->queued > 0)) return;
-  if (!discards) slot->owed -= give;
+  if (!flows) slot->owed -= give;
   slot->granted += (uint32_t)give;
   uint8_t payload[4];
   write_u32(payload, (uint32_t)give);
@@ -69,6 +72,10 @@ static void kill_slot(const struct slot *slot) {
 void slot_abandon(struct slot *slot) {
   slot->client = NULL;
   slot->queued = 0;
+  if (slot->keep) {
+    wire_send(&box.init, FRAME_EOF, slot_number(slot), NULL, 0);
+    return;
+  }
   if (slot->kind != SLOT_JOB && slot->kind != SLOT_STREAM) return;
   kill_slot(slot);
   slot_grant(slot);

@@ -5,17 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tags.h"
-
-static bool add(struct strings *strings, const char *value) {
-  char **list = realloc(strings->list, (strings->count + 2) * sizeof *list);
-  if (!list) return false;
-  strings->list = list;
-  list[strings->count++] = (char *)(uintptr_t)value;
-  list[strings->count] = NULL;
-  return true;
-}
-
 static bool parse_handle(const char *text, int *fd) {
   uint64_t number;
   if (!parse_number(text, 1 << 20, &number) || number < 3) return false;
@@ -62,20 +51,20 @@ static bool take(struct spec *spec, const struct tag *tag) {
   const char *value = tag->value;
   switch (tag->name) {
     case 'D': return parse_handle(value, &spec->directory);
-    case 'A': return add(&spec->walls, value);
-    case 'E': return strchr(value, '=') && add(&spec->environment, value);
+    case 'A': return strings_add(&spec->walls, value);
+    case 'E': return strchr(value, '=') && strings_add(&spec->environment, value);
     case 'H': return add_handle(spec, value);
-    case 'c': return *value == '/' && add(&spec->join, value);
-    case 'C': return *value == '/' && add(&spec->cgroups, value);
+    case 'c': return *value == '/' && strings_add(&spec->join, value);
+    case 'C': return *value == '/' && strings_add(&spec->cgroups, value);
     case 'u': return parse_user(spec, value);
     case 'g': return once(&spec->stage, value);
-    case 'b': return add(&spec->binds, value);
+    case 'b': return strings_add(&spec->binds, value);
     case 'o': return !spec->overlay && (spec->overlay = value);
-    case 'l': return *value == '/' && add(&spec->lowers, value);
+    case 'l': return *value == '/' && strings_add(&spec->lowers, value);
     case 'U': return once(&spec->upper, value);
     case 'W': return once(&spec->work, value);
     case 'n': return !*value && (spec->own_user_namespace = true);
-    case 'X': return add(&spec->proxy, value);
+    case 'X': return strings_add(&spec->proxy, value);
     case 'x': return once(&spec->proxy_log, value);
     case 'P': return parse_port(spec, value);
     case 'i': return !*value && (spec->ends_with_clients = true);

@@ -8,14 +8,9 @@
 #include <sys/types.h>
 
 #include "common.h"
+#include "tags.h"
 
 #define SPEC_MOST (1u << 20)
-
-/* Strings of one tag, in order, with a NULL behind them. */
-struct strings {
-  char **list;
-  size_t count;
-};
 
 struct spec {
   int directory;

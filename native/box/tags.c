@@ -1,6 +1,7 @@
 #include "tags.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct tags tags_of(const void *data, size_t length) {
@@ -32,4 +33,13 @@ void record_number(struct record *record, char name, uint64_t value) {
   char text[24];
   snprintf(text, sizeof text, "%llu", (unsigned long long)value);
   record_text(record, name, text);
+}
+
+bool strings_add(struct strings *strings, const char *value) {
+  char **list = realloc(strings->list, (strings->count + 2) * sizeof *list);
+  if (!list) return false;
+  strings->list = list;
+  list[strings->count++] = (char *)(uintptr_t)value;
+  list[strings->count] = NULL;
+  return true;
 }

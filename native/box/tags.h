@@ -29,4 +29,12 @@ struct record {
 void record_text(struct record *record, char name, const char *value);
 void record_number(struct record *record, char name, uint64_t value);
 
+/* Strings of one tag, in order, with a NULL behind them. */
+struct strings {
+  char **list;
+  size_t count;
+};
+
+bool strings_add(struct strings *strings, const char *value);
+
 #endif

@@ -16,6 +16,7 @@ export const type = {
   stop: 12,
   ping: 13,
   remove: 15,
+  signalKept: 16,
   ready: 64,
   stdout: 65,
   stderr: 66,
