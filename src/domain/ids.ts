@@ -7,8 +7,9 @@ export type SnapshotId = `snap_${string}`
 export type LeaseId = `ls_${string}`
 export type BoxId = `box_${string}`
 export type CommandId = `cmd_${string}`
+export type RunId = `run_${string}`
 
-export type Prefix = 'ws' | 'ev' | 'op' | 'ls' | 'cor' | 'snap' | 'box' | 'cmd'
+export type Prefix = 'ws' | 'ev' | 'op' | 'ls' | 'cor' | 'snap' | 'box' | 'cmd' | 'run'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 

@@ -1,3 +1,4 @@
+import type { Broker } from '../domain/network/broker.ts'
 import type { Exit, Grades, Isolation, Limits, Network } from '../domain/sandbox/spec.ts'
 import type { Owner } from '../domain/workspace/state.ts'
 import type { Attachment } from './storage-driver.ts'
@@ -69,6 +70,16 @@ export interface SandboxSpec {
    * is put aside with the ending `.1`, in the place of the one before it.
    */
   readonly networkLog?: string | undefined
+  /**
+   * Services that the box uses with credentials which never enter it: at `brokerUrl(name)` its proxy passes requests on to
+   * the broker's upstream, and adds the headers. Only there is an upstream reached because of its broker; `network` says
+   * what else is, with an empty list nothing. Their headers are in no record, log, argument, environment or error, and in
+   * no file but one that only whoever starts the box can read and that goes with it.
+   *
+   * `sandbox_unenforceable` unless the network is `allowlist` and the level gives the box a network of its own;
+   * `invalid_input` if one is no broker (`parseBrokers`).
+   */
+  readonly brokers?: readonly Broker[] | undefined
   /** What was asked for; each is enforced or the start is refused. */
   readonly limits: Limits
   /** What applies besides, as well as it can be had. */
@@ -105,6 +116,13 @@ export interface Sandbox extends AsyncDisposable {
   readonly plan: Plan
   /** Many may run at once; one whose output is not read does not slow the others. */
   exec(command: Command): Execution
+  /**
+   * Begins a command that goes on when we let go of the box, or die: what it writes and how it ends is kept in a directory
+   * outside, for `RunLogs` to read. Resolves when it has begun; rejects as `Execution.exit` does.
+   */
+  keep(command: KeptCommand): Promise<{ readonly exit: Promise<Exit> }>
+  /** To a kept command, whoever began it; 0 only asks. False if none with that directory runs here. */
+  signalKept(directory: string, signal: string | 0): Promise<boolean>
   /** A TCP connection to a port that something inside listens on at its loopback; `unsupported` where it is the host's. */
   connect(port: number, options?: StartOptions): Promise<Connection>
   /**
@@ -135,6 +153,24 @@ export interface Command {
   readonly input?: AsyncIterable<CommandInput> | undefined
   /** Ends it, and all of its session, when it fires: it is then `signal: SIGKILL`. */
   readonly signal?: AbortSignal | undefined
+}
+
+/** Input ends when we let go of the box. A signal of ours, once it has begun, does not end it. */
+export interface KeptCommand extends Command {
+  /** There, empty, and ours alone. */
+  readonly directory: string
+  /** The most that its log may have; then the oldest of it goes. */
+  readonly logBytes: number
+  /** The box ends with it. */
+  readonly endsBox: boolean
+  /** What is started outside when it has ended, or its box, and we are not connected any more. */
+  readonly follower?: Follower | undefined
+}
+
+export interface Follower {
+  /** The program is an absolute path. */
+  readonly argv: readonly string[]
+  readonly env: Readonly<Record<string, string>>
 }
 
 export type CommandInput =

@@ -4,9 +4,12 @@ import { AwError } from '../domain/errors.ts'
 import { hasCode } from './errno.ts'
 import { hostFs } from './host-fs.ts'
 
+/** Whether something is there, a link too. */
+export const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
+
 /** Makes a directory and its missing parents. */
 export function ensureDirectory(path: string, mode = 0o755): void {
-  if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) return
+  if (isThere(path)) return
   ensureDirectory(dirname(path), mode)
   try {
     hostFs.mkdirSync(path, mode)

@@ -60,6 +60,16 @@ const box = {
   shared: [{ name: 'cache', path: '/shared/cache', writable: true }],
 }
 const command = 'cmd_01hzx5k8w40000000000000007' as const
+const run = 'run_01hzx5k8w40000000000000008' as const
+const exit = {
+  code: 0,
+  signal: null,
+  duration_ms: 4200,
+  peak_memory_bytes: 104857600,
+  cpu_ms: 3900,
+  timed_out: false,
+  output_cut: false,
+}
 
 const imported = {
   files: 12,
@@ -198,17 +208,38 @@ export const sampleData: { readonly [T in EventType]: EventData[T] } = {
   command_ended: {
     ...whose,
     command,
-    exit: {
-      code: 1,
-      signal: null,
-      duration_ms: 4200,
-      peak_memory_bytes: 104857600,
-      cpu_ms: 3900,
-      timed_out: false,
-      output_cut: false,
-    },
+    exit: { ...exit, code: 1 },
     snapshot: plan.snapshot,
   },
+  run_requested: {
+    ...whose,
+    run,
+    number: 2,
+    owner,
+    agent: 'claude',
+    argv: [],
+    argv_cut: false,
+    prompt: { sha256: 'b'.repeat(64), length: 120 },
+    snapshot: 'each-run',
+  },
+  run_started: {
+    ...whose,
+    run,
+    sandbox: box.sandbox,
+    own_sandbox: true,
+    isolation: 'namespace',
+    before: plan.snapshot,
+  },
+  run_cancel_started: { ...whose, run },
+  run_completed: { ...whose, run, snapshot: plan.snapshot, exit },
+  run_failed: {
+    ...whose,
+    run,
+    snapshot: null,
+    exit: { ...exit, code: 1 },
+    problem: { code: 'exit', message: 'it ended with exit code 1' },
+  },
+  run_cancelled: { ...whose, run, snapshot: null, exit: null, why: 'user' },
   env_changed: { ...whose, set: [{ name: 'API_KEY', secret: true }], unset: ['DEBUG'] },
   operation_taken: { ...whose, operation: 'create', owner: { ...owner, pid: 4343 }, epoch: 2, from: owner },
   operation_abandoned: { ...whose, operation: 'create', code: 'disk_full', message: 'No space left on the device' },

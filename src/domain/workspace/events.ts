@@ -1,5 +1,6 @@
-import type { BoxId, CommandId, SnapshotId } from '../ids.ts'
+import type { BoxId, CommandId, RunId, SnapshotId } from '../ids.ts'
 import type { Exit, Grades, Isolation } from '../sandbox/spec.ts'
+import type { RunPlan } from './runs.ts'
 import type { BoxFacts, CleanupReason, Imported, OperationKind, Owner, Source, WorkspaceConfig } from './state.ts'
 
 /** Every event of a workspace says whose it is, so that a task's history is a filter and not a join. */
@@ -183,6 +184,25 @@ export interface WorkspaceEventData {
   /** `exit` is null if nobody saw the end of it, or it could not be started: the problem says which. */
   command_ended: Whose & { command: CommandId; exit: Exit | null; snapshot: SnapshotId | null; problem?: Problem }
 
+  /** Somebody wants something to be run; it is waiting until the workspace is there and its sandbox stands. */
+  run_requested: Whose & RunPlan & { owner: Owner }
+  /** It is about to be started in the sandbox; `before` is what the workspace was kept as. */
+  run_started: Whose & {
+    run: RunId
+    sandbox: BoxId
+    /** The sandbox was started for it, and ends with it. */
+    own_sandbox: boolean
+    isolation: Isolation
+    before: SnapshotId | null
+  }
+  run_cancel_started: Whose & { run: RunId }
+  /** It has ended by itself, with success. */
+  run_completed: Whose & RunOutcome & { exit: Exit }
+  /** It has ended without success, could not be started, or nobody saw its end: the problem says which. */
+  run_failed: Whose & RunOutcome & { exit: Exit | null; problem: Problem }
+  /** Somebody ended it. */
+  run_cancelled: Whose & RunOutcome & { exit: Exit | null; why: CancelReason }
+
   /** Variables for the commands of a workspace were given or taken away. Their values are not in the log. */
   env_changed: Whose & { set: { name: string; secret: boolean }[]; unset: string[] }
 
@@ -214,6 +234,15 @@ interface RemovedSnapshot {
 type RemovalReason = 'user' | 'limit' | 'budget' | 'unneeded' | 'lost'
 
 export type StopReason = 'user' | 'restore' | 'destroy' | 'reset' | 'shutdown'
+
+/** What ended a run besides a wish to cancel it. */
+export type CancelReason = 'user' | 'stop' | 'restore' | 'destroy' | 'reset' | 'shutdown'
+
+/** `snapshot`: what it left, if that was kept. */
+interface RunOutcome {
+  run: RunId
+  snapshot: SnapshotId | null
+}
 
 export type RestoreKind = 'restore' | 'undo' | 'redo'
 

@@ -1,4 +1,5 @@
 import type { AnyEvent } from '../event.ts'
+import { evolveRuns } from './evolve-runs.ts'
 import type { Workspace } from './state.ts'
 
 /** The part of `evolve` that is about sandboxes and commands. */
@@ -27,7 +28,7 @@ export function evolveSandbox(before: Workspace, event: AnyEvent): Workspace {
         (before.commands ?? []).filter(({ command }) => command !== event.data.command),
       )
     default:
-      return before
+      return evolveRuns(before, event)
   }
 }
 

@@ -203,6 +203,7 @@ describe('the transition table', () => {
     sandbox_launch_started: 'launch',
     sandbox_stop_started: 'stop',
     command_started: 'exec',
+    run_requested: 'exec',
   }
   const outcomes: Partial<Record<WorkspaceEventType, readonly OperationKind[]>> = {
     workspace_created: ['create'],
@@ -240,6 +241,8 @@ describe('the transition table', () => {
         return kind === undefined && state.trash.length > 0
       case 'sandbox_launch_started':
         return state.sandbox === undefined
+      case 'run_requested':
+        return state.run === undefined
       case 'sandbox_stopped':
         return kind === 'stop' || (kind === undefined && state.sandbox !== undefined)
       case 'operation_abandoned':

@@ -1,5 +1,6 @@
 import type { BoxId, CommandId, OperationId, SnapshotId, WorkspaceId } from '../ids.ts'
 import type { Isolation, Limits, Network } from '../sandbox/spec.ts'
+import type { EndedRun, OpenRun } from './runs.ts'
 
 export const workspaceStates = [
   'creating',
@@ -268,6 +269,11 @@ export interface Workspace {
   readonly sandbox?: RunningBox | undefined
   /** Commands that have begun. Without it, there are none. */
   readonly commands?: readonly OpenCommand[] | undefined
+  /** The run that is waiting or under way; without it, none is. */
+  readonly run?: OpenRun | undefined
+  /** How many runs there were. */
+  readonly runs?: number | undefined
+  readonly last_run?: EndedRun | undefined
   /** A number that no other live workspace has; ports and user ids follow from it. */
   readonly slot?: number | undefined
   /** Why the workspace is in a state that nobody asked for. */

@@ -1,10 +1,19 @@
 import { AwError, toAwError } from '../../domain/errors.ts'
 import { parsePath } from '../../domain/paths.ts'
-import type { Grade, Isolation, LimitName } from '../../domain/sandbox/spec.ts'
+import type { Exit, Grade, Isolation, LimitName } from '../../domain/sandbox/spec.ts'
 import type { Owner } from '../../domain/workspace/state.ts'
-import type { Command, Execution, Sandbox, SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
+import type {
+  Command,
+  Execution,
+  KeptCommand,
+  Sandbox,
+  SandboxDriver,
+  SandboxSpec,
+} from '../../ports/sandbox-driver.ts'
 import { failed } from '../../sys/box/job.ts'
 import type { Disk } from '../files/memory-disk.ts'
+import { assertBrokers } from './brokers.ts'
+import { keepChunk, keepEnd, keptAt, type KeptCommands } from '../runs/memory.ts'
 import { commandLimits, planLimits, type PlannedLimits } from './limits.ts'
 import { memoryExecution } from './memory-execution.ts'
 import { programOf } from './memory-programs.ts'
@@ -23,9 +32,10 @@ export interface MemorySandboxOptions {
 /** The boxes of a machine in memory, whoever looks at them. */
 export interface MemoryBoxes {
   readonly boxes: Map<string, MemoryBox>
+  readonly kept: KeptCommands
 }
 
-export const memoryBoxes = (): MemoryBoxes => ({ boxes: new Map() })
+export const memoryBoxes = (): MemoryBoxes => ({ boxes: new Map(), kept: new Map() })
 
 interface MemoryBox {
   readonly isolation: Isolation
@@ -33,6 +43,8 @@ interface MemoryBox {
   readonly planned: PlannedLimits
   readonly files: Map<string, Uint8Array>
   readonly running: Set<AbortController>
+  /** Those that are kept, by directory. */
+  readonly kept: Map<string, AbortController>
   /** Fires when the box ends. */
   readonly over: AbortController
   frozen: PromiseWithResolvers<void> | undefined
@@ -46,10 +58,12 @@ export function memorySandboxes(options: MemorySandboxOptions): SandboxDriver {
   const { disk, isolation, supervisor } = options
   const world = options.machine.boxes
   const grades = { ...withGroups, ...options.grades }
-  const plan = (spec: SandboxSpec): PlannedLimits =>
-    planLimits(spec, { grades, problems: { cpu_percent: 'there is no cgroup' } })
+  const plan = (spec: SandboxSpec): PlannedLimits => {
+    assertBrokers(isolation, spec)
+    return planLimits(spec, { grades, problems: { cpu_percent: 'there is no cgroup' } })
+  }
 
-  const end = (name: string): void => {
+  const endBox = (name: string): void => {
     const box = world.get(name)
     world.delete(name)
     box?.over.abort()
@@ -72,6 +86,13 @@ export function memorySandboxes(options: MemorySandboxOptions): SandboxDriver {
       owner: supervisor(),
       plan: box.planned.plan,
       exec: (command) => exec(box, command),
+      keep: (command) => keep(name, box, command),
+      async signalKept(directory, signal) {
+        alive()
+        const killed = box.kept.get(directory)
+        if (signal !== 0) killed?.abort()
+        return killed !== undefined
+      },
       async connect(port) {
         alive()
         throw new AwError('file_not_found', `Nothing in the sandbox listens on port ${port} at its loopback`)
@@ -101,11 +122,11 @@ export function memorySandboxes(options: MemorySandboxOptions): SandboxDriver {
         return { commands: box.running.size, processes: box.running.size }
       },
       async stop() {
-        end(name)
+        endBox(name)
       },
       async [Symbol.asyncDispose]() {
         thaw()
-        if (box.spec.once === true) end(name)
+        if (box.spec.once === true) endBox(name)
       },
     }
   }
@@ -129,6 +150,25 @@ export function memorySandboxes(options: MemorySandboxOptions): SandboxDriver {
     }
   }
 
+  async function keep(name: string, box: MemoryBox, command: KeptCommand): Promise<{ exit: Promise<Exit> }> {
+    const { directory, endsBox } = command
+    const at = keptAt(options.machine.kept, directory)
+    const killed = new AbortController()
+    const { output, exit } = exec(box, { ...command, signal: killed.signal })
+    box.kept.set(directory, killed)
+    const over = (async () => {
+      for await (const chunk of output) keepChunk(at, chunk)
+      const end = await exit
+      box.kept.delete(directory)
+      // A box that ended under it saw no end of it.
+      if (!box.over.signal.aborted) keepEnd(at, end)
+      if (endsBox) endBox(name)
+      return end
+    })()
+    over.catch(() => undefined)
+    return { exit: over }
+  }
+
   return {
     isolation,
     probe: async () => ({ usable: true, notes: [] }),
@@ -146,6 +186,7 @@ export function memorySandboxes(options: MemorySandboxOptions): SandboxDriver {
         planned,
         files: new Map(),
         running: new Set(),
+        kept: new Map(),
         over: new AbortController(),
         frozen: undefined,
       }
@@ -156,7 +197,7 @@ export function memorySandboxes(options: MemorySandboxOptions): SandboxDriver {
       const box = world.get(name)
       return box?.isolation === isolation ? open(name, box) : undefined
     },
-    remove: async (name) => end(name),
+    remove: async (name) => endBox(name),
     list: async () =>
       [...world].filter(([, box]) => box.isolation === isolation).map(([name]) => ({ name, alive: true })),
     async [Symbol.asyncDispose]() {},

@@ -1,8 +1,9 @@
+import { constants } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError, toAwError } from '../../domain/errors.ts'
-import type { Command, Sandbox } from '../../ports/sandbox-driver.ts'
-import { encodeTags, numberTag, request, uint32 } from '../../sys/box/frames.ts'
-import { failed, runJob } from '../../sys/box/job.ts'
+import type { Command, Follower, Sandbox } from '../../ports/sandbox-driver.ts'
+import { encodeTags, numberTag, request, type Tag, uint32 } from '../../sys/box/frames.ts'
+import { failed, runJob, signalNumber } from '../../sys/box/job.ts'
 import { removeBox, untilDead } from '../../sys/box/remove.ts'
 import type { LivingBox } from '../../sys/box/start.ts'
 import { openStream } from '../../sys/box/stream.ts'
@@ -27,6 +28,27 @@ export function openSandbox(run: string, name: string, { record, owners, connect
         return runJob(connection, jobOf(command))
       } catch (error) {
         return failed(toAwError(error))
+      }
+    },
+    async keep(command) {
+      const { directory, logBytes, endsBox, follower } = command
+      const job = runJob(connection, { ...jobOf(command), kept: keptTags(directory, logBytes, endsBox, follower) })
+      await job.started
+      return { exit: job.exit }
+    },
+    async signalKept(directory, signal) {
+      const tags = encodeTags([
+        ['K', directory],
+        ['s', signal === 0 ? 0 : signalNumber(signal)],
+      ])
+      const failure = (errno: number, text: string): AwError =>
+        errno === constants.errno.ESRCH ? notKept : refused(errno, text)
+      try {
+        await connection.ask(request.signalKept, tags, { timeoutMs: answerMs, failure })
+        return true
+      } catch (error) {
+        if (error === notKept) return false
+        throw error
       }
     },
     async connect(port, { signal } = {}) {
@@ -96,6 +118,14 @@ export function openSandbox(run: string, name: string, { record, owners, connect
   }
 }
 
+const keptTags = (directory: string, logBytes: number, endsBox: boolean, follower?: Follower): Tag[] => [
+  ['K', directory],
+  ['S', logBytes],
+  ...(endsBox ? ([['r', '']] as const) : []),
+  ...(follower?.argv ?? []).map((argument) => ['f', argument] as const),
+  ...Object.entries(follower?.env ?? {}).map(([name, value]) => ['F', `${name}=${value}`] as const),
+]
+
 /** Callers of a door are not bound by types. */
 function assertCommand({ argv, env, terminal }: Command): void {
   // Half a character has no bytes: it would be passed on as another one.
@@ -130,6 +160,8 @@ const sharedNetwork = (port: number): AwError =>
     hint: `Connect to 127.0.0.1:${port}`,
     data: { port },
   })
+
+const notKept = new AwError('sandbox_gone', 'No such command is kept in the sandbox')
 
 const refused = (errno: number, text: string): AwError =>
   new AwError('aw_command_failed', `The sandbox could not do it: ${text}`, { data: { errno } })

@@ -25,6 +25,7 @@ export const request = {
   stop: 12,
   ping: 13,
   remove: 15,
+  signalKept: 16,
 } as const
 
 export const answer = {

@@ -32,12 +32,20 @@ export interface Job {
   readonly terminal?: { readonly columns: number; readonly rows: number } | undefined
   readonly input?: AsyncIterable<CommandInput> | undefined
   readonly signal?: AbortSignal | undefined
+  /** What makes it one that is kept. */
+  readonly kept?: readonly Tag[] | undefined
+}
+
+export interface RunningJob extends Execution {
+  readonly started: Promise<void>
 }
 
 /** Runs a command in a box that we are connected to. */
-export function runJob(box: BoxConnection, job: Job): Execution {
+export function runJob(box: BoxConnection, job: Job): RunningJob {
   if (job.signal?.aborted) return failed(cancelledBefore(job.signal))
   const { promise: exit, resolve, reject } = Promise.withResolvers<Exit>()
+  const { promise: started, resolve: isStarted, reject: neverStarted } = Promise.withResolvers<void>()
+  started.catch(() => undefined)
   // Whoever reads only the output is not troubled by an exit that nobody looks at.
   exit.catch(() => undefined)
   const credit = credits((bytes) => void box.send(request.credit, id, uint32(bytes)))
@@ -52,7 +60,9 @@ export function runJob(box: BoxConnection, job: Job): Execution {
     job.signal?.removeEventListener('abort', kill)
     input.close()
     output.end(error)
-    if (error !== undefined) reject(error)
+    if (error === undefined) return
+    reject(error)
+    neverStarted(error)
   }
   const onFrame = ({ type, payload }: Frame): void => {
     if (type === answer.stdout || type === answer.stderr) {
@@ -63,7 +73,8 @@ export function runJob(box: BoxConnection, job: Job): Execution {
       resolve(readExit(payload))
       finish()
     } else if (type === answer.err) finish(notStarted(job.argv, readFailure(payload)))
-    else if (type !== answer.started) throw malformed('an answer that fits no command')
+    else if (type === answer.started) isStarted()
+    else throw malformed('an answer that fits no command')
   }
 
   let id = 0
@@ -74,7 +85,7 @@ export function runJob(box: BoxConnection, job: Job): Execution {
   }
   job.signal?.addEventListener('abort', kill, { once: true })
   if (job.input !== undefined) void feed(box, id, job.input, input)
-  return { output: output.items, exit }
+  return { output: output.items, exit, started }
 }
 
 /** How long a box may take to say that it is there when a command is to be ended. */
@@ -98,6 +109,7 @@ function jobTags(job: Job, credit: number): Tag[] {
     ...each('p', job.terminal === undefined ? [] : [`${job.terminal.columns},${job.terminal.rows}`]),
     ...each('i', job.input === undefined ? [] : ['']),
     ['c', credit],
+    ...(job.kept ?? []),
   ]
 }
 
@@ -156,7 +168,7 @@ async function pass(
 
 const signalNumbers: Readonly<Record<string, number>> = constants.signals
 
-function signalNumber(name: string): number {
+export function signalNumber(name: string): number {
   const number = Object.hasOwn(signalNumbers, name) ? signalNumbers[name] : undefined
   if (number !== undefined) return number
   throw new AwError('invalid_input', `There is no signal ${JSON.stringify(name)}`, { hint: 'As SIGINT or SIGTERM' })
@@ -164,7 +176,7 @@ function signalNumber(name: string): number {
 
 const signalNames = new Map(Object.entries(signalNumbers).map(([name, number]) => [number, name]))
 
-function readExit(payload: Buffer): Exit {
+export function readExit(payload: Buffer): Exit {
   const tags = decodeTags(payload)
   const signal = tags.has('s') ? numberTag(tags, 's') : undefined
   return {
@@ -178,7 +190,7 @@ function readExit(payload: Buffer): Exit {
   }
 }
 
-function notStarted(
+export function notStarted(
   [program = '', ...more]: readonly string[],
   { errno, text }: { errno: number; text: string },
 ): AwError {
@@ -208,10 +220,12 @@ const cancelledBefore = (signal: AbortSignal): AwError =>
   new AwError('aborted', 'The command was cancelled before it began', { cause: signal.reason })
 
 /** One that never began: both ends say why. */
-export function failed(reason: AwError): Execution {
+export function failed(reason: AwError): RunningJob {
   const exit = Promise.reject<Exit>(reason)
   exit.catch(() => undefined)
   const output = incoming<OutputChunk>(() => undefined)
   output.end(reason)
-  return { output: output.items, exit }
+  const started = Promise.reject<void>(reason)
+  started.catch(() => undefined)
+  return { output: output.items, exit, started }
 }
