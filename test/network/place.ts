@@ -9,7 +9,7 @@ import { expect } from 'vitest'
 import type { ProxyLimits } from '../../src/sys/proxy/limits.ts'
 import type { LogEntry } from '../../src/sys/proxy/log.ts'
 import { proxyCommand } from '../../src/sys/proxy/program.ts'
-import { settingsText } from '../../src/sys/proxy/settings.ts'
+import { settingsText, type ProxySettings } from '../../src/sys/proxy/settings.ts'
 
 /** Whom it becomes when root runs the tests. */
 export const proxyUser = process.getuid?.() === 0 ? 699_999_876 : undefined
@@ -32,10 +32,13 @@ export async function startProxy(
   allow: readonly string[],
   limits: Partial<ProxyLimits> = {},
   command = proxyCommand(),
+  more: Pick<ProxySettings, 'brokers' | 'authorities'> = {},
 ): Promise<Place> {
   const folder = mkdtempSync(join(tmpdir(), 'aw-proxy-'))
   const settings = join(folder, 'settings.json')
-  writeFileSync(settings, settingsText({ workspace: 'task/agent', allow, limits, user: proxyUser }), { mode: 0o400 })
+  writeFileSync(settings, settingsText({ workspace: 'task/agent', allow, limits, user: proxyUser, ...more }), {
+    mode: 0o400,
+  })
   const logFile = join(folder, 'network.log')
   const log = openSync(logFile, 'wx', 0o600)
   const listener = createServer()

@@ -51,7 +51,7 @@ function parseRule(text: string): Rule {
   if (authority === undefined) throw below ? notBelow(text) : notAHost(text)
   const { host, port } = authority
   if (below) checkWildcard(host)
-  const addresses = host.text === 'localhost' ? loopbacks : host.address && [host.address]
+  const addresses = fixedAddresses(host)
   if (addresses !== undefined) checkAddresses(host, addresses, port)
   return { host: host.text, below, ports: port === undefined ? usualPorts : [port], addresses }
 }
@@ -62,6 +62,10 @@ const loopbacks: readonly Address[] = [
   { family: 4, text: '127.0.0.1', bytes: [127, 0, 0, 1] },
   { family: 6, text: '::1', bytes: [...Array.from({ length: 15 }, () => 0), 1] },
 ]
+
+/** Where a host leads without being looked up; undefined if it has to be. */
+export const fixedAddresses = (host: Host): readonly Address[] | undefined =>
+  host.text === 'localhost' ? loopbacks : host.address && [host.address]
 
 /** Whole labels are compared: `ok.com` is neither in `notok.com` nor in `ok.com.evil`. */
 function holdsFor(rule: Rule, host: Host): boolean {
@@ -84,6 +88,9 @@ function checkWildcard(host: Host): void {
 /** Link-local ones and those of a cloud's metadata give away the machine; the others there are nobody's. */
 const reachable: readonly AddressClass[] = ['public', 'private', 'shared', 'loopback']
 
+/** Whether an address that the owner has named may be reached at all. */
+export const isReachable = (address: Address): boolean => reachable.includes(classOf(address))
+
 function checkAddresses(host: Host, addresses: readonly Address[], port: number | undefined): void {
   if (port === undefined) {
     throw refused(
@@ -91,8 +98,8 @@ function checkAddresses(host: Host, addresses: readonly Address[], port: number 
       `Write ${hostText(host)}:PORT: an address is allowed at one port only`,
     )
   }
-  const wrong = addresses.map(classOf).find((name) => !reachable.includes(name))
-  if (wrong !== undefined) throw refused(`${hostText(host)} is never reached from a sandbox (${wrong})`)
+  const wrong = addresses.find((address) => !isReachable(address))
+  if (wrong !== undefined) throw refused(`${hostText(host)} is never reached from a sandbox (${classOf(wrong)})`)
 }
 
 const tooWide = (star: string): AwError => refused(`${star} would allow whatever anybody has registered there`)

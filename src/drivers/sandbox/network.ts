@@ -1,13 +1,15 @@
 import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
+import { proxyPort } from '../../domain/network/proxy-port.ts'
 import { parseRules } from '../../domain/network/rules.ts'
 import type { SandboxSpec } from '../../ports/sandbox-driver.ts'
 import type { Tag } from '../../sys/box/frames.ts'
-import { proxyPort } from '../../sys/box/places.ts'
 import { writeSettings } from '../../sys/box/proxy-settings.ts'
 import { hasAllIds, hasId } from '../../sys/ids.ts'
+import { extraAuthorities } from '../../sys/proxy/authorities.ts'
 import { settingsText } from '../../sys/proxy/settings.ts'
 import type { BoxOptions } from './boxes.ts'
+import { assertBrokers } from './brokers.ts'
 
 /** The program that a box with an allow-list reaches the network through; undefined if it has none. */
 export type Way =
@@ -21,13 +23,20 @@ export type Way =
   | undefined
 
 export function planNetwork(spec: SandboxSpec, proxy: BoxOptions['proxy']): Way {
-  const { network, networkLog: log, label = '' } = spec
-  // An empty list is nothing, and nothing is not a way out.
-  if (network.mode !== 'allowlist' || network.allow.length === 0) return undefined
+  const { network, networkLog: log, label = '', brokers = [] } = spec
+  assertBrokers('namespace', spec)
+  // An empty list is nothing, and nothing is not a way out; what a broker lets through is.
+  if (network.mode !== 'allowlist' || network.allow.length + brokers.length === 0) return undefined
   if (proxy !== undefined)
     return {
       program: proxy,
-      settings: settingsText({ workspace: label, allow: network.allow, user: userOf(spec) }),
+      settings: settingsText({
+        workspace: label,
+        allow: network.allow,
+        user: userOf(spec),
+        brokers,
+        authorities: brokers.length === 0 ? [] : extraAuthorities(),
+      }),
       log,
       direct: direct(network.allow),
     }

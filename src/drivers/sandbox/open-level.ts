@@ -3,6 +3,7 @@ import type { SandboxSpec } from '../../ports/sandbox-driver.ts'
 import { openWalls } from '../../sys/box/open-walls.ts'
 import { ensureRun } from '../../sys/box/record.ts'
 import type { BoxOptions, Prepared } from './boxes.ts'
+import { assertBrokers } from './brokers.ts'
 import type { Machine } from './keepers.ts'
 import { planLimits } from './limits.ts'
 
@@ -14,6 +15,7 @@ export function prepareOpen(
   spec: SandboxSpec,
 ): Prepared {
   const planned = planLimits(spec, machine.keepers('open'))
+  assertBrokers(level, spec)
   const protect = [...spec.protect, ...(spec.protectWithin ?? [])]
   if (protect.length > 0) {
     throw new AwError(

@@ -1,7 +1,7 @@
 import { toAwError } from '../../domain/errors.ts'
+import { proxyPort } from '../../domain/network/proxy-port.ts'
 import type { Grades, Limits, Network } from '../../domain/sandbox/spec.ts'
 import type { Sandbox, SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
-import { proxyPort } from '../../sys/box/places.ts'
 import { type TrialPlace, trialPlace, wallsProgram } from '../../sys/box/trial-place.ts'
 import { listenOnLoopback } from '../../sys/loopback.ts'
 

@@ -7,8 +7,6 @@ export const boxHostname = 'aw'
 export const boxPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 export const initPath = '/run/aw/box'
 export const filesPath = '/run/aw/files'
-/** Where a box with the network `allowlist` finds the way out. */
-export const proxyPort = 3128
 
 const mebibyte = 1024 * 1024
 

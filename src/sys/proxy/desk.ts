@@ -1,4 +1,6 @@
 import type { IncomingMessage } from 'node:http'
+import type { SecureContext } from 'node:tls'
+import type { BrokerRoute } from '../../domain/network/broker.ts'
 import type { Rule } from '../../domain/network/rules.ts'
 import type { Owner } from './answers.ts'
 import { openConnections, type Connections } from './connections.ts'
@@ -10,6 +12,9 @@ import type { Surroundings } from './surroundings.ts'
 
 export interface ProxyParts {
   readonly rules: readonly Rule[]
+  readonly brokers: readonly BrokerRoute[]
+  /** Whom the upstreams of brokers are vouched for by. */
+  readonly trusted: () => SecureContext
   readonly owner: Owner
   readonly limits: ProxyLimits
   readonly log: RequestLog

@@ -1,17 +1,19 @@
 import { request as httpRequest, type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { pipeline } from 'node:stream'
-import type { Target } from '../../domain/network/rules.ts'
-import { answerHeaders, requestHeaders, type Framing } from './headers.ts'
+import type { Framing } from './headers.ts'
 import type { ProxyLimits } from './limits.ts'
 import type { Reason } from './reasons.ts'
 
 export interface Forwarded {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  readonly target: Target
   readonly path: string
   readonly framing: Framing
+  /** What is sent with it. */
+  readonly headers: readonly string[]
+  /** What of an answer's are passed back. */
+  readonly back: (answer: IncomingMessage) => readonly string[]
   readonly upstream: Socket
   readonly limits: ProxyLimits
   /** Called once or more: the answer was not whole. */
@@ -25,9 +27,10 @@ export interface Forwarded {
 export function forward({
   request,
   response,
-  target,
   path,
   framing,
+  headers,
+  back,
   upstream,
   limits,
   fail,
@@ -36,7 +39,7 @@ export function forward({
     createConnection: () => upstream,
     method: request.method,
     path,
-    headers: requestHeaders(request, target, framing),
+    headers,
     insecureHTTPParser: false,
     maxHeaderSize: limits.header_bytes,
   })
@@ -45,7 +48,7 @@ export function forward({
   outgoing.on('response', (answer) => {
     answer.on('error', () => fail('upstream_closed'))
     // An answer that breaks off must not look like one that is whole: the client's connection breaks off too.
-    if (passHead(request, response, answer)) pipeline(answer, response, () => undefined)
+    if (passHead(request, response, answer, back(answer))) pipeline(answer, response, () => undefined)
     else outgoing.destroy(parserError())
   })
   // Half a body must not look like a whole one.
@@ -56,12 +59,19 @@ export function forward({
 }
 
 /** False for a head that Node will not write: a status that is none. */
-function passHead(request: IncomingMessage, response: ServerResponse, answer: IncomingMessage): boolean {
+function passHead(
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: IncomingMessage,
+  headers: readonly string[],
+): boolean {
   try {
     response.sendDate = false
     // The rest of a body that nobody waited for would be taken for the next request.
     const last = request.complete ? [] : ['Connection', 'close']
-    response.writeHead(answer.statusCode ?? 0, [...answerHeaders(answer), ...last])
+    response.writeHead(answer.statusCode ?? 0, [...headers, ...last])
+    // The body may be long in coming.
+    response.flushHeaders()
     return true
   } catch {
     return false

@@ -21,9 +21,17 @@ export function framingOf({ rawHeaders }: IncomingMessage): Framing {
   return { kind: encodings[0].toLowerCase() === 'chunked' ? 'chunked' : 'unknown' }
 }
 
-/** What is sent on: Host and the framing are ours, said once; the rest as it came, but for what is about this hop. */
-export function requestHeaders(request: IncomingMessage, { host, port }: Target, framing: Framing): string[] {
-  const site = port === 80 ? hostText(host) : `${hostText(host)}:${port}`
+/**
+ * What is sent on: Host and the framing are ours, said once; the rest as it came, but for what is about this hop.
+ * @param usualPort the one that is not said
+ */
+export function requestHeaders(
+  request: IncomingMessage,
+  { host, port }: Target,
+  framing: Framing,
+  usualPort = 80,
+): string[] {
+  const site = port === usualPort ? hostText(host) : `${hostText(host)}:${port}`
   return [
     'Host',
     site,
@@ -38,7 +46,7 @@ export function requestHeaders(request: IncomingMessage, { host, port }: Target,
 export const answerHeaders = (answer: IncomingMessage): string[] => without(answer.rawHeaders, [])
 
 export function valuesOf(headers: RawHeaders, name: string): string[] {
-  return pairs(headers).flatMap(([key, value]) => (key.toLowerCase() === name ? [value.trim()] : []))
+  return pairsOf(headers).flatMap(([key, value]) => (key.toLowerCase() === name ? [value.trim()] : []))
 }
 
 function framingHeaders({ method = '' }: IncomingMessage, framing: Framing): string[] {
@@ -68,8 +76,8 @@ const ofThisHop = [
 function without(headers: RawHeaders, more: readonly string[]): string[] {
   const named = valuesOf(headers, 'connection').flatMap((value) => value.split(','))
   const dropped = new Set([...ofThisHop, ...more, ...named.map((name) => name.trim().toLowerCase())])
-  return pairs(headers).flatMap(([key, value]) => (dropped.has(key.toLowerCase()) ? [] : [key, value]))
+  return pairsOf(headers).flatMap(([key, value]) => (dropped.has(key.toLowerCase()) ? [] : [key, value]))
 }
 
-const pairs = (headers: RawHeaders): [string, string][] =>
+export const pairsOf = (headers: RawHeaders): [string, string][] =>
   Array.from({ length: headers.length / 2 }, (_, at) => [headers[at * 2] ?? '', headers[at * 2 + 1] ?? ''])

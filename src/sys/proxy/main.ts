@@ -3,6 +3,7 @@
  * network, and its log as 4. FILE holds its settings. Descriptor 0 is a pipe that ends when whoever has started it does.
  * It ends then, with SIGTERM, and to be started again with another log.
  */
+import { trusting } from './authorities.ts'
 import { openLog } from './log.ts'
 import { createProxy } from './server.ts'
 import { readSettings } from './settings.ts'
@@ -10,10 +11,18 @@ import { machine } from './surroundings.ts'
 import { becomeUser } from './user.ts'
 
 const [file = ''] = process.argv.slice(2)
-const { workspace, allow, rules, user, limits } = readSettings(file)
+const { workspace, allow, rules, user, limits, brokers, authorities } = readSettings(file)
 becomeUser(user)
 const log = openLog(4, limits.log_bytes, limits.requests)
-const proxy = createProxy({ owner: { workspace, allow }, rules, limits, log, surroundings: machine })
+const proxy = createProxy({
+  owner: { workspace, allow },
+  rules,
+  brokers,
+  trusted: trusting(authorities),
+  limits,
+  log,
+  surroundings: machine,
+})
 
 const end = (): never => {
   proxy.stop()

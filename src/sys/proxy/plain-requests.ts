@@ -1,23 +1,29 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { BrokerRoute } from '../../domain/network/broker.ts'
+import type { Target } from '../../domain/network/rules.ts'
+import type { Exchange } from './exchange.ts'
 import type { LogEntry } from './log.ts'
 import { answerFor, answerRequest } from './answers.ts'
+import { brokeredAnswer, brokeredHeaders } from './broker-headers.ts'
+import { wantedOfBroker } from './broker-target.ts'
 import type { Desk } from './desk.ts'
 import { forward } from './forward.ts'
-import { framingOf, type Framing } from './headers.ts'
-import { reach } from './reach.ts'
+import { answerHeaders, framingOf, requestHeaders, type Framing } from './headers.ts'
+import { reach, reachUpstream, type Reached } from './reach.ts'
 import type { Reason } from './reasons.ts'
 import { wantedByRequest } from './request-target.ts'
+import { secure, type Secured } from './secure.ts'
 
-/** `GET http://host/path`: judged, sent on, answered. */
+/** `GET http://host/path`, or `GET /.aw/name/path` for a broker: judged, sent on, answered. */
 export async function handleRequest(
   desk: Desk,
   request: IncomingMessage,
   response: ServerResponse,
   expects?: 'continue' | 'unknown',
 ): Promise<void> {
-  const { rules, limits, surroundings, owner, exchanges, connections } = desk
+  const { brokers, limits, owner, exchanges, connections } = desk
   const exchange = exchanges.begin(request.method)
-  const wanted = wantedByRequest(request)
+  const wanted = wantedOfBroker(request, brokers) ?? wantedByRequest(request)
   const framing = framingOf(request)
   if (wanted.target !== undefined) exchange.wants(wanted.target)
   const say = (reason: Reason): void => answerRequest(response, answerFor(reason, wanted.target, owner))
@@ -31,14 +37,14 @@ export async function handleRequest(
 
   let gone = false
   const done = connections.add(request.socket, () => (gone = true))
-  const reached = await reach(wanted.target, rules, surroundings, limits.connect_ms)
+  const { target, path, broker } = wanted
+  const way = await wayTo(desk, target, broker, exchange)
   done()
-  if (reached.kind !== 'connected') {
-    exchange.end(reached.kind, reached.reason)
-    return say(reached.reason)
+  if (way.kind !== 'connected') {
+    exchange.end(way.kind, way.reason)
+    return say(way.reason)
   }
-  const { socket: upstream, address } = reached
-  exchange.reaches(address, upstream)
+  const { socket: upstream } = way
   if (gone) {
     upstream.destroy()
     return exchange.end('allowed', 'client_gone')
@@ -49,7 +55,9 @@ export async function handleRequest(
     failure ??= reason
     if (!response.headersSent) say(reason)
   }
-  const outgoing = forward({ ...wanted, request, response, framing, upstream, limits, fail })
+  const headers = broker ? brokeredHeaders(request, broker, framing) : requestHeaders(request, target, framing)
+  const back = (answer: IncomingMessage) => (broker ? brokeredAnswer(answer, broker, path) : answerHeaders(answer))
+  const outgoing = forward({ request, response, path, framing, headers, back, upstream, limits, fail })
   const end = (): void => {
     over()
     exchange.end(...outcome(failure, response))
@@ -58,6 +66,22 @@ export async function handleRequest(
   const over = connections.add(request.socket, end)
   response.on('close', end)
   if (expects === 'continue') response.writeContinue()
+}
+
+/** A connection to whom it is for; to a broker's upstream, with TLS where that is so. */
+async function wayTo(
+  { rules, limits, surroundings, trusted }: Desk,
+  target: Target,
+  broker: BrokerRoute | undefined,
+  exchange: Exchange,
+): Promise<Reached | Secured> {
+  const reached = await (broker === undefined
+    ? reach(target, rules, surroundings, limits.connect_ms)
+    : reachUpstream(target, surroundings, limits.connect_ms))
+  if (reached.kind !== 'connected') return reached
+  exchange.reaches(reached.address, reached.socket)
+  if (broker?.secure !== true) return reached
+  return secure(reached.socket, target.host, trusted(), limits.connect_ms)
 }
 
 function outcome(failure: Reason | undefined, response: ServerResponse): [LogEntry['verdict'], LogEntry['reason']] {

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { parseAddress, type Address } from '../../domain/network/address.ts'
 import { classOf } from '../../domain/network/address-class.ts'
-import { judge, type Rule, type Target } from '../../domain/network/rules.ts'
+import { fixedAddresses, isReachable, judge, type Rule, type Target } from '../../domain/network/rules.ts'
 import type { Reason } from './reasons.ts'
 import type { Surroundings } from './surroundings.ts'
 
@@ -22,8 +22,7 @@ export async function reach(
   const judged = judge(rules, target)
   if (!judged.allowed) return { kind: 'refused', reason: judged.reason }
   if (judged.addresses !== undefined) return connectToOne(judged.addresses, target.port, surroundings, timeoutMs)
-  const found = await inTime(surroundings.lookup(target.host.text), timeoutMs).catch(() => [])
-  const addresses = found.map(parseAddress).filter((address) => address !== undefined)
+  const addresses = await addressesOf(target, surroundings, timeoutMs)
   if (addresses.length === 0) return { kind: 'failed', reason: 'name_not_found' }
   const outside = addresses.filter((address) => classOf(address) === 'public')
   if (outside.length === 0) return { kind: 'refused', reason: 'address_not_public' }
@@ -32,6 +31,23 @@ export async function reach(
   const others = outside.filter(({ text }) => !own.has(text))
   if (others.length === 0) return { kind: 'refused', reason: 'own_address' }
   return connectToOne(others, target.port, surroundings, timeoutMs)
+}
+
+/**
+ * The same for the upstream of a broker, which the owner has named for the proxy alone: it may be on this machine or in
+ * its networks.
+ */
+export async function reachUpstream(target: Target, surroundings: Surroundings, timeoutMs: number): Promise<Reached> {
+  const found = fixedAddresses(target.host) ?? (await addressesOf(target, surroundings, timeoutMs))
+  if (found.length === 0) return { kind: 'failed', reason: 'name_not_found' }
+  const addresses = found.filter(isReachable)
+  if (addresses.length === 0) return { kind: 'refused', reason: 'address_not_public' }
+  return connectToOne(addresses, target.port, surroundings, timeoutMs)
+}
+
+async function addressesOf({ host }: Target, surroundings: Surroundings, timeoutMs: number): Promise<Address[]> {
+  const found = await inTime(surroundings.lookup(host.text), timeoutMs).catch(() => [])
+  return found.map(parseAddress).filter((address) => address !== undefined)
 }
 
 /** One after the other, in the order in which the machine prefers them, within the time for all. */

@@ -5,6 +5,12 @@ export const reasons = {
   port_not_listed: 403,
   address_not_public: 403,
   own_address: 403,
+  // The brokers.
+  no_broker: 404,
+  not_this_host: 421,
+  path_outside: 400,
+  method_refused: 405,
+  no_upgrade: 501,
   // The request.
   malformed: 400,
   no_proxy_request: 400,
@@ -22,6 +28,8 @@ export const reasons = {
   // The way.
   name_not_found: 502,
   unreachable: 502,
+  not_trusted: 502,
+  tls_failed: 502,
   bad_answer: 502,
   connect_timeout: 504,
   upstream_closed: 502,

@@ -1,11 +1,18 @@
 import type { IncomingMessage } from 'node:http'
+import type { BrokerRoute } from '../../domain/network/broker.ts'
 import { parseAuthority } from '../../domain/network/host.ts'
 import type { Target } from '../../domain/network/rules.ts'
 import { valuesOf } from './headers.ts'
 import type { Reason } from './reasons.ts'
 
 export type Wanted =
-  | { readonly target: Target; readonly path: string; readonly problem?: undefined }
+  | {
+      readonly target: Target
+      readonly path: string
+      /** The one that it goes through, if it does not go to the target by itself. */
+      readonly broker?: BrokerRoute | undefined
+      readonly problem?: undefined
+    }
   | { readonly target?: Target | undefined; readonly path?: undefined; readonly problem: Reason }
 
 /**
@@ -35,7 +42,7 @@ export function wantedByConnect(request: IncomingMessage): Wanted {
 const isHttps = ({ url = '' }: IncomingMessage): boolean => /^https:\/\//i.test(url)
 
 /** One Host header; HTTP/1.0 had none. */
-function hostAgrees(request: IncomingMessage, { host, port }: Target, without: number): boolean {
+export function hostAgrees(request: IncomingMessage, { host, port }: Target, without: number): boolean {
   const said = valuesOf(request.rawHeaders, 'host')
   if (said.length === 0) return request.httpVersion === '1.0'
   const parsed = parseAuthority(said[0] ?? '')

@@ -1,9 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { AwError } from '../../domain/errors.ts'
+import { parseBrokers, type Broker, type BrokerRoute } from '../../domain/network/broker.ts'
 import { parseRules, type Rule } from '../../domain/network/rules.ts'
 import { defaultLimits, type ProxyLimits } from './limits.ts'
 
-/** What a proxy is told, in a file that only its owner reads: nothing of it is an argument that others could see. */
+/**
+ * What a proxy is told, in a file that only its owner reads: nothing of it is an argument that others could see. The
+ * headers of its brokers are secret; it is in no error either.
+ */
 export interface ProxySettings {
   /** As its owner would name the workspace, to say what to type. */
   readonly workspace: string
@@ -12,13 +16,17 @@ export interface ProxySettings {
   /** Whom it becomes if root starts it: a user and group of its own, never 0. */
   readonly user?: number | undefined
   readonly limits?: Partial<ProxyLimits> | undefined
+  readonly brokers?: readonly Broker[] | undefined
+  /** Certificates (PEM) of those whom it trusts for its brokers, beside Node's and the system's. */
+  readonly authorities?: readonly string[] | undefined
 }
 
-/** The content of that file. Throws `invalid_input` if a rule is none, so that it is noticed before a box starts. */
+/** The content of that file. Throws `invalid_input` if a rule or a broker is none, so that it is noticed before a box starts. */
 export function settingsText(settings: ProxySettings): string {
   parseRules(settings.allow)
-  const { workspace, allow, user, limits = {} } = settings
-  return `${JSON.stringify({ version: 1, workspace, allow, user, limits })}\n`
+  const { workspace, allow, user, limits = {}, brokers = [], authorities = [] } = settings
+  parseBrokers(brokers)
+  return `${JSON.stringify({ version: 1, workspace, allow, user, limits, brokers, authorities })}\n`
 }
 
 export interface ReadSettings {
@@ -27,16 +35,40 @@ export interface ReadSettings {
   readonly rules: readonly Rule[]
   readonly user: number | undefined
   readonly limits: ProxyLimits
+  readonly brokers: readonly BrokerRoute[]
+  readonly authorities: readonly string[]
 }
 
 /** All of it is understood or it is refused: what an older program would overlook might have been a wall. */
 export function readSettings(file: string): ReadSettings {
-  const settings = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>
-  const { version, workspace, allow, user, limits, ...unknown } = settings
+  const settings = parse(readFileSync(file, 'utf8'))
+  const { version, workspace, allow, user, limits, brokers, authorities, ...unknown } = settings
   if (version !== 1 || Object.keys(unknown).length > 0) throw unreadable()
   if (typeof workspace !== 'string' || !isTexts(allow) || !isUser(user) || !isLimits(limits)) throw unreadable()
-  return { workspace, allow, rules: parseRules(allow), user, limits: { ...defaultLimits, ...limits } }
+  if (!isList(brokers) || !isTexts(authorities)) throw unreadable()
+  return {
+    workspace,
+    allow,
+    rules: parseRules(allow),
+    user,
+    limits: { ...defaultLimits, ...limits },
+    brokers: parseBrokers(brokers),
+    authorities,
+  }
 }
+
+/** What is wrong with it is not said with a part of it, as the parser would. */
+function parse(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text) as Record<string, unknown>
+  } catch {
+    throw unreadable()
+  }
+}
+
+/** What is in it, `parseBrokers` looks at. */
+const isList = (value: unknown): value is Broker[] =>
+  Array.isArray(value) && value.every((item) => typeof item === 'object' && item !== null)
 
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string')

@@ -1,0 +1,35 @@
+/**
+ * Whether a path that a box asks a broker for stays below the broker's own, whoever reads it: a server may decode it once
+ * or more, take `\` for `/`, drop empty names or what follows `;`. It stays if it does for all of these readers.
+ */
+export function staysBelow(path: string): boolean {
+  let text = path
+  for (let round = 0; round < mostRounds; round++) {
+    if (!staysAsRead(text)) return false
+    const decoded = decode(text)
+    if (decoded === text) return true
+    text = decoded
+  }
+  return false
+}
+
+const mostRounds = 4
+
+function staysAsRead(text: string): boolean {
+  // Two slashes at the beginning are a host to some; the other bytes are in no text, and are dropped by some.
+  if (/^[/\\]{2}/.test(text) || /[\0-\u001f\u007f\u00c0\u00c1]/.test(text)) return false
+  return neverLeaves(text.split('/')) && neverLeaves(text.split(/[/\\]/))
+}
+
+function neverLeaves(names: readonly string[]): boolean {
+  let depth = 0
+  return names.every((name) => {
+    const plain = name.split(';', 1)[0] ?? ''
+    if (plain === '..') depth -= 1
+    else if (plain !== '' && plain !== '.') depth += 1
+    return depth >= 0
+  })
+}
+
+const decode = (text: string): string =>
+  text.replaceAll(/%([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))

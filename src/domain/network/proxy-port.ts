@@ -1,0 +1,2 @@
+/** Where a box with the network `allowlist` finds its proxy, at its own loopback. */
+export const proxyPort = 3128
