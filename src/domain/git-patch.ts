@@ -1,3 +1,4 @@
+import { isGitsName } from './git-names.ts'
 import { hunksOf } from './text-diff.ts'
 
 /** One side of a path, as far as git knows it. Directories, pipes and devices are none. */
@@ -64,7 +65,7 @@ const letters: Readonly<Record<string, string>> = {
 }
 
 /** In quotes if it holds anything but plain characters, each of the others as its bytes in octal. */
-function quoted(name: string): string {
+export function quoted(name: string): string {
   // eslint-disable-next-line no-control-regex
   const inside = name.replaceAll(/[\u0000-\u001f"\\\u007f-\u00ff]/g, (character) => {
     const octal = character.charCodeAt(0).toString(8).padStart(3, '0')
@@ -74,4 +75,4 @@ function quoted(name: string): string {
 }
 
 /** git refuses to touch its own directory, so what is in one is in no patch. */
-export const isGitsOwn = (path: string): boolean => path.split('/').some((name) => name.toLowerCase() === '.git')
+export const isGitsOwn = (path: string): boolean => path.split('/').some(isGitsName)

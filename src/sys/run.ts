@@ -1,7 +1,8 @@
 import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { basename, isAbsolute, join } from 'node:path'
-import { AwError } from '../domain/errors.ts'
+import { Readable } from 'node:stream'
+import { AwError, toAwError } from '../domain/errors.ts'
 import { counted } from './crash-points.ts'
 import { hasCode } from './errno.ts'
 
@@ -32,7 +33,8 @@ const pathEntries = (isSafe: (path: string) => boolean): string[] =>
     .split(':')
     .filter((entry) => isAbsolute(entry) && isSafe(entry))
 
-function outside(directories: readonly string[]): (path: string) => boolean {
+/** Tells whether a path neither is one of the directories nor leads into one. */
+export function outside(directories: readonly string[]): (path: string) => boolean {
   const avoided = directories.flatMap((path) => [path, realpathIfPresent(path) ?? path])
   const isOutside = (path: string): boolean => !avoided.some((outer) => path === outer || path.startsWith(`${outer}/`))
   return (path) => isOutside(realpathIfPresent(path) ?? path)
@@ -65,8 +67,10 @@ interface RunOptions {
   readonly env: Readonly<Record<string, string>>
   readonly timeoutMs: number
   readonly signal?: AbortSignal | undefined
-  /** What it can read from its standard input. */
-  readonly input?: string | undefined
+  /** What it can read from its standard input. If making it fails, the program is ended and that is the failure. */
+  readonly input?: string | Iterable<Uint8Array> | AsyncIterable<Uint8Array> | undefined
+  /** Of its output: `latin1` keeps every byte. Without it, text. */
+  readonly encoding?: 'utf8' | 'latin1' | undefined
   /** Open files that it inherits, as 3, 4, 5 … */
   readonly files?: readonly number[] | undefined
   /** Is told what it writes to stderr, as it comes. */
@@ -95,7 +99,7 @@ function start(path: string, args: readonly string[], options: RunOptions): Prom
     ends.addEventListener('abort', end, { once: true })
     const watch = silentMs === undefined ? undefined : setTimeout(() => silence.abort(), silentMs)
     const output = { stdout: '', stderr: '' }
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    child.stdout.setEncoding(options.encoding ?? 'utf8').on('data', (text: string) => {
       watch?.refresh()
       output.stdout = (output.stdout + text).slice(0, maxOutput)
     })
@@ -105,7 +109,12 @@ function start(path: string, args: readonly string[], options: RunOptions): Prom
       options.onStderr?.(text)
     })
     let failure: Error | undefined
+    let unreadable: unknown
     child.on('error', (error) => (failure = error))
+    feed(child, options.input, (error) => {
+      unreadable = error
+      end()
+    })
     child.on('exit', () => letGo(child))
     // Not before the program is gone: what it still writes must not meet the caller's undoing.
     child.on('close', (code, killedBy) => {
@@ -114,6 +123,7 @@ function start(path: string, args: readonly string[], options: RunOptions): Prom
       if (signal?.aborted) return reject(cancelled())
       if (limit.aborted) return reject(new AwError('timeout', `${program} took longer than ${timeoutMs} ms`))
       if (silence.signal.aborted) return reject(new AwError('timeout', `${program} did nothing for ${silentMs} ms`))
+      if (unreadable !== undefined) return reject(toAwError(unreadable))
       if (failure !== undefined) return reject(failed(program, args, failure.message, null, failure))
       if (code === 0) return resolve({ stdout: output.stdout })
       reject(failed(program, args, output.stderr.trim() || `it ended by ${killedBy ?? `exit code ${code}`}`, code))
@@ -127,9 +137,19 @@ function spawnWith(path: string, args: readonly string[], options: RunOptions): 
   const { cwd, env, input, files = [], group = false } = options
   const stdin = input === undefined ? 'ignore' : 'pipe'
   const child = spawn(path, args, { cwd, env, stdio: [stdin, 'pipe', 'pipe', ...files], detached: group })
-  // One that ends without having read everything says itself why.
-  child.stdin?.on('error', () => undefined).end(input)
   return child as ChildProcessWithoutNullStreams
+}
+
+/** One that ends without having read everything says itself why. */
+function feed(child: ChildProcess, input: RunOptions['input'], onFailure: (error: unknown) => void): void {
+  const { stdin } = child
+  if (stdin === null) return
+  stdin.on('error', () => undefined)
+  if (input === undefined || typeof input === 'string') return void stdin.end(input)
+  const source = Readable.from(input, { objectMode: false }).on('error', onFailure)
+  // Whoever makes it must not wait for a reader that is gone.
+  stdin.on('close', () => source.destroy())
+  source.pipe(stdin)
 }
 
 function endNow(child: ChildProcess, group: boolean): void {

@@ -1,12 +1,7 @@
-import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
-import { temporaryName } from '../../domain/paths.ts'
 import type { OnProgress } from '../../ports/storage-driver.ts'
-import { syncDirectoryLater } from '../directories.ts'
-import { hasCode, unless } from '../errno.ts'
-import { hostFs } from '../host-fs.ts'
+import { makeFile } from '../new-file.ts'
 import { directoryFlags } from '../safe-fs/descriptors.ts'
 import { openCompressor } from './compress.ts'
 import { type Tally, tarOf, type Written } from './write-tree.ts'
@@ -29,45 +24,14 @@ export interface Packed extends Written {
   readonly bytes: number
 }
 
-/**
- * Packs a directory that nobody else writes to into one file, which appears under its name when it is complete and on
- * the disk, and is for its owner alone. If it fails, or is cancelled, nothing is left behind; if the process is killed, a
- * file `.aw-….tmp` beside it may be.
- */
+/** Packs a directory that nobody else writes to into one file; see `makeFile` for how that appears. */
 export async function packTree(directory: string, file: string, options: PackOptions): Promise<Packed> {
-  assertFree(file, options.replace === true)
-  const target = resolve(file)
-  const temporary = join(dirname(target), temporaryName(randomBytes(8).toString('hex')))
+  const naming = { replace: options.replace, such: 'workspace.aw.tar.zst' }
   const top = fs.openSync(directory, directoryFlags)
   try {
-    const fd = create(temporary, file)
-    try {
-      const packed = await write(top, fd, options)
-      await hostFs.fsync(fd)
-      appear(temporary, target, options.replace === true)
-      await syncDirectoryLater(dirname(target))
-      return packed
-    } catch (error) {
-      unless(['ENOENT'], () => hostFs.unlinkSync(temporary))
-      throw error
-    } finally {
-      fs.closeSync(fd)
-    }
+    return await makeFile(file, naming, (fd) => write(top, fd, options))
   } finally {
     fs.closeSync(top)
-  }
-}
-
-function create(temporary: string, file: string): number {
-  try {
-    return hostFs.createSync(temporary, 0o600)
-  } catch (error) {
-    if (!hasCode(error, 'ENOENT', 'ENOTDIR')) throw error
-    throw new AwError('file_not_found', `There is no directory for the archive: ${dirname(file)}`, {
-      hint: 'Make it first, or choose another',
-      data: { file },
-      cause: error,
-    })
   }
 }
 
@@ -87,30 +51,3 @@ async function write(top: number, fd: number, options: PackOptions): Promise<Pac
     chunks.return({ entries: 0, digest: '', skipped: [] })
   }
 }
-
-function appear(temporary: string, target: string, replace: boolean): void {
-  try {
-    if (replace) hostFs.renameSync(temporary, target)
-    else hostFs.renameNoReplaceSync(temporary, target)
-  } catch (error) {
-    throw hasCode(error, 'EEXIST') ? taken(target) : error
-  }
-}
-
-/** Also looked at when it appears; but most learn it before the work is done. */
-function assertFree(file: string, replace: boolean): void {
-  const stat = fs.lstatSync(file, { throwIfNoEntry: false })
-  if (stat === undefined || (replace && stat.isFile())) return
-  if (stat.isFile()) throw taken(file)
-  const what = stat.isDirectory() ? 'a directory' : 'something that is no file'
-  throw new AwError(replace ? 'not_a_file' : 'file_exists', `There is ${what}: ${file}`, {
-    hint: stat.isDirectory() ? `Name a file in it, such as ${file}/workspace.aw.tar.zst` : 'Choose another name',
-    data: { file },
-  })
-}
-
-const taken = (file: string): AwError =>
-  new AwError('file_exists', `There is a file already: ${file}`, {
-    hint: 'Choose another name, or replace it: --replace',
-    data: { file },
-  })

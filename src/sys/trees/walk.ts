@@ -19,6 +19,8 @@ export interface Visit {
 export interface WalkOptions {
   /** Names directly below the top that are left out. */
   readonly exclude?: readonly string[] | undefined
+  /** Whether to go into a directory that was visited; into each without it. */
+  readonly enters?: ((path: string) => boolean) | undefined
   /** What a directory was whose mode was widened to read it, now that it has its own again. */
   readonly onRelocked?: ((path: string, print: Print) => void) | undefined
 }
@@ -61,6 +63,7 @@ export function* walkTree(top: number, options: WalkOptions = {}): Generator<Vis
   }
 
   function enter({ prefix }: Frame, name: string): void {
+    if (options.enters?.(prefix + name) === false) return
     const fd = openDirectory(levels.top(), name)
     if (fd === undefined) return
     let frame: Frame | undefined
