@@ -292,3 +292,6 @@ function homeOf(options: OpenOptions, env: NonNullable<OpenOptions['env']>, cwd:
 export const removeHome = (home: string): Promise<boolean> => removeTree(dirname(home), basename(home))
 
 export { writeUntranslated } from './sys/terminal.ts'
+
+/** What of the user's own a command may look at or change outside the home. */
+export const usersOwn = () => import('./sys/users-own.ts')

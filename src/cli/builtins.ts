@@ -109,6 +109,34 @@ export const builtins: readonly Builtin[] = [
     load: async () => (await import('./init.ts')).deinitCommand,
   },
   {
+    name: 'hook',
+    summary: 'Give the worktrees of Claude Code a workspace each',
+    usage: 'aw hook install|uninstall claude [--scope user|project|local] [--yes] [--dry-run]',
+    details:
+      'install adds two hooks to the settings of Claude Code: what it would make a git worktree for, with --worktree or ' +
+      'for a subagent, becomes a workspace with the whole state of the folder, and what it removes goes to the trash. ' +
+      'The difference is shown first. uninstall takes them out again. aw hook claude is what Claude Code runs then: it ' +
+      'reads from standard input what to do, prints the path of a new workspace and nothing else, and ends with 0 or 1.',
+    examples: [
+      'aw hook install claude',
+      'aw hook install claude --scope local --dry-run',
+      'aw hook uninstall claude --yes',
+    ],
+    words: ['install', 'uninstall', 'claude'],
+    input: object({
+      scope: optional(
+        choice(
+          ['user', 'project', 'local'],
+          'Which settings: yours for every project (the default), those of this project that are shared, or yours for it',
+        ),
+      ),
+      yes: optional(boolean('Do not ask')),
+      dry_run: optional(boolean('Only show the difference')),
+    }),
+    errors: ['invalid_config', 'permission_denied', 'version_conflict'],
+    load: async () => (await import('./hook/hook.ts')).hookCommand,
+  },
+  {
     name: 'completion',
     summary: 'Print a completion script for your shell',
     usage: 'aw completion bash|zsh|fish',

@@ -1,0 +1,37 @@
+import { AwError } from '../../domain/errors.ts'
+import type { Manager } from '../../ports/manager.ts'
+import type { Io } from '../io.ts'
+import { mark } from './create.ts'
+import { isThere, realPath, workspaceAround, workspaceOnceAt, type View } from './places.ts'
+
+/**
+ * Moves what the create hook has made to the trash, with all that was not pushed or committed. Everything else stays as
+ * it is and is an error, so that Claude Code does not take it for removed: a path that is not ours, and a workspace that
+ * a process or a lease still holds. One that is gone already is not.
+ */
+export async function removeWorktree(manager: Manager, path: string, io: Io): Promise<void> {
+  if (!isThere(path)) return tellGone(manager, path, io)
+  const found = await workspaceAround(manager, path)
+  if (found === undefined || found.labels[mark] === undefined || !(await isContent(manager, found, path)))
+    throw new AwError('permission_denied', `${path} was not made by aw hook claude, so it is left as it is`, {
+      hint: 'Remove it by hand if you are sure that nothing in it is needed',
+      data: { path },
+    })
+  await manager.call('destroy', { id: found.id, reason: 'agent_completed' }, { signal: io.signal })
+  await io.stderr.write(
+    `aw: ${found.workspace_id} is in the trash, with everything that was in it. ` +
+      `Bring it back with: aw undelete ${found.id}\n`,
+  )
+}
+
+async function isContent(manager: Manager, { id }: View, path: string): Promise<boolean> {
+  const { content } = await manager.call('paths', { id })
+  return realPath(content) === realPath(path)
+}
+
+/** Nothing to do; where it is now is worth a word. */
+async function tellGone(manager: Manager, path: string, io: Io): Promise<void> {
+  const once = await workspaceOnceAt(manager, path)
+  if (once?.state === 'trashed')
+    await io.stderr.write(`aw: ${once.workspace_id} is in the trash already; see aw undelete ${once.id}\n`)
+}
