@@ -116,12 +116,13 @@ async function listen(server: Server): Promise<number> {
 }
 
 /** A server that is gone with everything on it at the end. */
-export async function upstream(server: Server): Promise<{ port: number } & AsyncDisposable> {
+export async function upstream(server: Server): Promise<{ port: number; server: Server } & AsyncDisposable> {
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => undefined)))
   const port = await listen(server)
   return {
     port,
+    server,
     async [Symbol.asyncDispose]() {
       sockets.forEach((socket) => socket.destroy())
       await new Promise((resolve) => server.close(resolve))

@@ -16,10 +16,13 @@ export function staysBelow(path: string): boolean {
 const mostRounds = 4
 
 function staysAsRead(text: string): boolean {
-  // Two slashes at the beginning are a host to some; the other bytes are in no text, and are dropped by some.
-  if (/^[/\\]{2}/.test(text) || /[\0-\u001f\u007f\u00c0\u00c1]/.test(text)) return false
+  // Two slashes at the beginning are a host to some.
+  if (/^[/\\]{2}/.test(text) || text.split('').some(isOdd)) return false
   return neverLeaves(text.split('/')) && neverLeaves(text.split(/[/\\]/))
 }
+
+/** Control characters, and the bytes that no UTF-8 has: they are dropped, or taken for others, by some. */
+const isOdd = (char: string): boolean => char < ' ' || ['\u007f', '\u00c0', '\u00c1'].includes(char)
 
 function neverLeaves(names: readonly string[]): boolean {
   let depth = 0

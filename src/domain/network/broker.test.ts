@@ -67,7 +67,7 @@ test.each([
 })
 
 test.each(['', 'A', 'a/b', '..', 'a.b', 'a_b', 'x'.repeat(33), 'a\n'])('%j is no name', (name) => {
-  problemOf(broker({ name }))
+  expect(problemOf(broker({ name })).message).toMatch(/^The name of a broker/)
 })
 
 test('a name is there once', () => {
