@@ -37,7 +37,7 @@ async function fromFolder(manager: Manager, asked: Asked, io: Io): Promise<View>
   const { checkoutAt } = await usersOwn()
   const { root, exclude, lists, repository } = checkoutAt(asked.cwd)
   const from = { folder: root, exclude: [...exclude], ignored: lists ? ('listed' as const) : ('all' as const) }
-  const made = await createNamed(manager, asked, { task: sanitizeSegment(basename(root)), from }, io)
+  const made = await createNamed(manager, asked, { task: sanitizeSegment(basename(root)), profile: 'repo', from }, io)
   if (repository === undefined) return made
   try {
     await bringRepository(manager, made, repository, io)
@@ -64,15 +64,17 @@ async function bringRepository(
 
 interface Beginning {
   readonly task: string
+  /** The work is at the top of it, so that its path is a repository. A fork has that of what it is forked from. */
+  readonly profile?: 'repo'
   readonly from: Inputs['create']['from']
 }
 
 /** Names may repeat, also between processes that begin at once; then a few letters are added. */
-async function createNamed(manager: Manager, asked: Asked, { task, from }: Beginning, io: Io): Promise<View> {
+async function createNamed(manager: Manager, asked: Asked, { task, ...beginning }: Beginning, io: Io): Promise<View> {
   const plain = sanitizeSegment(asked.name)
   for (let tried = 0; ; tried++) {
     const agent = tried === 0 ? plain : generateSegment(plain, crypto.getRandomValues(new Uint8Array(6)))
-    const input = { id: `${task}/${agent}`, profile: 'repo', from, labels: labelsOf(asked) }
+    const input = { id: `${task}/${agent}`, ...beginning, labels: labelsOf(asked) }
     try {
       return await manager.call('create', input, { signal: io.signal })
     } catch (error) {

@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { delimiter, join, resolve } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import { hunksOf } from '../../domain/text-diff.ts'
 import type { Arguments } from '../arguments.ts'
@@ -112,14 +112,16 @@ function diffOf({ path, text = '' }: UserFile, after: string): string {
   return hunks.length === 0 ? '' : [`--- ${path}`, `+++ ${path}`, ...hunks].map((line) => `${line}\n`).join('')
 }
 
-/** Settings that are shared name the command as everybody has it; others name the very one that runs now. */
-function commandLine(scope: Scope, { home, configFile }: Globals, { env }: Io): string {
+/**
+ * Settings that are shared name the command as everybody has it; others name the very one that runs now. `exec`: a shell
+ * that waits for us in the worktree would look like somebody who still works there.
+ */
+function commandLine(scope: Scope, { home, configFile }: Globals, { env, cwd }: Io): string {
   const program = scope === 'project' ? ['aw'] : ownProgram(env['PATH'] ?? '')
-  const place = [
-    ...(home === undefined ? [] : ['--home', home]),
-    ...(configFile === undefined ? [] : ['--config-file', configFile]),
-  ]
-  return [...program, ...place, 'hook', 'claude'].map(quoted).join(' ')
+  const place = Object.entries({ '--home': home, '--config-file': configFile }).flatMap(([flag, value]) =>
+    value === undefined ? [] : [flag, resolve(cwd, value)],
+  )
+  return ['exec', ...[...program, ...place, 'hook', 'claude'].map(quoted)].join(' ')
 }
 
 /** By the name on the search path, which stays when a new version is installed; else by this program and its Node. */

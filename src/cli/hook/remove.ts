@@ -1,4 +1,4 @@
-import { AwError } from '../../domain/errors.ts'
+import { AwError, toAwError } from '../../domain/errors.ts'
 import type { Manager } from '../../ports/manager.ts'
 import type { Io } from '../io.ts'
 import { mark } from './create.ts'
@@ -17,11 +17,22 @@ export async function removeWorktree(manager: Manager, path: string, io: Io): Pr
       hint: 'Remove it by hand if you are sure that nothing in it is needed',
       data: { path },
     })
-  await manager.call('destroy', { id: found.id, reason: 'agent_completed' }, { signal: io.signal })
+  await destroy(manager, found, io)
   await io.stderr.write(
     `aw: ${found.workspace_id} is in the trash, with everything that was in it. ` +
       `Bring it back with: aw undelete ${found.id}\n`,
   )
+}
+
+/** Neither a process nor a lease is overridden, and nothing is tried in its place. */
+async function destroy(manager: Manager, { id, workspace_id: name }: View, { signal }: Io): Promise<void> {
+  try {
+    await manager.call('destroy', { id, reason: 'agent_completed' }, { signal })
+  } catch (error) {
+    const { code, message, data } = toAwError(error)
+    const hint = `Remove it later with: aw destroy ${name}`
+    throw new AwError(code, `It is kept. ${message}`, { hint, data, cause: error })
+  }
 }
 
 async function isContent(manager: Manager, { id }: View, path: string): Promise<boolean> {
