@@ -16,8 +16,16 @@ export const errorTable = {
   snapshot_not_found: { exit: 3, status: 404, retryable: false, about: 'No such snapshot' },
   template_not_found: { exit: 3, status: 404, retryable: false, about: 'No such template, or no such version of it' },
   base_not_found: { exit: 3, status: 404, retryable: false, about: 'No such base' },
+  run_not_found: { exit: 3, status: 404, retryable: false, about: 'No such run' },
   shared_not_found: { exit: 3, status: 404, retryable: false, about: 'No such shared area' },
   lease_not_found: { exit: 3, status: 404, retryable: false, about: 'No such lease, or it has expired' },
+  agent_not_found: { exit: 3, status: 404, retryable: false, about: 'No such agent' },
+  agent_not_installed: {
+    exit: 3,
+    status: 404,
+    retryable: false,
+    about: 'The program of the agent is not on this machine, or cannot be started',
+  },
   // exists or conflict
   workspace_exists: { exit: 4, status: 409, retryable: false, about: 'A live workspace already has that name' },
   template_exists: { exit: 4, status: 409, retryable: false, about: 'A template already has that name' },
@@ -28,6 +36,7 @@ export const errorTable = {
     retryable: false,
     about: 'Workspaces began as that base and are compared with it',
   },
+  branch_exists: { exit: 4, status: 409, retryable: false, about: 'The repository already has a branch of that name' },
   file_exists: { exit: 4, status: 409, retryable: false, about: 'Something already has that path' },
   invalid_state: {
     exit: 4,
@@ -103,6 +112,7 @@ export const errorTable = {
   // active or busy
   workspace_active: { exit: 9, status: 409, retryable: false, about: 'Processes or a lease still use the workspace' },
   workspace_busy: { exit: 9, status: 409, retryable: true, about: 'Another operation on the workspace is in progress' },
+  branch_in_use: { exit: 9, status: 409, retryable: false, about: 'That branch is checked out in the repository' },
   sandbox_gone: { exit: 9, status: 409, retryable: false, about: 'The sandbox has ended, and all that ran in it' },
   log_busy: { exit: 9, status: 503, retryable: true, about: 'The log is held by other writers for too long' },
   // time
@@ -112,6 +122,12 @@ export const errorTable = {
   filesystem_error: { exit: 1, status: 500, retryable: false, about: 'The file system failed in an unexpected way' },
   cleanup_failed: { exit: 1, status: 500, retryable: true, about: 'The workspace could not be moved to the trash' },
   source_failed: { exit: 1, status: 502, retryable: false, about: 'The source of the workspace could not be read' },
+  export_failed: {
+    exit: 1,
+    status: 502,
+    retryable: false,
+    about: 'What the workspace holds could not be handed to git',
+  },
   aw_command_failed: { exit: 1, status: 500, retryable: false, about: 'A command that aw ran has failed' },
   log_damaged: { exit: 1, status: 500, retryable: false, about: 'The log does not verify' },
   storage_unavailable: { exit: 1, status: 503, retryable: true, about: 'The storage root is missing or not mounted' },

@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto'
+import { closeSync, lstatSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { AgentPlaces, WantedPlaces } from '../../ports/agents.ts'
+import { ensureDirectory, isThere } from '../directories.ts'
+import { hostFs } from '../host-fs.ts'
+import { openRoot, removeTree } from '../safe-fs/index.ts'
+
+/**
+ * Makes the directories of an agent in a workspace.
+ *
+ * @param directory of this agent in this workspace; ours alone, until its state is shown to a sandbox
+ * @param owner whom the state belongs to; undefined for whoever runs this
+ */
+export async function makePlaces(
+  directory: string,
+  wanted: WantedPlaces,
+  owner: number | undefined,
+): Promise<AgentPlaces> {
+  ensureDirectory(directory, 0o700)
+  const state = join(directory, 'state')
+  ensureDirectory(state, 0o700)
+  if (owner !== undefined && lstatSync(state).uid !== owner) hostFs.lchownSync(state, owner, owner)
+  putFiles(state, wanted.files)
+  return { state, programs: await makePrograms(directory, wanted) }
+}
+
+/** The agent writes there: no link that it has put in the way leads out. What it has made itself stays. */
+function putFiles(state: string, texts: Readonly<Record<string, string>>): void {
+  using files = openRoot(state, { resolver: 'walk' })
+  for (const [path, text] of Object.entries(texts)) {
+    if (files.resolve(path).exists) continue
+    const above = dirname(path)
+    if (above !== '.') files.mkdir(above, { parents: true })
+    files.write(path, text)
+  }
+}
+
+/** A directory by what is in it, so that one which a sandbox uses is never changed. Whole or not there at all. */
+async function makePrograms(directory: string, { program, runtime }: WantedPlaces): Promise<string> {
+  const hash = createHash('sha256')
+    .update(JSON.stringify({ program, runtime: runtime?.path }))
+    .digest('hex')
+  const name = `programs-${hash.slice(0, 16)}`
+  const made = join(directory, name)
+  if (isThere(made)) return made
+  await removeTree(directory, 'unfinished')
+  const unfinished = join(directory, 'unfinished')
+  hostFs.mkdirSync(unfinished, 0o755)
+  if (runtime !== undefined) hostFs.symlinkSync(runtime.path, join(unfinished, runtime.name))
+  if (program.arguments.length === 0) hostFs.symlinkSync(program.path, join(unfinished, program.name))
+  else writeWrapper(join(unfinished, program.name), program)
+  hostFs.renameToFreeSync(unfinished, made)
+  return made
+}
+
+function writeWrapper(file: string, { path, arguments: words }: WantedPlaces['program']): void {
+  const fd = hostFs.createSync(file, 0o755)
+  try {
+    hostFs.writeSync(fd, Buffer.from(`#!/bin/sh\nexec ${[path, ...words].map(quoted).join(' ')} "$@"\n`))
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** As one word of a shell, whatever is in it. */
+const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`
+
+/** All that agents have in a workspace. */
+export async function removePlaces(directory: string, workspace: string): Promise<void> {
+  if (isThere(directory)) await removeTree(directory, workspace)
+}
