@@ -16,22 +16,23 @@ export function withHooks(file: string, text: string, command: string): string {
 }
 
 /** Without ours; what is empty then goes too. */
-export function withoutHooks(file: string, text: string): string {
+export function withoutHooks(file: string, text: string, own: string): string {
   if (text.trim() === '') return text
-  return events.reduce((before, event) => withoutHook(file, before, event), checked(file, text))
+  return events.reduce((before, event) => withoutHook(file, before, event, own), checked(file, text))
 }
 
 /** What the file has for our events already, ours and others. */
-export function commandsIn(file: string, text: string): { command: string; ours: boolean }[] {
+export function commandsIn(file: string, text: string, own: string): { command: string; ours: boolean }[] {
   if (text.trim() === '') return []
   const root = readJson(checked(file, text))
-  return events.flatMap((event) => hooksOf(file, root, event).map(({ hook }) => ({ ...described(hook) })))
+  return events.flatMap((event) => hooksOf(file, root, event).map(({ hook }) => described(hook, own)))
 }
 
 function withHook(file: string, text: string, event: Event, command: string): string {
   const root = readJson(text)
   const found = hooksOf(file, root, event)
-  for (const { hook } of found) if (!described(hook).ours) throw taken(file, event, described(hook).command)
+  for (const { hook } of found)
+    if (!described(hook, command).ours) throw taken(file, event, described(hook, command).command)
   const [first] = found
   if (first !== undefined) {
     const written = memberOf(first.hook, 'command')
@@ -46,16 +47,15 @@ function withHook(file: string, text: string, event: Event, command: string): st
 }
 
 /** One at a time, as each makes the places of the others wrong. */
-function withoutHook(file: string, text: string, event: Event): string {
+function withoutHook(file: string, text: string, event: Event, own: string): string {
   const root = readJson(text)
-  const found = hooksOf(file, root, event).find(({ hook }) => described(hook).ours)
+  const found = hooksOf(file, root, event).find(({ hook }) => described(hook, own).ours)
   if (found === undefined) return text
-  const { entry, at, list, array, index } = found
+  const { at, list, array, index } = found
   const hooks = memberOf(root, 'hooks')
   if (hooks === undefined) return text
-  if (list.items.length > 1) return withoutHook(file, withoutItem(text, list, at), event)
-  if (array.items.length > 1 && entry.items.length === 0)
-    return withoutHook(file, withoutItem(text, array, index), event)
+  if (list.items.length > 1) return withoutHook(file, withoutItem(text, list, at), event, own)
+  if (array.items.length > 1) return withoutHook(file, withoutItem(text, array, index), event, own)
   if (hooks.members.length > 1) return withoutMember(text, hooks, event)
   return withoutMember(text, root, 'hooks')
 }
@@ -64,7 +64,6 @@ interface Found {
   readonly hook: JsonNode
   readonly list: JsonNode
   readonly at: number
-  readonly entry: JsonNode
   readonly array: JsonNode
   readonly index: number
 }
@@ -77,7 +76,7 @@ function hooksOf(file: string, root: JsonNode, event: Event): Found[] {
   return array.items.flatMap((entry, index) => {
     const list = memberOf(entry, 'hooks')
     if (list === undefined || !Array.isArray(list.value)) throw odd(file, `hooks.${event} has an entry without hooks`)
-    return list.items.map((hook, at) => ({ hook, list, at, entry, array, index }))
+    return list.items.map((hook, at) => ({ hook, list, at, array, index }))
   })
 }
 
@@ -88,10 +87,14 @@ function only(file: string, object: JsonNode, key: string): JsonNode | undefined
   return memberOf(object, key)
 }
 
-function described(hook: JsonNode): { command: string; ours: boolean } {
+/** `own`: as this program would write it; others of its kind are known by their last words. */
+function described(hook: JsonNode, own: string): { command: string; ours: boolean } {
   const { type, command } = (hook.value ?? {}) as { type?: unknown; command?: unknown }
   const text = type === 'command' && typeof command === 'string' ? command : JSON.stringify(hook.value)
-  return { command: text, ours: /(?:^|[\s/'])(?:aw|aw\.cjs|main\.ts)'?(?:\s.*)?\shook claude$/.test(text) }
+  return {
+    command: text,
+    ours: text === own || /(?:^|[\s/'])(?:aw|aw\.cjs|main\.ts)'?(?:\s.*)?\shook claude$/.test(text),
+  }
 }
 
 function checked(file: string, text: string): string {

@@ -27,9 +27,9 @@ export async function changeSettings(
   const scope = scopeOf(fields.get('scope')?.at(-1))
   const file = await settingsOf(scope, io)
   const before = file.text ?? ''
-  if (verb === 'install') await assertNowhereElse(scope, io)
-  const after =
-    verb === 'install' ? withHooks(file.path, before, commandLine(scope, globals, io)) : withoutHooks(file.path, before)
+  const command = commandLine(scope, globals, io)
+  if (verb === 'install') await assertNowhereElse(scope, file, globals, io)
+  const after = (verb === 'install' ? withHooks : withoutHooks)(file.path, before, command)
   const change = { scope, file: file.path, changed: after !== before, diff: diffOf(file, after) }
   if (!change.changed) return told(verb, change, globals, io)
   if (!globals.json) await io.stdout.write(change.diff)
@@ -86,13 +86,12 @@ async function settingsOf(scope: Scope, { env, cwd }: Io) {
 }
 
 /** Claude Code runs the hooks of all scopes: two that make work trees would make two for each. */
-async function assertNowhereElse(scope: Scope, io: Io): Promise<void> {
-  const target = await settingsOf(scope, io)
+async function assertNowhereElse(scope: Scope, target: UserFile, globals: Globals, io: Io): Promise<void> {
   for (const other of scopes.filter((name) => name !== scope)) {
     const { path, text = '' } = await settingsOf(other, io)
     // In the home directory itself, the settings of the project are those of the user.
     if (path === target.path) continue
-    const [found] = commandsIn(path, text)
+    const [found] = commandsIn(path, text, commandLine(other, globals, io))
     if (found === undefined) continue
     throw new AwError(
       'invalid_config',
