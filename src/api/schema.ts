@@ -28,6 +28,9 @@ export interface JsonSchema {
     | 'start'
     | 'repository'
     | 'file'
+    /** A file, or - for standard output. */
+    | 'output'
+    | 'directory'
     | 'place'
     | 'pairs'
     | 'json'
@@ -36,6 +39,8 @@ export interface JsonSchema {
     | 'secret'
     | 'duration'
     | 'octal'
+    /** A text, or @FILE that holds it. */
+    | 'prompt'
     /** A program and its arguments: all that follows, flags too. */
     | 'command'
 }

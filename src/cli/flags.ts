@@ -52,6 +52,8 @@ const forms: Readonly<Record<NonNullable<JsonSchema['x-cli']>, string>> = {
   start: 'PATH',
   repository: 'URL',
   file: 'FILE',
+  output: 'FILE',
+  directory: 'PATH',
   place: 'PLACE',
   pairs: 'KEY=VALUE',
   json: 'JSON',
@@ -60,6 +62,7 @@ const forms: Readonly<Record<NonNullable<JsonSchema['x-cli']>, string>> = {
   command: 'COMMAND',
   duration: 'TIME',
   octal: 'MODE',
+  prompt: 'PROMPT',
 }
 
 /** Of fields whose name does not say what their value is. */

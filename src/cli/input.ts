@@ -83,10 +83,16 @@ function valueOf(schema: JsonSchema, texts: readonly string[], label: string, cw
       return Object.fromEntries(texts.map((pair) => splitPair(pair, label)))
     case 'json':
       return readJson(text, label, cwd)
+    case 'prompt':
+      return promptOf(text, label, cwd)
     case 'start':
       return startOf(text, label, cwd)
     case 'file':
       return fileOf(text, cwd)
+    case 'output':
+      return text === '-' ? text : resolve(cwd, text)
+    case 'directory':
+      return resolve(cwd, text)
     case 'place':
       return /^[^/.][^:]*:/.test(text) ? text : resolve(cwd, text)
     case 'repository':
@@ -98,6 +104,21 @@ function valueOf(schema: JsonSchema, texts: readonly string[], label: string, cw
       return /^(0o?)?[0-7]+$/.test(text) ? Number.parseInt(text.replace('o', ''), 8) : text
     default:
       return schema.type === 'array' ? listOf(schema, texts) : scalar(schema, text)
+  }
+}
+
+/** `@FILE` is what is in the file; `@@` is an at sign. */
+function promptOf(text: string, label: string, cwd: string): string {
+  if (!text.startsWith('@')) return text
+  if (text.startsWith('@@')) return text.slice(1)
+  try {
+    return readFileSync(resolve(cwd, text.slice(1)), 'utf8')
+  } catch (cause) {
+    throw new AwError('file_not_found', `${label} names a file that cannot be read: ${text.slice(1)}`, {
+      hint: 'A prompt that begins with an at sign is written with two of them',
+      data: { argument: text },
+      cause,
+    })
   }
 }
 

@@ -1,7 +1,10 @@
+import type { Agents } from '../ports/agents.ts'
 import type { Archives } from '../ports/archives.ts'
 import type { Isolation } from '../domain/sandbox/spec.ts'
+import type { GitResults } from '../ports/git-results.ts'
 import type { Repositories } from '../ports/repositories.ts'
 import type { SandboxDriver } from '../ports/sandbox-driver.ts'
+import type { AgentsOptions } from './agents/linux.ts'
 
 /** Drivers that few calls need are loaded when the first one does. */
 
@@ -15,6 +18,23 @@ export function laterRepositories(places: { root: string; avoid: readonly string
     clone: async (request) => (await driver()).clone(request),
     list: async () => (await driver()).list(),
     remove: async (name) => (await driver()).remove(name),
+  }
+}
+
+export const laterResults = (places: { avoid: readonly string[] }): GitResults => ({
+  open: async (...given) => (await import('./results/git.ts')).gitResults(places).open(...given),
+})
+
+export function laterAgents(options: AgentsOptions): Agents {
+  let opened: Promise<Agents> | undefined
+  const driver = (): Promise<Agents> =>
+    (opened ??= import('./agents/linux.ts').then(({ linuxAgents }) => linuxAgents(options)))
+  return {
+    written: async () => (await driver()).written(),
+    find: async (...given) => (await driver()).find(...given),
+    value: async (source) => (await driver()).value(source),
+    prepare: async (...given) => (await driver()).prepare(...given),
+    remove: async (workspace) => (await driver()).remove(workspace),
   }
 }
 

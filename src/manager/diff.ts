@@ -173,7 +173,7 @@ async function assertPresent(core: Core, between: Sides, paths: readonly string[
   }
 }
 
-async function existsAt(core: Core, place: Place, path: string): Promise<boolean> {
+export async function existsAt(core: Core, place: Place, path: string): Promise<boolean> {
   try {
     await core.storage.read(place, Buffer.from(path).toString('latin1'), { maxBytes: 0 })
     return true

@@ -3,25 +3,73 @@ import { AwError } from '../domain/errors.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { nameOf } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
+import { exportBranch, exportBundle } from './export-commits.ts'
+import { exportPatch } from './export-patch.ts'
 import { frozenOf } from './present-state.ts'
-import { withScratch } from './scratch.ts'
-import { sideOf } from './sides.ts'
+import { withCopy } from './scratch.ts'
+import { sideOf, type Side } from './sides.ts'
 import { create } from './start.ts'
 import type { WorkspaceView } from './view.ts'
 import { aboutWhole } from './whole-archive.ts'
 
-export async function exportArchive(core: Core, input: Inputs['export'], request: Request): Promise<Outputs['export']> {
+type Input = Inputs['export']
+type Result = Outputs['export']
+type Form = Result['format']
+
+/** What a workspace holds, in the form that was asked for. */
+export async function exportResults(core: Core, input: Input, request: Request): Promise<Result> {
+  const form = formOf(input)
   const side = await sideOf(core, input.of)
+  return forms[form](core, input, request, side)
+}
+
+const forms: Readonly<Record<Form, (core: Core, input: Input, request: Request, side: Side) => Promise<Result>>> = {
+  archive: exportArchive,
+  patch: exportPatch,
+  branch: exportBranch,
+  bundle: exportBundle,
+}
+
+function formOf(input: Input): Form {
+  const asked = (['patch', 'branch', 'bundle'] as const).filter(
+    (form) => input[form] !== undefined && input[form] !== false,
+  )
+  const [form = 'archive', ...others] = asked
+  if (others.length > 0) throw wrong(`One form at a time, not ${asked.join(' and ')}`, others[0] ?? form)
+  const isFile = input.file !== undefined && input.file !== '-'
+  if (form === 'archive' && !isFile) throw wrong('A file is needed for an archive', 'file')
+  if ((form === 'branch' || form === 'bundle') && input.file !== undefined)
+    throw wrong(`A ${form} is not written to ${input.file}`, 'file')
+  for (const [field, of] of Object.entries(belonging))
+    if (input[field as keyof Input] !== undefined && !of.includes(form))
+      throw wrong(`${field} says nothing about ${form === 'archive' ? 'an' : 'a'} ${form}`, field)
+  return form
+}
+
+const belonging: Partial<Record<keyof Input, readonly Form[]>> = {
+  since: ['patch'],
+  repo: ['branch'],
+  onto: ['branch'],
+  overwrite: ['branch'],
+  squash: ['branch', 'bundle'],
+  message: ['branch', 'bundle'],
+  ignored: ['patch', 'branch', 'bundle'],
+  replace: ['archive', 'patch', 'bundle'],
+}
+
+const wrong = (message: string, field: string): AwError =>
+  new AwError('invalid_input', message, {
+    hint: 'aw export ID FILE writes an archive; --patch [FILE], --branch NAME --repo PATH and --bundle FILE write results',
+    data: { field },
+  })
+
+async function exportArchive(core: Core, input: Input, request: Request, side: Side): Promise<Result> {
   const { workspace } = side
+  const file = input.file ?? ''
   const { place: frozen, name: snapshot } = await frozenOf(core, request, side)
-  const packed = await withScratch(core, request, async (place) => {
-    await core.storage.create(place, {
-      from: frozen,
-      signal: request.signal,
-      onProgress: (done) => request.onProgress?.({ phase: 'copying', ...done }),
-    })
+  const packed = await withCopy(core, request, frozen, async (place) => {
     using reached = await core.storage.reach(place)
-    return await core.archives.pack(reached.path, input.file, {
+    return await core.archives.pack(reached.path, file, {
       about: { ...aboutWhole(core, workspace), snapshot },
       exclude: [profileOf(workspace.profile).metadata],
       replace: input.replace,
@@ -29,7 +77,7 @@ export async function exportArchive(core: Core, input: Inputs['export'], request
       onProgress: (done) => request.onProgress?.({ phase: 'packing', ...done }),
     })
   })
-  return { file: input.file, workspace: nameOf(workspace), snapshot, ...packed }
+  return { format: 'archive', file, workspace: nameOf(workspace), snapshot, ...packed }
 }
 
 export async function importArchive(core: Core, input: Inputs['import'], request: Request): Promise<WorkspaceView> {

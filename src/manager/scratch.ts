@@ -19,6 +19,20 @@ export async function withScratch<T>(core: Core, request: Request, work: (place:
   }
 }
 
+/** Work on a copy of a frozen tree. */
+export const withCopy = <T>(
+  core: Core,
+  request: Request,
+  from: Place,
+  work: (place: Place) => Promise<T>,
+): Promise<T> =>
+  withScratch(core, request, async (place) => {
+    const onProgress = (done: { files: number; bytes: number }): void =>
+      request.onProgress?.({ phase: 'copying', ...done })
+    await core.storage.create(place, { from, signal: request.signal, onProgress })
+    return await work(place)
+  })
+
 /** Those whose owner is gone. */
 export async function strayScratch(core: Core, onDisk: readonly Place[]): Promise<Place[]> {
   const stray: Place[] = []

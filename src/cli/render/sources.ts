@@ -4,12 +4,6 @@ import { age, bytes, count } from './units.ts'
 import type { Shown, View } from './view.ts'
 import { sourceOf } from './workspace.ts'
 
-/** Scripts take the file's name as it is. */
-export const exported = (output: Outputs['export']): Shown => ({
-  out: output.file,
-  note: `${output.workspace} as it is in ${output.snapshot}: ${count(output.files, 'thing')}, ${bytes(output.bytes)}\ndigest ${output.digest}`,
-})
-
 export function copied({ files, bytes: size, skipped }: Outputs['cp'], { quiet }: View): Shown {
   const left = skipped.slice(0, 5).map(({ path, reason }) => `${path} (${reason})`)
   const more = skipped.length > 5 ? ` and ${skipped.length - 5} more` : ''

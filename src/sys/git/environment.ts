@@ -127,6 +127,12 @@ const tolerated: readonly Setting[] = [
   'zeroPaddedFilemode',
 ].map((name) => [`fetch.fsck.${name}`, 'ignore'])
 
+/** For what is brought from a repository of ours into one of the user's: everything is checked once more. */
+export const transferGuards = (): Environment => settings([...guards, ...trees, ...transfers, ...tolerated], 0)
+
+/** The same blemishes, as `index-pack` is told of them. */
+export const lenientFsck = tolerated.map(([key]) => `${key.slice('fetch.fsck.'.length)}=ignore`).join(',')
+
 /**
  * Credentials of a url never stand in a command line, where every user of the machine could read them: a helper that is
  * one line of shell hands them over, to their own site only. With a password the user's helpers have no part in it, and

@@ -81,3 +81,26 @@ const reasons: readonly { readonly pattern: RegExp; readonly why: string; readon
 ]
 
 const unknownReason = { why: 'git failed', hint: 'See that git ls-remote works with this url, then try again' }
+
+/** How a run of git ended; undefined if that is not what happened. */
+export const gitExitCode = (error: unknown): number | undefined =>
+  error instanceof AwError && error.code === 'aw_command_failed' && typeof error.data['exit_code'] === 'number'
+    ? error.data['exit_code']
+    : undefined
+
+/** A failed run of git as the failure of an export, in git's own words; any other error as it is. */
+export function exportFailure(error: unknown, about: string): unknown {
+  const words = wordsOf(error)
+  if (words === undefined) return error
+  const said = shortWords(words)
+  if (/No space left on device|Out of diskspace|Disk quota exceeded|write error/i.test(words))
+    return new AwError('disk_full', `${about}: the disk is full, or cannot be written to`, { hint: 'Make room' })
+  const isRefused = /fsck error|fsck-objects|in packed object|index-pack failed|unpack-objects failed/i.test(words)
+  const why = isRefused ? 'git refuses the objects' : 'git failed'
+  return new AwError('export_failed', `${about}: ${why}${said === '' ? '' : ` (git says: ${said})`}`, {
+    hint: isRefused
+      ? 'What is in the workspace is damaged, or made to do harm. Look at it: aw diff'
+      : 'Run aw doctor to see what this machine can do',
+    data: { message: said },
+  })
+}

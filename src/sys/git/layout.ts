@@ -49,7 +49,7 @@ export function makeRepository(repository: string, layout: Layout): void {
   writeNew(join(repository, 'refs/remotes/origin/HEAD'), target)
 }
 
-const formatShallow = (commits: readonly string[]): string => commits.map((commit) => `${commit}\n`).join('')
+export const formatShallow = (commits: readonly string[]): string => commits.map((commit) => `${commit}\n`).join('')
 
 export function writeNew(path: string, content: string | Buffer, mode = 0o644): void {
   const fd = hostFs.createSync(path, mode)

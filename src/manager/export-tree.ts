@@ -1,0 +1,95 @@
+import { AwError } from '../domain/errors.ts'
+import { profileOf } from '../domain/profiles.ts'
+import type { GitSource, Workspace } from '../domain/workspace/state.ts'
+import type { AddedTree, ResultRepository } from '../ports/git-results.ts'
+import type { Place } from '../ports/storage-driver.ts'
+import type { Core, Request } from './core.ts'
+import { existsAt } from './diff.ts'
+import { withGitBox, type GitBox } from './git-box.ts'
+import { withCopy, withScratch } from './scratch.ts'
+
+/** What an export works on. */
+export interface Desk {
+  readonly core: Core
+  readonly request: Request
+  readonly workspace: Workspace
+  /** The state that is exported. */
+  readonly frozen: Place
+  readonly results: ResultRepository
+  /** The commit that it all began with, over however many forks. */
+  readonly origin: GitSource | null
+  /** Also what git ignores. */
+  readonly ignored: boolean
+  readonly maxBytes: number
+}
+
+interface Opening {
+  readonly core: Core
+  readonly request: Request
+  readonly workspace: Workspace
+  readonly frozen: Place
+  readonly target?: string | undefined
+  readonly ignored?: boolean | undefined
+}
+
+/** A repository of ours for the time of an export. One that a killed process left is found by recovery. */
+export async function withDesk<T>(opening: Opening, use: (desk: Desk) => Promise<T>): Promise<T> {
+  const { core, request, workspace, frozen, target, ignored = false } = opening
+  const origin = await originOf(core, workspace)
+  return withScratch(core, request, async (place) => {
+    await core.storage.create(place, { mode: 0o700, plain: true })
+    const results = await core.results.open(core.storage.attachment(place).path, {
+      target,
+      ...(origin?.commit !== undefined && { sha256: origin.commit.length === 64 }),
+      signal: request.signal,
+    })
+    const { bytes: free } = await core.storage.free()
+    const maxBytes = Math.max(0, free - core.config.settings['space.min_free_mb'] * 2 ** 20)
+    return await use({ core, request, workspace, frozen, results, origin, ignored, maxBytes })
+  })
+}
+
+/** Of a fork, that of what it is a fork of. */
+async function originOf(core: Core, workspace: Workspace): Promise<GitSource | null> {
+  let { source } = workspace
+  for (let step = 0; step < mostForks && source.kind === 'workspace'; step++) {
+    const from = await core.store.get(source.workspace)
+    if (from === undefined) return null
+    source = from.source
+  }
+  return source.kind === 'git' ? source : null
+}
+
+const mostForks = 1000
+
+/** Asks git in a copy of its own, which goes afterwards: nothing that it does there is in what is exported. */
+export const inBox = <T>({ core, request, workspace, frozen }: Desk, use: (box: GitBox) => Promise<T>): Promise<T> =>
+  withCopy(core, request, frozen, (place) => withGitBox(core, request, workspace.id, place, use))
+
+/** Whether there is anything in a state that git would take for a repository. */
+export function hasRepository({ core, workspace, frozen }: Desk): Promise<boolean> {
+  const { content } = profileOf(workspace.profile)
+  return existsAt(core, frozen, content === '.' ? '.git' : `${content}/.git`)
+}
+
+/** The content of a frozen state as git would have it. */
+export async function treeFrom(desk: Desk, frozen: Place, options: Adding): Promise<AddedTree> {
+  const { core, request, workspace, results, maxBytes } = desk
+  const { content, metadata } = profileOf(workspace.profile)
+  return withCopy(core, request, frozen, async (place) => {
+    using reached = await core.storage.reach(place)
+    request.onProgress?.({ phase: 'reading files' })
+    const directory = content === '.' ? reached.path : `${reached.path}/${content}`
+    return await results.add(directory, { exclude: content === '.' ? [metadata] : [], maxBytes, ...options })
+  })
+}
+
+interface Adding {
+  readonly tracked: string | null
+  readonly ignored: boolean
+}
+
+export const nothingKept = (): AwError =>
+  new AwError('snapshot_not_found', 'Nothing was kept of what the workspace began as, so nobody knows what changed', {
+    hint: 'Compare with a snapshot of it: --since SNAPSHOT',
+  })

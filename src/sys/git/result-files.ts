@@ -1,0 +1,73 @@
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { AwError } from '../../domain/errors.ts'
+import type { BundleOptions, NewFile, WrittenPatch } from '../../ports/git-results.ts'
+import { contentSteps } from '../safe-fs/copy-content.ts'
+import { makeFile } from '../new-file.ts'
+import { politely } from '../trees/politely.ts'
+import type { Desk } from './result-repository.ts'
+
+/** Results as files. Git writes them beside our repository; from there they come to where they are wanted, whole. */
+
+const emptyTree = (sha256: boolean): string =>
+  sha256
+    ? '6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321'
+    : '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
+
+/** What is given back in one piece. */
+const mostInMemory = 256 * 1024 * 1024
+
+export async function writePatch(
+  desk: Desk,
+  from: string | null,
+  to: string,
+  file: NewFile | null,
+): Promise<WrittenPatch> {
+  const made = join(desk.repository, 'patch')
+  const sides = [from ?? emptyTree(desk.sha256), to]
+  // As plain as can be: neither settings nor attributes say how it looks.
+  const plain = ['--no-color', '--no-ext-diff', '--no-textconv', '--src-prefix=a/', '--dst-prefix=b/', '--unified=3']
+  await desk.ask([
+    'diff-tree',
+    '-r',
+    '-p',
+    '--binary',
+    '--full-index',
+    '-M',
+    '-l400',
+    ...plain,
+    `--output=${made}`,
+    ...sides,
+  ])
+  const names = await desk.ask(['diff-tree', '-r', '-M', '-l400', '--name-only', '-z', ...sides])
+  const files = names.split('\0').length - 1
+  const bytes = fs.statSync(made).size
+  if (file !== null) {
+    await deliver(desk, made, file, 'changes.patch')
+    return { files, bytes, content: null }
+  }
+  if (bytes <= mostInMemory) return { files, bytes, content: fs.readFileSync(made) }
+  throw new AwError('file_too_large', `The patch has ${bytes} bytes: too much for one answer`, {
+    hint: 'Name a file for it',
+    data: { bytes, max_bytes: mostInMemory },
+  })
+}
+
+export async function writeBundle(desk: Desk, commit: string, { branch, since, file }: BundleOptions): Promise<number> {
+  const made = join(desk.repository, 'bundle')
+  const ref = `refs/heads/${branch}`
+  await desk.ask(['update-ref', ref, commit])
+  await desk.ask(['symbolic-ref', 'HEAD', ref])
+  await desk.ask(['bundle', 'create', '--quiet', made, 'HEAD', ref, ...since.map((id) => `^${id}`)])
+  await deliver(desk, made, file, 'workspace.bundle')
+  return fs.statSync(made).size
+}
+
+async function deliver({ signal }: Desk, made: string, { path, replace }: NewFile, such: string): Promise<void> {
+  const from = fs.openSync(made, 'r')
+  try {
+    await makeFile(path, { replace, such }, (to) => politely(contentSteps(from, to), signal))
+  } finally {
+    fs.closeSync(from)
+  }
+}
