@@ -47,6 +47,20 @@ function subject(more: Partial<MemorySandboxOptions> = {}): SandboxSubject {
 
 sandboxContract('memory', async () => subject())
 
+it('takes brokers only where they can be held', async () => {
+  const brokers = [{ name: 'model', upstream: 'https://api.example.com', headers: { 'x-api-key': 'secret' } }]
+  const network = { mode: 'allowlist', allow: [] } as const
+  const { driver, spec } = subject()
+  expect(await driver.plan({ ...spec, network, brokers })).toMatchObject({ notes: [] })
+  await expect(driver.plan({ ...spec, brokers })).rejects.toEqual(code('sandbox_unenforceable'))
+  const wrong = [{ name: 'model', upstream: 'nowhere', headers: {} }]
+  await expect(driver.plan({ ...spec, network, brokers: wrong })).rejects.toEqual(code('invalid_input'))
+  const guarded = subject({ isolation: 'guarded' })
+  await expect(guarded.driver.plan({ ...guarded.spec, network, brokers })).rejects.toEqual(
+    code('sandbox_unenforceable'),
+  )
+})
+
 it('refuses a limit that nobody keeps, if it was asked for', async () => {
   const { driver, spec } = subject({ grades: { cpu_percent: 'none', processes: 'rlimit' } })
   await expect(driver.start('box_1', { ...spec, limits: { cpu_percent: 50 } })).rejects.toEqual(

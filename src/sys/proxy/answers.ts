@@ -54,6 +54,7 @@ function sentences(reason: Reason, target: Target | undefined, owner: Owner): st
     port_not_listed: `${host} may be reached from this sandbox, but not at port ${target?.port}.\n${howTo(rule, owner)}`,
     address_not_public: `${host} leads to an address of this machine or its networks, and a name never may.\nThe owner of the workspace can allow that address itself, as ADDRESS:PORT.`,
     own_address: `${host} leads to this machine, and a name never may.\nThe owner of the workspace can allow an address of it, as 127.0.0.1:PORT.`,
+    other_name: `the tunnel was asked for to ${host}, and TLS for somebody else.`,
     no_broker: 'this sandbox has no broker of that name.',
     not_this_host: 'a broker is asked for at 127.0.0.1, with the port of this proxy, once and in the Host header too.',
     path_outside: 'this path may lead out of what the broker is for.',

@@ -5,6 +5,7 @@ export const reasons = {
   port_not_listed: 403,
   address_not_public: 403,
   own_address: 403,
+  other_name: 403,
   // The brokers.
   no_broker: 404,
   not_this_host: 421,

@@ -1,11 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Host } from '../../domain/network/host.ts'
 import { answerFor, answerSocket } from './answers.ts'
 import type { Desk } from './desk.ts'
 import type { Exchange } from './exchange.ts'
 import { reach } from './reach.ts'
 import type { Reason } from './reasons.ts'
 import { wantedByConnect } from './request-target.ts'
+import { passUnlessOtherName } from './server-name.ts'
 
 /** `CONNECT host:port`: judged, connected, and from then on bytes. */
 export async function handleConnect(desk: Desk, request: IncomingMessage, client: Socket, head: Buffer): Promise<void> {
@@ -37,15 +39,23 @@ export async function handleConnect(desk: Desk, request: IncomingMessage, client
     return exchange.end('allowed', 'client_gone')
   }
   client.write('HTTP/1.1 200 Connection established\r\n\r\n')
-  tunnel(client, reached.socket, head, exchange, limits.idle_ms)
+  tunnel(client, reached.socket, { head, host: wanted.target.host, exchange, idleMs: limits.idle_ms })
+}
+
+interface Tunnel {
+  /** What came with the request. */
+  readonly head: Buffer
+  readonly host: Host
+  readonly exchange: Exchange
+  readonly idleMs: number
 }
 
 /**
  * Two connections made one. Each side is read only as fast as the other takes it, ends when the other has ended, and is
  * reset when the other was.
  */
-function tunnel(client: Socket, upstream: Socket, head: Buffer, exchange: Exchange, idleMs: number): void {
-  let why: 'upstream_closed' | 'client_gone' | 'idle' | undefined
+function tunnel(client: Socket, upstream: Socket, { head, host, exchange, idleMs }: Tunnel): void {
+  let why: keyof typeof verdicts | undefined
   const timeUp = (): void => {
     why ??= 'idle'
     client.destroy()
@@ -60,7 +70,7 @@ function tunnel(client: Socket, upstream: Socket, head: Buffer, exchange: Exchan
     upstream.resetAndDestroy()
   })
   const end = (): void => {
-    if (client.closed && upstream.closed) exchange.end(why === 'upstream_closed' ? 'failed' : 'allowed', why ?? null)
+    if (client.closed && upstream.closed) exchange.end(why === undefined ? 'allowed' : verdicts[why], why ?? null)
   }
   for (const side of [client, upstream]) {
     side.setTimeout(idleMs, timeUp)
@@ -69,7 +79,16 @@ function tunnel(client: Socket, upstream: Socket, head: Buffer, exchange: Exchan
   // What is still on its way to the other side is written first.
   client.on('close', () => upstream.destroySoon())
   upstream.on('close', () => client.destroySoon())
-  if (head.length > 0) upstream.write(head)
-  client.pipe(upstream)
   upstream.pipe(client)
+  passUnlessOtherName(client, upstream, head, host, () => {
+    why ??= 'other_name'
+    upstream.destroy()
+  })
 }
+
+const verdicts = {
+  upstream_closed: 'failed',
+  client_gone: 'allowed',
+  idle: 'allowed',
+  other_name: 'refused',
+} as const
