@@ -5,6 +5,7 @@ import { baseEventTypes, foldBases } from './domain/bases.ts'
 import type { Config } from './domain/config.ts'
 import { AwError } from './domain/errors.ts'
 import type { AnyEvent } from './domain/event.ts'
+import type { WorkspaceId } from './domain/ids.ts'
 import { parseSize } from './domain/size.ts'
 import { foldTemplates, templateEventTypes } from './domain/templates.ts'
 import { directoryOf, loadConfig } from './drivers/config/load.ts'
@@ -12,18 +13,21 @@ import { treeOwner } from './drivers/config/owner.ts'
 import { assertPlaces } from './drivers/config/places.ts'
 import { sqliteEvents } from './drivers/events/sqlite/sqlite.ts'
 import { inspectHost } from './sys/inspect.ts'
-import { laterArchives, laterRepositories, laterSandboxes } from './drivers/later.ts'
+import { laterAgents, laterArchives, laterRepositories, laterResults, laterSandboxes } from './drivers/later.ts'
 import { linuxHost } from './drivers/host/linux.ts'
 import { openStorage, type StoragePlace, type Wanted } from './drivers/storage/registry.ts'
 import { dirShelf } from './drivers/archives/shelf.ts'
 import { dirSizes } from './drivers/sizes/dir.ts'
 import { dirTexts } from './drivers/texts/dir.ts'
+import { dirRunLogs } from './drivers/runs/dir.ts'
 import { dirRequests } from './drivers/requests/dir.ts'
 import { dirVariables } from './drivers/variables/dir.ts'
 import { makeManager } from './manager/manager.ts'
 import type { Clock } from './ports/clock.ts'
 import type { EventStore } from './ports/event-store.ts'
 import type { Manager } from './ports/manager.ts'
+import type { Follower } from './ports/sandbox-driver.ts'
+import { cliCommand } from './sys/cli-program.ts'
 import { fileFacts } from './sys/durable-file.ts'
 import { prepareHome } from './sys/home.ts'
 import { native } from './sys/native.ts'
@@ -71,7 +75,7 @@ async function settle(options: OpenOptions): Promise<Settled> {
   if (places.some((key) => config.settings[key] !== '')) assertPlaces({ home, basePath, storageRoot: root, archives })
   const guarded = [
     home,
-    ...['locks', 'texts', 'variables', 'requests', 'run'].map((name) => join(home, name)),
+    ...['locks', 'texts', 'variables', 'requests', 'run', 'runs'].map((name) => join(home, name)),
     basePath,
   ]
   const storage = { home, root, claim: join(home, 'storage.id'), guarded, shortLived, owner: treeOwner(config) }
@@ -105,10 +109,21 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
       texts: dirTexts({ directory: texts }),
       sizes: dirSizes({ directory: join(home, 'sizes') }),
       repositories: laterRepositories({ root: join(home, 'mirrors'), avoid: [home, basePath, place.root] }),
+      results: laterResults({ avoid: [home, basePath, place.root] }),
       archives: laterArchives,
       shelf: dirShelf(archives),
       variables: dirVariables({ directory: variables }),
       requests: dirRequests({ directory: requests }),
+      agents: laterAgents({
+        directory: join(home, 'agents'),
+        profiles: join(home, 'agents.d'),
+        env: options.env ?? process.env,
+        userHome: homedir(),
+        avoid: [home, basePath, place.root],
+        owner: place.owner,
+      }),
+      logs: dirRunLogs({ directory: join(home, 'runs') }),
+      follower: followerOf(options, home, configFile),
       sandboxes: laterSandboxes(join(home, 'run')),
       clock,
       config,
@@ -125,6 +140,21 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
       await store[Symbol.asyncDispose]()
     },
   )
+}
+
+/**
+ * Who brings a run to its end in the log when nobody waits for it: the command line, for a moment. It is told the same
+ * settings; and of the environment nothing but what it needs to run, as secrets may be among the rest.
+ */
+function followerOf({ set = {}, env = process.env }: OpenOptions, home: string, configFile: string | undefined) {
+  const isNeeded = (name: string): boolean => name === 'HOME' || name === 'PATH' || name.startsWith('AW_')
+  const given = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  const places = ['--home', home, ...(configFile === undefined ? [] : ['--config-file', configFile])]
+  const settings = Object.entries(set).flatMap(([key, value]) => ['--set', `${key}=${value}`])
+  return (id: WorkspaceId): Follower => ({
+    argv: [...cliCommand(), ...places, ...settings, '--quiet', 'recover', id],
+    env: Object.fromEntries(given.filter(([name]) => isNeeded(name))),
+  })
 }
 
 const openLog = (home: string, reserve: Reserve): Promise<EventStore> =>

@@ -11,7 +11,7 @@ export interface Operation<I = unknown, O = unknown> {
   readonly name: string
   /** `read` changes nothing. `destructive` takes something away from its place, though never for good unless it says so. */
   readonly kind: 'read' | 'write' | 'destructive'
-  readonly group: 'Workspaces' | 'Sandboxes' | 'Snapshots' | 'Sources' | 'Files' | 'Log' | 'Care'
+  readonly group: 'Workspaces' | 'Runs' | 'Sandboxes' | 'Snapshots' | 'Sources' | 'Files' | 'Log' | 'Care'
   /** One line for `--help`. */
   readonly summary: string
   /** More for its own help page and the reference. */

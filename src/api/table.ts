@@ -2,6 +2,7 @@ import { careOperations } from './operations/care.ts'
 import { fileOperations } from './operations/files.ts'
 import { spaceOperations } from './operations/space.ts'
 import { sourceOperations } from './operations/sources.ts'
+import { runOperations } from './operations/runs.ts'
 import { sandboxOperations } from './operations/sandboxes.ts'
 import { snapshotOperations } from './operations/snapshots.ts'
 import { workspaceOperations } from './operations/workspaces.ts'
@@ -10,6 +11,7 @@ import type { InputOf, Operation, OutputOf } from './operation.ts'
 /** Everything `aw` can do. To add an operation: an entry here, a use case in `manager/`, their tests. */
 export const operations = [
   ...workspaceOperations,
+  ...runOperations,
   ...sandboxOperations,
   ...snapshotOperations,
   ...sourceOperations,

@@ -41,13 +41,15 @@ export function leadingGlobals(args: readonly string[]): { globals: Map<string, 
  */
 export function commandAt(args: readonly string[], operation: Flagged | undefined): number {
   const flags = operation === undefined || commandField(operation) === undefined ? [] : flagsOf(operation)
+  // What it is to do stands where other commands name a workspace: only -- tells it from a program.
+  const hasPrompt = flags.some(({ schema }) => schema['x-cli'] === 'prompt')
   let named = false
   for (let i = 0; i < args.length; i++) {
     const word = args[i] ?? ''
     if (word === '--') return i
     if (flags.length === 0) continue
     if (!word.startsWith('-') || word === '-') {
-      if (named) return i
+      if (named && !hasPrompt) return i
       named = true
       continue
     }

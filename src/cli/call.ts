@@ -33,6 +33,8 @@ export type Door = (operation: Operation, given: Arguments, globals: Globals, io
 const ownDoors: Readonly<Record<string, () => Promise<Door>>> = {
   exec: async () => (await import('./sandbox/exec.ts')).execDoor,
   connect: async () => (await import('./sandbox/connect.ts')).connectDoor,
+  run: async () => (await import('./runs/run.ts')).runDoor,
+  logs: async () => (await import('./runs/logs.ts')).logsDoor,
 }
 
 /** Calls the operation for each of its inputs and shows what comes back. */
@@ -164,7 +166,7 @@ const complain = async ({ io, globals }: Session, error: AwError): Promise<void>
 const jsonText = (output: unknown, io: Io): string =>
   `${JSON.stringify(output instanceof Uint8Array ? Buffer.from(output).toString('base64') : output, null, io.stdout.isTerminal ? 2 : 0)}\n`
 
-async function progressLine(io: Io, quiet: boolean): Promise<ProgressLine | undefined> {
+export async function progressLine(io: Io, quiet: boolean): Promise<ProgressLine | undefined> {
   if (quiet || !io.stderr.isTerminal) return undefined
   const { startProgress } = await import('./progress.ts')
   return startProgress(io)

@@ -1,3 +1,4 @@
+import { codeOfRun } from './runs/code.ts'
 import { errorTable, type ErrorCode } from '../domain/errors.ts'
 
 /** The exit code of an operation that worked: some answers are themselves a verdict. */
@@ -11,6 +12,7 @@ const verdicts: Readonly<Record<string, (output: never) => number>> = {
   doctor: (output: { ok: boolean }) => (output.ok ? 0 : 1),
   'audit verify': (output: { intact: boolean }) => (output.intact ? 0 : 1),
   verify: (output: { intact: boolean | null }) => (output.intact === false ? 1 : 0),
+  wait: codeOfRun,
   fork: (output: { forks: readonly { error: { code: string } | null }[] }) => {
     const first = output.forks.find(({ error }) => error !== null)
     return first?.error ? errorTable[first.error.code as ErrorCode].exit : 0

@@ -181,6 +181,29 @@ export const configKeys = {
     default: 'off',
     about: 'Keep the workspace before and after each command, so that aw undo takes a command back',
   },
+  'runs.agent': { kind: 'text', default: '', about: 'The agent that aw run takes when none is named' },
+  'runs.snapshot': {
+    kind: ['each-run', 'off'],
+    default: 'each-run',
+    about: 'Keep the workspace before and after each run, so that aw undo takes a run back',
+  },
+  'runs.record_prompt': {
+    kind: 'switch',
+    default: true,
+    about: 'Keep the prompt of a run in its run.json; else only the hash of it is kept',
+  },
+  'runs.log_mb': { kind: 'count', default: 64, about: 'How much of the output of a run is kept, the newest' },
+  'runs.keep_logs': {
+    kind: 'count',
+    default: 20,
+    about: 'Of how many runs of a workspace, the newest, the output is kept; 0 means of all',
+  },
+  'agents.unbrokered': {
+    kind: ['refuse', 'without', 'environment'],
+    default: 'refuse',
+    about:
+      'What becomes of an agent’s credential where nothing can keep it out of the sandbox: the sandbox is refused, it starts without the credential, or all that runs inside finds it in its environment',
+  },
   'sandbox.first_port': {
     kind: 'count',
     default: 10_000,

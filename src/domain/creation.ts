@@ -8,6 +8,8 @@ import type { WorkspaceConfig } from './workspace/state.ts'
 export interface Documents {
   readonly claude_md?: string | undefined
   readonly agent_files?: AgentFiles | undefined
+  /** Which files get these texts besides the usual ones. */
+  readonly agent_file_names?: readonly string[] | undefined
   readonly task_spec?: Readonly<Record<string, unknown>> | undefined
   readonly context?: Readonly<Record<string, unknown>> | undefined
   readonly run?: Readonly<Record<string, unknown>> | undefined
@@ -35,6 +37,7 @@ export function readWorkspaceConfig(
     documents: {
       claude_md: 'claude_md' in config ? text(config, 'claude_md', '') : undefined,
       agent_files: 'agent_files' in config ? agentFiles(fields(config, 'agent_files')) : undefined,
+      agent_file_names: 'agent_file_names' in config ? fileNames(config['agent_file_names']) : undefined,
       task_spec: 'task_spec' in config ? fields(config, 'task_spec') : undefined,
       context: 'context' in config ? fields(config, 'context') : undefined,
       run: 'run' in config ? fields(config, 'run') : undefined,
@@ -48,6 +51,7 @@ const given = [
   'git_config',
   'claude_md',
   'agent_files',
+  'agent_file_names',
   'task_spec',
   'context',
   'run',
@@ -66,6 +70,12 @@ function operations(value: unknown): string[] {
 
 function agentFiles(value: Fields): AgentFiles {
   return { blocks: texts(value, 'blocks'), variables: texts(value, 'variables') }
+}
+
+function fileNames(value: unknown): string[] {
+  const isName = (name: unknown): name is string => typeof name === 'string' && /^[\w.-]{1,80}$/.test(name)
+  if (Array.isArray(value) && value.every(isName) && !value.some((name) => /^\.+$/.test(name))) return [...value]
+  throw wrong('agent_file_names', 'a list of plain names, as GEMINI.md')
 }
 
 function texts(value: Fields, key: string): Record<string, string> {

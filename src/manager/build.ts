@@ -7,7 +7,7 @@ import { nameOf, type Imported, type Workspace } from '../domain/workspace/state
 import type { FileHandle } from '../ports/files.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import type { Core, OperationRef, Request } from './core.ts'
-import { readDocuments, writeMetadata } from './metadata.ts'
+import { readMetadata, writeMetadata } from './metadata.ts'
 import { checkpointSignal, withWorkspace } from './operations.ts'
 import { snapshotPlace, stageOf, trashOf } from './places.ts'
 import { holdToLimit } from './size-limit.ts'
@@ -51,7 +51,7 @@ export async function buildTree(
 /** What aw itself puts into a tree that has its content. */
 async function furnish(core: Core, workspace: Workspace, place: Place): Promise<{ left: Left; added: boolean }> {
   const profile = profileOf(workspace.profile)
-  const documents = await readDocuments(core, workspace)
+  const documents = await readMetadata(core, workspace)
   using tree = await openTree(core, place)
   const left = injectAgentFiles(tree, workspace, documents)
   // A tree from the trash comes back as its agent left it.
@@ -110,7 +110,7 @@ export async function forkTree(
     onProgress: (done) => request.onProgress?.({ phase: 'copying', ...done }),
   })
   await holdToLimit(core, workspace, place)
-  const documents = await readDocuments(core, workspace)
+  const documents = await readMetadata(core, workspace)
   using tree = await openTree(core, place)
   writeMetadata(tree, workspace, documents, { durable: false, fresh: true })
 }
@@ -146,7 +146,7 @@ function injectAgentFiles(tree: FileHandle, workspace: Workspace, documents: Doc
   const composed = documents.agent_files === undefined ? '' : compose(documents.agent_files, variables)
   const text = [documents.claude_md ?? '', composed].filter((part) => part !== '').join('\n\n')
   if (text === '') return []
-  return agentFileNames.flatMap((path) => {
+  return [...new Set([...agentFileNames, ...(documents.agent_file_names ?? [])])].flatMap((path) => {
     try {
       const existing = tree.resolve(path).exists ? tree.read(path) : Buffer.alloc(0)
       tree.write(path, inject(existing, text))

@@ -1,10 +1,12 @@
 import type { Config } from '../domain/config.ts'
 import type { EventData, EventMeta, EventType, NewEvent } from '../domain/event.ts'
-import { makeId, type OperationId, type Prefix } from '../domain/ids.ts'
+import { makeId, type OperationId, type Prefix, type WorkspaceId } from '../domain/ids.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
+import type { Agents } from '../ports/agents.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { EventStore } from '../ports/event-store.ts'
 import type { Files } from '../ports/files.ts'
+import type { GitResults } from '../ports/git-results.ts'
 import type { Host } from '../ports/host.ts'
 import type { Archives } from '../ports/archives.ts'
 import type { CallContext } from '../ports/manager.ts'
@@ -13,9 +15,10 @@ import type { Shelf } from '../ports/shelf.ts'
 import type { Sizes } from '../ports/sizes.ts'
 import type { StorageDriver } from '../ports/storage-driver.ts'
 import type { Isolation } from '../domain/sandbox/spec.ts'
-import type { SandboxDriver } from '../ports/sandbox-driver.ts'
+import type { Follower, SandboxDriver } from '../ports/sandbox-driver.ts'
 import type { Texts } from '../ports/texts.ts'
 import type { Requests } from '../ports/requests.ts'
+import type { RunLogs } from '../ports/run-logs.ts'
 import type { Variables } from '../ports/variables.ts'
 
 /** Everything a use case may use. Assembled once, in `aw.ts`. */
@@ -27,10 +30,15 @@ export interface Core {
   readonly texts: Texts
   readonly sizes: Sizes
   readonly repositories: Repositories
+  readonly results: GitResults
   readonly archives: Archives
   readonly shelf: Shelf
   readonly variables: Variables
   readonly requests: Requests
+  readonly agents: Agents
+  readonly logs: RunLogs
+  /** What is started when the last run of a workspace has ended and nobody is there to write it down. */
+  readonly follower: (workspace: WorkspaceId) => Follower | undefined
   /** The driver of a level, loaded when it is first asked for. */
   readonly sandboxes: (isolation: Isolation) => Promise<SandboxDriver>
   readonly clock: Clock

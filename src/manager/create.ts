@@ -1,6 +1,7 @@
 import type { Inputs } from '../api/table.ts'
 import { readWorkspaceConfig } from '../domain/creation.ts'
 import { AwError } from '../domain/errors.ts'
+import type { NewEvent } from '../domain/event.ts'
 import type { WorkspaceId } from '../domain/ids.ts'
 import { generateSegment, parseName, type WorkspaceName } from '../domain/names.ts'
 import { profileOf } from '../domain/profiles.ts'
@@ -19,6 +20,8 @@ import { undoLog, type UndoLog } from './undo.ts'
 interface CreateOptions {
   /** The url of a repository with what is needed to get in. */
   readonly access?: string | undefined
+  /** What is in the log together with the intent. */
+  readonly also?: ((name: WorkspaceName) => readonly NewEvent[]) | undefined
   /** Writes the intent while what it needs is there. */
   readonly pinned?: (<T>(begin: () => Promise<T>) => Promise<T>) | undefined
 }
@@ -28,7 +31,7 @@ export async function createFrom(
   input: Inputs['create'],
   source: Source,
   request: Request,
-  { access, pinned = (begin) => begin() }: CreateOptions = {},
+  { access, also, pinned = (begin) => begin() }: CreateOptions = {},
 ): Promise<Workspace> {
   const name = nameFor(core, input)
   const { settings } = core.config
@@ -53,7 +56,9 @@ export async function createFrom(
       ...(input.ttl !== undefined && { expires_at: expiryOf(core, input.ttl) }),
       driver: core.storage.name,
     }
-    begun = await pinned(() => begin(core, request, { id, version: 0 }, 'workspace_create_started', 'create', intent))
+    begun = await pinned(() =>
+      begin(core, request, { id, version: 0 }, 'workspace_create_started', 'create', intent, also?.(name)),
+    )
     if (text !== undefined) {
       undo.add(() => core.texts.remove(id))
       await core.texts.put(id, text)

@@ -1,4 +1,4 @@
-import type { CommandId, SnapshotId, WorkspaceId } from '../domain/ids.ts'
+import type { CommandId, RunId, SnapshotId, WorkspaceId } from '../domain/ids.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
 import { differs } from './diff.ts'
@@ -11,7 +11,7 @@ export async function keepBefore(
   core: Core,
   request: Request,
   workspace: Workspace,
-  command: CommandId,
+  command: CommandId | RunId,
 ): Promise<Workspace> {
   const { head } = workspace
   if (head !== null && !(await differs(core, workspace, head))) return workspace

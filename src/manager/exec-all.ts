@@ -49,7 +49,7 @@ async function* settled(workspace: string, items: AsyncIterable<Item>): AsyncGen
 }
 
 /** Whichever has something comes next. Stopping to read ends all of them. */
-async function* merged<T>(sources: readonly AsyncGenerator<T>[]): AsyncGenerator<T> {
+export async function* merged<T>(sources: readonly AsyncGenerator<T>[]): AsyncGenerator<T> {
   const next = async (from: AsyncGenerator<T>) => ({ from, result: await from.next() })
   const waiting = new Map(sources.map((from) => [from, next(from)]))
   try {

@@ -8,7 +8,8 @@ import { assertAllowed } from '../domain/workspace/allow.ts'
 import { nameOf, type BoxFacts, type Workspace } from '../domain/workspace/state.ts'
 import type { Execution, Sandbox, SandboxDriver, SandboxSpec } from '../ports/sandbox-driver.ts'
 import type { Variable } from '../ports/variables.ts'
-import { boxGone, driverOf, plannedBox, specOf, withoutZero } from './boxes.ts'
+import { agentVariables } from './agents/equip.ts'
+import { boxGone, driverOf, plannedBox, specOf, withoutZero, type BoxWish } from './boxes.ts'
 import { endCommand, isOpen, type Ended } from './commands.ts'
 import { newEvent, newId, type Core, type Request } from './core.ts'
 import { keepAfter, keepBefore } from './each-exec.ts'
@@ -19,6 +20,10 @@ import { portBlocks, withSlot, type Slotted } from './slots.ts'
 
 type Input = Inputs['exec'] & { readonly id: string }
 type Item = Outputs['exec']
+type CommandWish = Pick<
+  Input,
+  'argv' | 'cwd' | 'env' | 'timeout_ms' | 'output_mb' | 'open_files' | 'file_size_mb' | 'columns' | 'rows'
+>
 
 /**
  * Runs a command in the sandbox of a workspace, or in one of its own that ends with it. The intent is in the log before
@@ -127,7 +132,7 @@ async function ownBox(core: Core, workspace: Slotted, box: BoxFacts): Promise<No
 const ofTheBox = ['memory_mb', 'cpu_percent', 'processes'] as const
 
 /** A sandbox that runs is what it is: other walls need another one. */
-function assertSameWalls(workspace: Workspace, input: Input): void {
+export function assertSameWalls(workspace: Workspace, input: BoxWish): void {
   const box = workspace.sandbox
   if (box === undefined) return
   const name = nameOf(workspace)
@@ -136,6 +141,7 @@ function assertSameWalls(workspace: Workspace, input: Input): void {
     (input.network !== undefined && input.network !== box.network.mode && 'network') ||
     (input.allow !== undefined && 'allow') ||
     (input.shared !== undefined && 'shared') ||
+    (input.agent !== undefined && input.agent !== box.agent && 'agent') ||
     ofTheBox.find((name) => input[name] !== undefined)
   if (other === undefined) return
   throw new AwError('invalid_input', `${name} has a sandbox already, started with another ${other}`, {
@@ -146,6 +152,18 @@ function assertSameWalls(workspace: Workspace, input: Input): void {
 
 const mostArguments = 8_192
 
+/** What the log keeps of a command. */
+export function cutArguments(given: readonly string[]): { argv: string[]; argv_cut: boolean } {
+  const argv: string[] = []
+  let left = mostArguments
+  for (const argument of given) {
+    if (argument.length > left) break
+    argv.push(argument)
+    left -= argument.length + 1
+  }
+  return { argv, argv_cut: argv.length < given.length }
+}
+
 interface Starting {
   readonly box: BoxFacts
   readonly command: `cmd_${string}`
@@ -153,21 +171,13 @@ interface Starting {
 }
 
 function startedData(core: Core, input: Input, workspace: Workspace, { box, command, own }: Starting) {
-  const argv: string[] = []
-  let left = mostArguments
-  for (const argument of input.argv) {
-    if (argument.length > left) break
-    argv.push(argument)
-    left -= argument.length + 1
-  }
   return {
     command,
     owner: core.host.owner(),
     sandbox: box.sandbox,
     own_sandbox: own,
     isolation: box.isolation,
-    argv,
-    argv_cut: argv.length < input.argv.length,
+    ...cutArguments(input.argv),
     cwd: directoryOf(workspace, box, input.cwd),
     env: Object.keys(input.env ?? {}),
     terminal: input.columns !== undefined,
@@ -207,13 +217,21 @@ async function boxFor(core: Core, begun: Begun, signal: AbortSignal): Promise<Sa
   return found
 }
 
-async function commandOf(core: Core, input: Input, request: Request, begun: Begun, box: Sandbox) {
+/** A command as the sandbox is to run it: what the workspace gives to all of them, and its own. */
+export async function commandOf(
+  core: Core,
+  input: CommandWish,
+  request: Request,
+  begun: Pick<Begun, 'workspace' | 'variables' | 'box'>,
+  box: Sandbox,
+) {
   const { workspace, variables, box: facts } = begun
   return {
     argv: input.argv,
     cwd: directoryOf(workspace, facts, input.cwd),
     env: {
       ...surroundings(workspace, workspace.slot, portBlocks(core)),
+      ...(await agentVariables(core, facts, box)),
       ...(await givenVariables(variables, box)),
       ...input.env,
     },
@@ -237,7 +255,7 @@ async function givenVariables(
 }
 
 /** Of a sandbox of its own the limits are those of the sandbox; in one that runs, a command may have narrower ones. */
-function limitsOf({ config: { settings } }: Core, input: Input): Limits {
+function limitsOf({ config: { settings } }: Core, input: CommandWish): Limits {
   const wanted = {
     wall_ms: input.timeout_ms ?? settings['sandbox.timeout_ms'],
     output_mb: input.output_mb ?? settings['sandbox.output_mb'],

@@ -1,13 +1,14 @@
 import type { Inputs } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
-import type { StopReason } from '../domain/workspace/events.ts'
+import type { CancelReason, StopReason } from '../domain/workspace/events.ts'
 import { nameOf, type BoxFacts, type Workspace } from '../domain/workspace/state.ts'
 import { driverOf, plannedBox, specOf } from './boxes.ts'
 import { endOwnBoxes, unlessSilent } from './commands.ts'
 import { newEvent, newId, type Core, type OperationRef, type Request } from './core.ts'
 import { findWorkspace } from './find.ts'
 import { abandon, append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
+import { closeRun } from './run-end.ts'
 import { withSlot } from './slots.ts'
 import { view, type WorkspaceView } from './view.ts'
 
@@ -34,7 +35,7 @@ const alreadyStarted = (workspace: Workspace): AwError =>
   )
 
 /** What cannot be enforced is refused before anything is written or started. Needs the lock. */
-async function launch(core: Core, request: Request, found: Workspace, box: BoxFacts): Promise<Workspace> {
+export async function launch(core: Core, request: Request, found: Workspace, box: BoxFacts): Promise<Workspace> {
   const workspace = await withSlot(core, request, found)
   const driver = await driverOf(core, box.isolation)
   const spec = await specOf(core, workspace, box)
@@ -81,7 +82,7 @@ export async function stop(core: Core, input: Inputs['stop'], request: Request):
 }
 
 /** Needs the lock. */
-async function stopBox(
+export async function stopBox(
   core: Core,
   request: Request,
   workspace: Workspace,
@@ -137,19 +138,26 @@ export async function endBoxes(
   why: StopReason,
   graceMs?: number,
 ): Promise<Workspace> {
-  return stopBox(core, request, await endOwnBoxes(core, request, workspace, graceMs), why, graceMs)
+  const quiet = await stopBox(core, request, await endOwnBoxes(core, request, workspace, graceMs), why, graceMs)
+  // A run has ended with the sandbox it was in.
+  if (quiet.run?.started === undefined) return quiet
+  return closeRun(core, request, quiet, { exit: (await core.logs.end(quiet.run.run))?.exit ?? null }, reasonOf(why))
 }
 
-/** The sandbox that was around it before its tree was replaced is started anew around the new one. */
+const reasonOf = (why: StopReason): CancelReason => (why === 'user' || why === 'run' ? 'stop' : why)
+
+/** The sandbox that was around it before its tree was replaced is started anew around the new one; not that of a run. */
 export async function restarted(core: Core, request: Request, before: Workspace, after: Workspace): Promise<Workspace> {
-  return before.sandbox === undefined ? after : launch(core, request, after, factsOf(core, before.sandbox))
+  const isOfRun = before.run?.started?.own_sandbox === true
+  return before.sandbox === undefined || isOfRun ? after : launch(core, request, after, factsOf(core, before.sandbox))
 }
 
-const factsOf = (core: Core, { isolation, network, limits, mount, shared }: BoxFacts): BoxFacts => ({
+const factsOf = (core: Core, { isolation, network, limits, mount, shared, agent }: BoxFacts): BoxFacts => ({
   sandbox: newId(core, 'box'),
   isolation,
   network,
   limits,
   mount,
   shared,
+  ...(agent === undefined ? {} : { agent }),
 })

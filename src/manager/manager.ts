@@ -6,7 +6,7 @@ import { listBases, removeBase } from './base-operations.ts'
 import { cp } from './copy.ts'
 import { destroy } from './destroy.ts'
 import { doctor, showConfig } from './doctor.ts'
-import { exportArchive, importArchive } from './export.ts'
+import { exportResults, importArchive } from './export.ts'
 import * as files from './files.ts'
 import { branch } from './branch.ts'
 import { connect } from './connect.ts'
@@ -30,6 +30,10 @@ import { recover } from './recover.ts'
 import { labelSnapshot, removeSnapshot } from './remove-snapshots.ts'
 import { rename } from './rename.ts'
 import { requests } from './requests.ts'
+import { cancel } from './cancel.ts'
+import { run } from './run-many.ts'
+import { logs } from './run-logs.ts'
+import { runs, wait } from './runs.ts'
 import { reset } from './reset.ts'
 import { redo, restore, undo } from './restore.ts'
 import * as shared from './shared.ts'
@@ -68,6 +72,9 @@ const useCases: UseCases = {
   'env set': env.setEnv,
   'env unset': env.unsetEnv,
   'env list': env.listEnv,
+  runs,
+  cancel,
+  wait,
   history,
   requests,
   snapshot,
@@ -81,7 +88,7 @@ const useCases: UseCases = {
   'snapshot remove': removeSnapshot,
   fork,
   verify,
-  export: exportArchive,
+  export: exportResults,
   import: importArchive,
   cp,
   'bases list': listBases,
@@ -121,7 +128,7 @@ const useCases: UseCases = {
 
 type Streams = { [N in StreamName]: (core: Core, input: Inputs[N], request: Request) => AsyncIterable<Outputs[N]> }
 
-const streams: Streams = { events, diff, exec, connect }
+const streams: Streams = { events, diff, exec, connect, run, logs }
 
 export function makeManager(parts: Omit<Core, 'recover'>, close: () => Promise<void>): Manager {
   const core: Core = { ...parts, recover: recoverOperation }

@@ -2,7 +2,7 @@ import type { Documents } from '../domain/creation.ts'
 import { toAwError } from '../domain/errors.ts'
 import { profileOf } from '../domain/profiles.ts'
 import type { TextRef } from '../domain/text-ref.ts'
-import type { Workspace } from '../domain/workspace/state.ts'
+import { repositoryOf, type Workspace } from '../domain/workspace/state.ts'
 import type { FileHandle, FileKind } from '../ports/files.ts'
 import type { Core } from './core.ts'
 import { volumeOf } from './places.ts'
@@ -18,13 +18,15 @@ import { openTree } from './trees.ts'
 export function writeMetadata(
   tree: FileHandle,
   workspace: Workspace,
-  documents: Documents,
+  documents: MetadataTexts,
   { durable = true, fresh = false } = {},
 ): void {
   const profile = profileOf(workspace.profile)
   makeWay(tree, profile.metadata, 'directory')
   tree.mkdir(profile.metadata, { parents: true })
-  const texts = profile.documents.map(
+  const hasRun = workspace.runs !== undefined && !profile.documents.includes('run')
+  const names = hasRun ? [...profile.documents, 'run' as const] : profile.documents
+  const texts = names.map(
     (name) => [`${name}.json`, `${JSON.stringify(writers[name](workspace, documents), null, 2)}\n`] as const,
   )
   // In the middle of a repository it must not look like something to be committed.
@@ -68,7 +70,7 @@ function kindAt(tree: FileHandle, path: string): FileKind | undefined {
  */
 export async function refreshMetadata(core: Core, workspace: Workspace): Promise<Problem | undefined> {
   try {
-    const documents = await readDocuments(core, workspace)
+    const documents = await readMetadata(core, workspace)
     using tree = await openTree(core, volumeOf(workspace))
     writeMetadata(tree, workspace, documents)
     return undefined
@@ -80,7 +82,9 @@ export async function refreshMetadata(core: Core, workspace: Workspace): Promise
 
 type Problem = NonNullable<Workspace['problem']>
 
-type Writer = (workspace: Workspace, documents: Documents) => Readonly<Record<string, unknown>>
+type MetadataTexts = Documents & { readonly prompt?: string | undefined }
+
+type Writer = (workspace: Workspace, documents: MetadataTexts) => Readonly<Record<string, unknown>>
 
 const whose = (workspace: Workspace) => ({ task_id: workspace.task, agent_id: workspace.agent })
 const whereAndWhen = (workspace: Workspace) => ({ workspace_path: workspace.path, created_at: workspace.created_at })
@@ -93,18 +97,44 @@ const writers: Readonly<Record<'task_spec' | 'workspace_config' | 'context' | 'r
   },
   context: (workspace, { context = {} }) => ({ ...context, ...whereAndWhen(workspace) }),
   // Its time is a unix time, for those who read it in older managers.
-  run: (workspace, { run = {} }) => ({
-    run_id: workspace.task,
-    repo_id: run['repo_id'] ?? null,
-    repo_name: run['repo_name'] ?? null,
-    prompt: run['prompt'] ?? null,
-    created_at: Math.floor(Date.parse(workspace.created_at) / 1000),
-  }),
+  run: (workspace, { run = {}, prompt = null }) => {
+    const last = workspace.run ?? workspace.last_run
+    const repository = repositoryOf(workspace)
+    return {
+      run_id: workspace.task,
+      repo_id: run['repo_id'] ?? null,
+      repo_name: run['repo_name'] ?? (repository === null ? null : repositoryName(repository)),
+      prompt: run['prompt'] ?? prompt,
+      created_at: Math.floor(Date.parse(workspace.created_at) / 1000),
+      ...(last !== undefined && {
+        run: last.run,
+        number: last.number,
+        agent: last.agent,
+        prompt_sha256: last.prompt?.sha256 ?? null,
+      }),
+    }
+  },
 }
+
+const repositoryName = (url: string): string =>
+  url
+    .replace(/\/+$/, '')
+    .split(/[/:]/)
+    .at(-1)
+    ?.replace(/\.git$/, '') ?? url
 
 /** The texts that came with the workspace; none if they were erased since. */
 export async function readDocuments(core: Core, workspace: Workspace): Promise<Documents> {
   const ref = workspace.config['documents'] as TextRef | undefined
   const text = ref === undefined ? undefined : await core.texts.get(workspace.id, ref)
   return text === undefined ? {} : (JSON.parse(text) as Documents)
+}
+
+/** The same with the prompt of the last run, if that may be kept: all that metadata is made of. */
+export async function readMetadata(core: Core, workspace: Workspace): Promise<MetadataTexts> {
+  const { run: id, prompt = null } = workspace.run ?? workspace.last_run ?? {}
+  return {
+    ...(await readDocuments(core, workspace)),
+    prompt: id === undefined || prompt === null ? undefined : await core.texts.get(id, prompt),
+  }
 }

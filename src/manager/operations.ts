@@ -126,11 +126,13 @@ export async function begin<T extends Extract<WorkspaceEventType, `${string}_sta
   type: T,
   kind: OperationKind,
   data: Omit<EventData[T], 'operation' | 'owner'>,
+  /** What is in the log together with it. */
+  also: readonly NewEvent[] = [],
 ): Promise<{ workspace: Workspace; operation: OperationRef }> {
   const operation: OperationRef = { id: newId(core, 'op'), epoch: 1 }
   const payload = { ...data, operation: kind, owner: core.host.owner() } as unknown as EventData[T]
   const intend = (): Promise<Workspace> =>
-    append(core, request, at, [newEvent(core, request, type, payload, operation)])
+    append(core, request, at, [newEvent(core, request, type, payload, operation), ...also])
   try {
     return { workspace: await intend(), operation }
   } catch (error) {

@@ -70,6 +70,12 @@ export async function finishPurge(
     await core.texts.remove(workspace.id)
     await core.variables.write(workspace.id, {})
     await core.requests.remove(workspace.id)
+    await core.agents.remove(workspace.id)
+    for await (const { data } of core.store.read(workspace.id, { types: ['run_requested'] })) {
+      if (!('run' in data)) continue
+      await core.texts.remove(data.run)
+      await core.logs.remove(data.run)
+    }
   }
   if (!isLive(workspace.state)) await core.sizes.remove(workspace.id)
   return append(core, request, workspace, [

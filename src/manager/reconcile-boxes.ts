@@ -3,10 +3,14 @@ import type { Workspace } from '../domain/workspace/state.ts'
 import { closeLostCommands } from './commands.ts'
 import type { Core, Request } from './core.ts'
 import { closeLostBox } from './launch.ts'
+import { settleRun } from './run-settle.ts'
 
 /** What the log says runs around a workspace, and does not, is closed in the log. Needs the lock. */
-export const closeLostRuns = async (core: Core, request: Request, workspace: Workspace): Promise<Workspace> =>
-  closeLostCommands(core, request, await closeLostBox(core, request, workspace))
+export async function closeLostRuns(core: Core, request: Request, workspace: Workspace): Promise<Workspace> {
+  // A run is told from its sandbox, so it comes first.
+  const settled = await settleRun(core, request, workspace)
+  return closeLostCommands(core, request, await closeLostBox(core, request, settled))
+}
 
 /**
  * Sandboxes on the machine that the log does not know, or says are over, are ended: an intent is in the log before a

@@ -85,7 +85,7 @@ export function checkedLabel(label: string): string {
   })
 }
 
-const withKey = async (core: Core, workspace: Workspace, key: string): Promise<Snapshot | undefined> =>
+export const withKey = async (core: Core, workspace: Workspace, key: string): Promise<Snapshot | undefined> =>
   [...(await snapshotsOf(core, workspace.id)).values()].find((one) => one.key === key)
 
 /**

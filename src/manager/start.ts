@@ -1,5 +1,8 @@
 import type { Inputs } from '../api/table.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
+import type { NewEvent } from '../domain/event.ts'
+import { isWorkspaceId, type WorkspaceId } from '../domain/ids.ts'
+import type { WorkspaceName } from '../domain/names.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import { filledIn, findTemplate } from '../domain/templates.ts'
 import { nameOf, ofRepository, type Workspace } from '../domain/workspace/state.ts'
@@ -10,11 +13,41 @@ import { lookUp } from './find.ts'
 import { fork } from './fork.ts'
 import { templatesOf } from './template-tree.ts'
 import { checkpointSignal, withWorkspace } from './operations.ts'
+import { failRequest, firstRun, requestRun, type RunRequest } from './run-request.ts'
 import { sideOf } from './sides.ts'
 import { type Start, startOf } from './sources.ts'
 import { view, type WorkspaceView } from './view.ts'
 
-export async function create(core: Core, input: Inputs['create'], request: Request): Promise<WorkspaceView> {
+export const create = (core: Core, input: Inputs['create'], request: Request): Promise<WorkspaceView> =>
+  createWith(core, input, request)
+
+/** A workspace with a run that waits for it, in the log from the beginning. A fork is there at once. */
+export async function createForRun(
+  core: Core,
+  input: Inputs['run'],
+  request: Request,
+  asked: RunRequest,
+): Promise<WorkspaceId> {
+  try {
+    const also = (name: WorkspaceName): NewEvent[] => [firstRun(core, request, name, asked)]
+    const { id } = await createWith(core, input, request, also)
+    const made = await core.store.get(id as WorkspaceId)
+    if (made?.run === undefined) await requestRun(core, request, id as WorkspaceId, asked)
+    return id as WorkspaceId
+  } catch (error) {
+    // The workspace is kept, empty: its run has failed.
+    const { id } = toAwError(error).data
+    if (typeof id === 'string' && isWorkspaceId(id)) await failRequest(core, request, id, asked.run, error)
+    throw error
+  }
+}
+
+async function createWith(
+  core: Core,
+  input: Inputs['create'],
+  request: Request,
+  also?: (name: WorkspaceName) => readonly NewEvent[],
+): Promise<WorkspaceView> {
   const start = input.template === undefined ? await startOf(core, input) : await templateStart(core, input)
   if (!('source' in start)) return forked(core, input, start, request)
   const { source, access, profile = input.profile } = start
@@ -24,7 +57,9 @@ export async function create(core: Core, input: Inputs['create'], request: Reque
       data: { field: 'profile' },
     })
   return view(
-    await replacing(core, input, request, () => createFrom(core, { ...input, profile }, source, request, { access })),
+    await replacing(core, input, request, () =>
+      createFrom(core, { ...input, profile }, source, request, { access, also }),
+    ),
   )
 }
 

@@ -1,15 +1,18 @@
-import type { WorkspaceId } from '../domain/ids.ts'
+import type { RunId, WorkspaceId } from '../domain/ids.ts'
 import type { TextRef } from '../domain/text-ref.ts'
+
+export type TextOwner = WorkspaceId | RunId
 
 /**
  * Texts that belong to a workspace but not into the log (agent files, task specifications, prompts). The log has their
- * hash and length; the text can be erased while the log stays whole. One for each workspace.
+ * hash and length; the text can be erased while the log stays whole. One for each workspace, and for each
+ * run the prompt.
  */
 export interface Texts {
   /** Durable when it resolves. Replaces what is there. */
-  put(id: WorkspaceId, text: string): Promise<void>
+  put(id: TextOwner, text: string): Promise<void>
   /** `undefined` if it was erased. A text that does not match its hash is `log_damaged`. */
-  get(id: WorkspaceId, ref: TextRef): Promise<string | undefined>
+  get(id: TextOwner, ref: TextRef): Promise<string | undefined>
   /** Absent = done. */
-  remove(id: WorkspaceId): Promise<void>
+  remove(id: TextOwner): Promise<void>
 }

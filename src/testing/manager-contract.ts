@@ -12,6 +12,7 @@ import { historyContract } from './manager-contract/history.ts'
 import { lifeContract } from './manager-contract/life.ts'
 import { logContract } from './manager-contract/log.ts'
 import { restoreContract } from './manager-contract/restore.ts'
+import { runContract } from './manager-contract/runs.ts'
 import { sandboxContract } from './manager-contract/sandboxes.ts'
 import { snapshotContract } from './manager-contract/snapshots.ts'
 import { sourceContract } from './manager-contract/sources.ts'
@@ -89,6 +90,9 @@ export function managerContract(
     })
     describe('sandboxes', () => {
       sandboxContract(open)
+    })
+    describe('runs', () => {
+      runContract(open)
     })
     describe('snapshots', () => {
       snapshotContract(open)

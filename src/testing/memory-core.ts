@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { memoryAgents, type MemoryAgents } from '../drivers/agents/memory.ts'
 import { memoryShelf } from '../drivers/archives/memory-shelf.ts'
 import { memoryEvents } from '../drivers/events/memory.ts'
 import { memoryDisk, type Disk } from '../drivers/files/memory-disk.ts'
@@ -8,6 +9,7 @@ import { memorySizes } from '../drivers/sizes/memory.ts'
 import { memoryStorage } from '../drivers/storage/memory.ts'
 import { memoryBoxes, memorySandboxes } from '../drivers/sandbox/memory.ts'
 import { memoryTexts } from '../drivers/texts/memory.ts'
+import { memoryRunLogs } from '../drivers/runs/memory.ts'
 import { memoryRequests } from '../drivers/requests/memory.ts'
 import { memoryVariables } from '../drivers/variables/memory.ts'
 import { resolveConfig } from '../domain/config.ts'
@@ -28,6 +30,7 @@ export interface MemoryCore {
   readonly store: EventStore
   readonly disk: Disk
   readonly machine: Machine
+  readonly agents: MemoryAgents
 }
 
 export interface MemoryProcess {
@@ -83,6 +86,7 @@ export function memoryCore({
   const sizes = memorySizes()
   const shelf = memoryShelf(disk, '/archives')
   const variables = memoryVariables()
+  const agents = memoryAgents()
   const boxes = memoryBoxes()
   // A box lives on when the process that started it has ended.
   const init = machine.host()
@@ -103,8 +107,12 @@ export function memoryCore({
         list: async () => [],
         remove: async () => undefined,
       },
+      results: { open: outside },
       archives: { digest: outside, about: outside, unpack: outside, pack: outside },
       requests: memoryRequests,
+      agents: mortal(agents, life, ['prepare', 'remove']),
+      logs: memoryRunLogs(boxes.kept),
+      follower: () => undefined,
       variables: mortal(variables, life, ['write']),
       sandboxes: async (isolation: Isolation) =>
         mortal(memorySandboxes({ disk, isolation, machine: boxes, supervisor: () => init.owner() }), life, [
@@ -126,7 +134,7 @@ export function memoryCore({
     })
     return { manager, end: () => machine.end(host.owner()), left: () => life.left }
   }
-  return { manager: start().manager, start, store, disk, machine }
+  return { manager: start().manager, start, store, disk, machine, agents }
 }
 
 const outside = async (): Promise<never> => {

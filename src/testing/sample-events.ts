@@ -220,6 +220,7 @@ export const sampleData: { readonly [T in EventType]: EventData[T] } = {
     argv: [],
     argv_cut: false,
     prompt: { sha256: 'b'.repeat(64), length: 120 },
+    label: 'Mend the login',
     snapshot: 'each-run',
   },
   run_started: {

@@ -2,36 +2,7 @@ import { isolations } from '../../domain/sandbox/spec.ts'
 import { operation } from '../operation.ts'
 import { boolean, bytes, choice, integer, list, nullable, object, optional, pairs, string } from '../schema.ts'
 import { exitView, workspaceView } from '../views.ts'
-import { absent, host, id } from './shared.ts'
-
-const walls = {
-  isolation: optional(
-    choice(
-      isolations,
-      'namespace: walls of the kernel; guarded: fewer, where there are no user namespaces; none: a working directory only',
-    ),
-  ),
-  network: optional(choice(['none', 'allowlist', 'host'], 'What it may reach (default: the setting, none)')),
-  allow: optional(
-    list(
-      string('A host, HOST:PORT, *.DOMAIN or a preset such as npm'),
-      'Hosts it may reach, through a proxy that logs: HOST, HOST:PORT, *.DOMAIN or a preset such as npm',
-    ),
-  ),
-  shared: optional(
-    list(
-      string('NAME, NAME:ro, NAME:/path or NAME:/path:ro'),
-      'Shared areas to attach, at /shared/NAME: NAME, NAME:ro, NAME:/path or NAME:/path:ro',
-    ),
-  ),
-  memory_mb: optional(integer('Memory of all of it; 0 for no limit', { minimum: 0 })),
-  cpu_percent: optional(integer('Processor time, in percent of one core; 0 for no limit', { minimum: 0 })),
-  processes: optional(integer('How many processes; 0 for no limit', { minimum: 0 })),
-  open_files: optional(integer('Open files of a process; 0 for no limit', { minimum: 0 })),
-  file_size_mb: optional(integer('Largest file that may be written; 0 for no limit', { minimum: 0 })),
-}
-
-const refused = ['sandbox_unenforceable', 'invalid_state', 'shared_not_found', 'limit_reached'] as const
+import { absent, host, id, refused, walls } from './shared.ts'
 
 export const sandboxOperations = [
   operation({

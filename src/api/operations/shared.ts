@@ -1,4 +1,5 @@
-import { boolean, choice, either, list, object, optional, string } from '../schema.ts'
+import { isolations } from '../../domain/sandbox/spec.ts'
+import { boolean, choice, either, integer, json, list, object, optional, pairs, string } from '../schema.ts'
 
 /** What several operations ask for, or answer with. */
 
@@ -70,3 +71,61 @@ export const beginning = {
   exclude: optional(list(string('A pattern'), 'Leave out what matches, as in a .gitignore')),
   ignored: optional(ignored),
 }
+
+/** What a workspace is made with. */
+export const creation = {
+  id: optional(string('Name of the new workspace: TASK/AGENT, or TASK for TASK/main')),
+  generate: optional(string('Make up a name from this text, for instance "planning" gives planning-x7k2f9/main')),
+  profile: optional(string('Layout: aw, ipa, repo or session (default: the configured profile)')),
+  ...beginning,
+  template: optional(string('Start from a template: NAME, or NAME@VERSION')),
+  variables: optional(pairs('What is filled in where the template says {{NAME}}')),
+  config: optional(
+    json(
+      'Configuration: max_size_mb, allowed_operations, git_config, claude_md, agent_files, agent_file_names, task_spec, context',
+    ),
+  ),
+  labels: optional(pairs('Labels to find it by')),
+  ttl: lifetime,
+}
+
+export const sources = ['source_failed', 'template_not_found', 'snapshot_not_found', 'file_not_found'] as const
+
+/** What a sandbox is made of. */
+export const walls = {
+  isolation: optional(
+    choice(
+      isolations,
+      'namespace: walls of the kernel; guarded: fewer, where there are no user namespaces; none: a working directory only',
+    ),
+  ),
+  network: optional(choice(['none', 'allowlist', 'host'], 'What it may reach (default: the setting, none)')),
+  allow: optional(
+    list(
+      string('A host, HOST:PORT, *.DOMAIN or a preset such as npm'),
+      'Hosts it may reach, through a proxy that logs: HOST, HOST:PORT, *.DOMAIN or a preset such as npm',
+    ),
+  ),
+  shared: optional(
+    list(
+      string('NAME, NAME:ro, NAME:/path or NAME:/path:ro'),
+      'Shared areas to attach, at /shared/NAME: NAME, NAME:ro, NAME:/path or NAME:/path:ro',
+    ),
+  ),
+  agent: optional(string('The agent that is to work in it: claude, codex … (aw agents list)')),
+  memory_mb: optional(integer('Memory of all of it; 0 for no limit', { minimum: 0 })),
+  cpu_percent: optional(integer('Processor time, in percent of one core; 0 for no limit', { minimum: 0 })),
+  processes: optional(integer('How many processes; 0 for no limit', { minimum: 0 })),
+  open_files: optional(integer('Open files of a process; 0 for no limit', { minimum: 0 })),
+  file_size_mb: optional(integer('Largest file that may be written; 0 for no limit', { minimum: 0 })),
+}
+
+export const refused = [
+  'sandbox_unenforceable',
+  'invalid_state',
+  'shared_not_found',
+  'limit_reached',
+  'agent_not_found',
+  'agent_not_installed',
+  'invalid_config',
+] as const

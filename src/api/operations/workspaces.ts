@@ -1,24 +1,8 @@
 import { workspaceStates } from '../../domain/workspace/state.ts'
 import { operation } from '../operation.ts'
-import { boolean, choice, integer, json, list, object, optional, pairs, string } from '../schema.ts'
+import { boolean, choice, integer, list, object, optional, pairs, string } from '../schema.ts'
 import { leaseView, workspaceView } from '../views.ts'
-import { absent, beginning, host, id, lifetime, risks } from './shared.ts'
-
-const creation = {
-  id: optional(string('Name of the new workspace: TASK/AGENT, or TASK for TASK/main')),
-  generate: optional(string('Make up a name from this text, for instance "planning" gives planning-x7k2f9/main')),
-  profile: optional(string('Layout: aw, ipa, repo or session (default: the configured profile)')),
-  ...beginning,
-  template: optional(string('Start from a template: NAME, or NAME@VERSION')),
-  variables: optional(pairs('What is filled in where the template says {{NAME}}')),
-  config: optional(
-    json('Configuration: max_size_mb, allowed_operations, git_config, claude_md, agent_files, task_spec, context'),
-  ),
-  labels: optional(pairs('Labels to find it by')),
-  ttl: lifetime,
-}
-
-const sources = ['source_failed', 'template_not_found', 'snapshot_not_found', 'file_not_found'] as const
+import { absent, creation, host, id, risks, sources } from './shared.ts'
 
 const ttl = { minimum: 1000, maximum: 30 * 24 * 60 * 60 * 1000 }
 

@@ -53,7 +53,7 @@ function endCell({ state, exit, problem }: Command, { paint }: View): Cell {
 }
 
 /** As one would type it. */
-const lineOf = ({ argv, argv_cut: cut }: Command): string =>
+export const lineOf = ({ argv, argv_cut: cut }: Pick<Command, 'argv' | 'argv_cut'>): string =>
   [...argv.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word))), ...(cut ? ['…'] : [])].join(' ')
 
 const quoted = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`

@@ -3,12 +3,11 @@ import { paint, wantsColor } from '../color.ts'
 import { ClosedOutput, type TakenSignal } from '../io.ts'
 import { visible } from '../text.ts'
 import { codeOfSignal, exitCodeOf } from './exit-code.ts'
-import { bytesOf, codeOfFailure, endOf, jsonLine, type ExecInput, type Session } from './here.ts'
+import { bytesOf, codeOfFailure, endOf, type ExecInput, type Session } from './here.ts'
 import { notesOn, tellNotes } from './notes.ts'
-import { wholeLines } from './whole-lines.ts'
+import { jsonShower, lineShower } from './shower.ts'
 
 type Item = Outputs['exec']
-type Stream = 'stdout' | 'stderr'
 
 interface Tally {
   readonly started: Set<string>
@@ -63,30 +62,6 @@ function count(tally: Tally, item: Item): void {
   const code = exitCodeOf(ended)
   if (code === 0) tally.well++
   else tally.failed.push({ workspace, what: ended.timed_out ? 'timed out' : (ended.signal ?? `exit ${code}`), code })
-}
-
-const jsonShower =
-  ({ io }: Session) =>
-  (item: Item): Promise<void> =>
-    io.stdout.flow(Buffer.from(jsonLine(item)))
-
-function lineShower({ io, globals }: Session): (item: Item) => Promise<void> {
-  const lines = wholeLines()
-  const write = async (workspace: string, stream: Stream, whole: readonly Uint8Array[]): Promise<void> => {
-    if (whole.length === 0) return
-    const { isTerminal } = io[stream]
-    const name = paint(wantsColor(isTerminal, io.env, globals.noColor)).cyan(workspace)
-    const label = Buffer.from(`${name}${isTerminal ? '  ' : '\t'}`)
-    await io[stream].flow(Buffer.concat(whole.flatMap((line) => [label, line, Buffer.from('\n')])))
-  }
-  return async (item) => {
-    const { type, workspace } = item
-    if (type === 'stdout' || type === 'stderr')
-      await write(workspace, type, lines.take(`${type} ${workspace}`, bytesOf(item)))
-    if (type !== 'exit' && type !== 'failed') return
-    for (const stream of ['stdout', 'stderr'] as const)
-      await write(workspace, stream, lines.rest(`${stream} ${workspace}`))
-  }
 }
 
 async function summarise({ io, globals }: Session, { well, failed }: Tally): Promise<void> {

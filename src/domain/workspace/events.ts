@@ -233,7 +233,7 @@ interface RemovedSnapshot {
 /** `lost`: something other than aw removed it. */
 type RemovalReason = 'user' | 'limit' | 'budget' | 'unneeded' | 'lost'
 
-export type StopReason = 'user' | 'restore' | 'destroy' | 'reset' | 'shutdown'
+export type StopReason = 'user' | 'restore' | 'destroy' | 'reset' | 'shutdown' | 'run'
 
 /** What ended a run besides a wish to cancel it. */
 export type CancelReason = 'user' | 'stop' | 'restore' | 'destroy' | 'reset' | 'shutdown'
@@ -242,6 +242,8 @@ export type CancelReason = 'user' | 'stop' | 'restore' | 'destroy' | 'reset' | '
 interface RunOutcome {
   run: RunId
   snapshot: SnapshotId | null
+  /** Why what it left could not be kept. */
+  not_kept?: Problem
 }
 
 export type RestoreKind = 'restore' | 'undo' | 'redo'

@@ -36,6 +36,7 @@ function ended(
 ): Workspace {
   const { run: open, ...others } = before
   if (open?.run !== data.run) return before
-  const last = { run: open.run, number: open.number, state, at, code: data.exit?.code ?? null }
+  const { run, number, agent, prompt } = open
+  const last = { run, number, state, at, code: data.exit?.code ?? null, agent, prompt }
   return { ...others, last_run: last }
 }

@@ -8,8 +8,9 @@ export function evolveSandbox(before: Workspace, event: AnyEvent): Workspace {
     case 'sandbox_launched': {
       if (before.operation?.kind !== 'launch') return before
       const intent = before.operation.intent as Omit<NonNullable<Workspace['sandbox']>, 'supervisor' | 'started_at'>
-      const { sandbox, isolation, network, limits, mount, shared } = intent
-      const facts = { sandbox, isolation, network, limits, mount, shared }
+      const { sandbox, isolation, network, limits, mount, shared, agent } = intent
+      const own = agent === undefined ? {} : { agent }
+      const facts = { sandbox, isolation, network, limits, mount, shared, ...own }
       const box = { ...facts, started_at: event.at, supervisor: event.data.supervisor }
       return { ...before, operation: null, problem: null, state: 'running', sandbox: box }
     }

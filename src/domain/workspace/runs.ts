@@ -21,6 +21,8 @@ export interface RunPlan {
   /** The rest of a long command is left out. */
   readonly argv_cut: boolean
   readonly prompt: TextRef | null
+  /** What it is called, from the first line of the prompt, if that may be told. */
+  readonly label: string | null
   readonly snapshot: (typeof runSnapshots)[number]
 }
 
@@ -51,4 +53,6 @@ export interface EndedRun {
   readonly state: 'completed' | 'failed' | 'cancelled'
   readonly at: string
   readonly code: number | null
+  readonly agent: string | null
+  readonly prompt: TextRef | null
 }

@@ -198,6 +198,8 @@ export interface BoxFacts {
   /** Where the tree is inside. */
   readonly mount: string
   readonly shared: readonly SharedMount[]
+  /** The agent that is to work in it: its profile says what the sandbox has besides. */
+  readonly agent?: string | undefined
 }
 
 /** A shared area in a sandbox: at an absolute path inside. */

@@ -152,6 +152,8 @@ export function memorySandboxes(options: MemorySandboxOptions): SandboxDriver {
 
   async function keep(name: string, box: MemoryBox, command: KeptCommand): Promise<{ exit: Promise<Exit> }> {
     const { directory, endsBox } = command
+    // One that cannot be started is told at once.
+    programOf(command.argv)
     const at = keptAt(options.machine.kept, directory)
     const killed = new AbortController()
     const { output, exit } = exec(box, { ...command, signal: killed.signal })

@@ -1,15 +1,14 @@
 import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
-import type { WorkspaceId } from '../../domain/ids.ts'
 import { textRef } from '../../domain/text-ref.ts'
-import type { Texts } from '../../ports/texts.ts'
+import type { TextOwner, Texts } from '../../ports/texts.ts'
 import { durableFile, readIfPresent } from '../../sys/durable-file.ts'
 import { hostFs } from '../../sys/host-fs.ts'
 import { hasCode } from '../../sys/errno.ts'
 
 /** One file for each workspace in a directory that only the owner of the home can enter. */
 export function dirTexts({ directory }: { directory: string }): Texts {
-  const fileOf = (id: WorkspaceId): string => join(directory, `${id}.json`)
+  const fileOf = (id: TextOwner): string => join(directory, `${id}.json`)
   return {
     async put(id, text) {
       const unfinished = `${fileOf(id)}.new`

@@ -35,7 +35,7 @@ async function withChanges(open: OpenManager): Promise<Opened & { made: Workspac
 export function diffContract(open: OpenManager): void {
   const changes = ['added work/added', 'changed work/changed', 'added work/d/g', 'removed work/removed']
 
-  it('tells what changed since the head, or since a snapshot, however that is named', async () => {
+  it('tells what changed since the beginning, or since a snapshot, however that is named', async () => {
     const subject = await withChanges(open)
     const { aw, made, first } = subject
     const sides: Inputs['diff'][] = [
@@ -50,7 +50,8 @@ export function diffContract(open: OpenManager): void {
     ]
     for (const input of sides) expect([input, told(await diff(subject, input))]).toEqual([input, changes])
     await aw.snapshot('a')
-    expect(await diff(subject, { from: 'a' })).toEqual([])
+    expect(told(await diff(subject, { from: 'a' }))).toEqual(changes)
+    expect(await diff(subject, { from: 'a@head' })).toEqual([])
     expect(told(await diff(subject, { from: first, to: 'a@head' }))).toEqual(changes)
     expect(told(await diff(subject, { from: 'a', to: first }))).toEqual([
       'removed work/added',

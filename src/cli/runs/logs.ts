@@ -1,0 +1,25 @@
+import type { Inputs } from '../../api/table.ts'
+import type { Door } from '../call.ts'
+import { placeOf } from '../connect.ts'
+import { inputsOf } from '../input.ts'
+import { ClosedOutput } from '../io.ts'
+import { codeOfSignal } from '../sandbox/exit-code.ts'
+import { bytesOf, jsonLine } from '../sandbox/here.ts'
+
+/** `aw logs`: what the run wrote is written here, byte for byte. Ctrl-C stops following; the run goes on. */
+export const logsDoor: Door = async (operation, given, globals, io) => {
+  const [first] = await inputsOf(operation, given, io)
+  const input = first as Inputs['logs']
+  await using manager = await io.connect(placeOf(globals, io))
+  try {
+    for await (const item of manager.stream('logs', input, { signal: io.signal })) {
+      if (globals.json) await io.stdout.flow(Buffer.from(jsonLine(item)))
+      else if (item.stream !== 'lost') await io[item.stream].flow(bytesOf(item))
+      else await io.stderr.write(`aw: ${item.lost} bytes of the output are not there\n`)
+    }
+  } catch (error) {
+    if (error instanceof ClosedOutput) return codeOfSignal('SIGPIPE')
+    if (!io.signal.aborted) throw error
+  }
+  return io.signal.aborted ? codeOfSignal('SIGINT') : 0
+}

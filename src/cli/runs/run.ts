@@ -1,0 +1,98 @@
+import type { Inputs, Outputs } from '../../api/table.ts'
+import type { Door } from '../call.ts'
+import { progressLine } from '../call.ts'
+import { placeOf } from '../connect.ts'
+import { cannotRun } from '../exit-codes.ts'
+import { inputsOf } from '../input.ts'
+import { ClosedOutput, type TakenSignal } from '../io.ts'
+import { codeOfSignal } from '../sandbox/exit-code.ts'
+import type { Session } from '../sandbox/here.ts'
+import { jsonShower, lineShower, plainShower } from '../sandbox/shower.ts'
+import { codeOfRun } from './code.ts'
+import { summary, tellStarted, type EndedItem } from './summary.ts'
+
+type Item = Outputs['run']
+type Input = Inputs['run']
+
+/** `aw run`: what it writes is written here; at the end it is told what it changed. Ctrl-C cancels it. */
+export const runDoor: Door = async (operation, given, globals, io) => {
+  const [first] = await inputsOf(operation, given, io)
+  await using manager = await io.connect(placeOf(globals, io))
+  return await followRuns({ manager, globals, io }, first as Input)
+}
+
+interface State {
+  readonly started: Set<string>
+  readonly ended: EndedItem[]
+  readonly stop: AbortController
+  readonly left: PromiseWithResolvers<TakenSignal>
+  by?: TakenSignal
+}
+
+async function followRuns(session: Session, input: Input): Promise<number> {
+  const { manager, io, globals } = session
+  const state: State = { started: new Set(), ended: [], stop: new AbortController(), left: Promise.withResolvers() }
+  using taken = io.takeSignals((name) => {
+    if (name === 'SIGWINCH') return
+    state.by ??= name
+    // Whoever closes the terminal leaves the run to itself; Ctrl-C is meant for it.
+    if (name === 'SIGINT' || state.started.size === 0) state.stop.abort()
+    else state.left.resolve(name)
+    taken[Symbol.dispose]()
+  })
+  const show = globals.json
+    ? jsonShower(session)
+    : input.count === undefined
+      ? plainShower(session)
+      : lineShower(session)
+  using progress = await progressLine(io, globals.quiet)
+  const items = manager.stream('run', input, {
+    signal: state.stop.signal,
+    onProgress: (news) => (news.made === undefined ? progress?.show(news) : undefined),
+  })
+  try {
+    for await (const item of untilLeft(items, state.left.promise)) {
+      progress?.clear()
+      await noted(session, input, state, item)
+      await show(item)
+    }
+  } catch (error) {
+    progress?.clear()
+    if (error instanceof ClosedOutput) return codeOfSignal('SIGPIPE')
+    if (state.by === undefined || state.started.size > 0) throw error
+  }
+  const detached = input.detach === true || (state.by !== undefined && state.by !== 'SIGINT')
+  if (!detached) await summary(session, input, state.ended)
+  if (state.by !== undefined) return codeOfSignal(state.by)
+  return input.detach === true
+    ? state.ended.find(({ type }) => type === 'failed')
+      ? cannotRun
+      : 0
+    : codeOfAll(state.ended)
+}
+
+/** The exit code is that of the first that failed. */
+const codeOfAll = (ended: readonly EndedItem[]): number =>
+  ended.map(({ run }) => (run === undefined ? cannotRun : codeOfRun(run))).find((code) => code !== 0) ?? 0
+
+async function noted(session: Session, input: Input, state: State, item: Item): Promise<void> {
+  if (item.type === 'ended' || item.type === 'failed') state.ended.push(item)
+  if (item.type !== 'started') return
+  state.started.add(item.workspace)
+  await tellStarted(session, input, item)
+}
+
+/** Until the first signal that leaves it to itself. */
+async function* untilLeft<T>(items: AsyncIterable<T>, left: Promise<TakenSignal>): AsyncGenerator<T> {
+  const iterator = items[Symbol.asyncIterator]()
+  const gone = left.then(() => undefined)
+  try {
+    for (;;) {
+      const next = await Promise.race([iterator.next(), gone])
+      if (next === undefined || next.done === true) return
+      yield next.value
+    }
+  } finally {
+    void iterator.return?.(undefined)
+  }
+}

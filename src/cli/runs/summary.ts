@@ -1,0 +1,97 @@
+import type { Inputs, Outputs } from '../../api/table.ts'
+import { paint, wantsColor } from '../color.ts'
+import { columns, type Row } from '../render/columns.ts'
+import { count } from '../render/units.ts'
+import type { Session } from '../sandbox/here.ts'
+import { visible } from '../text.ts'
+
+export type EndedItem = Outputs['run']
+type Run = NonNullable<EndedItem['run']>
+type Input = Inputs['run']
+
+/** Where it runs: at once, as it may take long. */
+export async function tellStarted({ io, globals }: Session, input: Input, item: EndedItem): Promise<void> {
+  if (globals.json) return
+  if (input.detach === true) return void (await io.stdout.write(`${item.workspace}\n`))
+  if (globals.quiet || !io.stderr.isTerminal) return
+  const { dim } = paint(wantsColor(io.stderr.isTerminal, io.env, globals.noColor))
+  await io.stderr.write(`${dim(`${item.workspace}  run ${item.run?.number}, ${item.isolation}  ${item.path}`)}\n`)
+}
+
+/** What became of it, and what to do next. On standard error: the output of the run is the output. */
+export async function summary(session: Session, input: Input, ended: readonly EndedItem[]): Promise<void> {
+  const { io, globals } = session
+  if (globals.quiet || globals.json || ended.length === 0) return
+  const text = ended.length === 1 && input.count === undefined ? one(session, ended[0]) : many(session, ended)
+  await io.stderr.write(`${text}\n`)
+}
+
+function one(session: Session, item: EndedItem | undefined): string {
+  const { io, globals } = session
+  const { dim } = paint(wantsColor(io.stderr.isTerminal, io.env, globals.noColor))
+  if (item?.run === undefined) return ''
+  const { workspace, changes } = item
+  const head = `${workspace}  ${stateText(session, item.run)}${changes == null ? '' : `: ${changesText(changes)}`}`
+  return [head, ...nextSteps(item).map((line) => dim(line))].join('\n')
+}
+
+function nextSteps({ workspace, changes, run }: EndedItem): string[] {
+  const changed = changes != null && changes.added + changes.changed + changes.removed > 0
+  return [
+    ...(changed
+      ? [`see it      aw diff ${workspace}`, `take it     aw export ${workspace} --branch NAME --repo .`]
+      : []),
+    ...(changed && run?.snapshot != null ? [`undo it     aw undo ${workspace}`] : []),
+    ...(run?.state === 'completed' ? [] : [`its output  aw logs ${workspace}`]),
+    `destroy it  aw destroy ${workspace}`,
+  ]
+}
+
+/** Side by side. */
+function many({ io, globals }: Session, ended: readonly EndedItem[]): string {
+  const colours = paint(wantsColor(io.stderr.isTerminal, io.env, globals.noColor))
+  const view = {
+    paint: colours,
+    terminal: io.stderr.isTerminal,
+    columns: io.stderr.isTerminal ? io.stderr.columns : Infinity,
+    quiet: false,
+    now: io.now(),
+    input: {},
+    told: new Set<string>(),
+  }
+  const right = (text: string) => ({ text, right: true as const })
+  const rows = ended.map((item): Row => {
+    const { workspace, run, changes, error } = item
+    const seconds = run?.exit?.duration_ms === undefined ? '-' : (run.exit.duration_ms / 1000).toFixed(1)
+    const numbers = [changes?.added, changes?.changed, changes?.removed].map((number) => right(String(number ?? '-')))
+    return [
+      { text: workspace, paint: view.paint.bold },
+      { text: run?.state ?? 'failed', paint: paintOf(view.paint, run?.state) },
+      right(seconds),
+      ...numbers,
+      visible(run?.problem?.message ?? error?.message ?? ''),
+    ]
+  })
+  const head = ['WORKSPACE', 'STATE', right('SECONDS'), right('ADDED'), right('CHANGED'), right('REMOVED'), '']
+  return columns(head, rows, view)
+}
+
+const paintOf = (colours: ReturnType<typeof paint>, state: Run['state'] | undefined) =>
+  state === 'completed' ? colours.green : state === 'cancelled' ? colours.yellow : colours.red
+
+function stateText({ io, globals }: Session, { state, exit, problem }: Run): string {
+  const colours = paint(wantsColor(io.stderr.isTerminal, io.env, globals.noColor))
+  const seconds = exit?.duration_ms === undefined ? '' : ` after ${(exit.duration_ms / 1000).toFixed(1)} s`
+  const why = problem === null ? '' : ` (${visible(problem.message)})`
+  return `${paintOf(colours, state)(state)}${seconds}${why}`
+}
+
+export function changesText({ added, changed, removed }: NonNullable<EndedItem['changes']>): string {
+  if (added + changed + removed === 0) return 'nothing changed'
+  const parts = [
+    added > 0 && `${added} added`,
+    changed > 0 && `${changed} changed`,
+    removed > 0 && `${removed} removed`,
+  ]
+  return `${parts.filter((part) => part !== false).join(', ')} (${count(added + changed + removed, 'path')})`
+}

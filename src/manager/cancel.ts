@@ -1,0 +1,78 @@
+import type { Inputs, Outputs } from '../api/table.ts'
+import { AwError } from '../domain/errors.ts'
+import type { RunId, WorkspaceId } from '../domain/ids.ts'
+import { nameOf, type Workspace } from '../domain/workspace/state.ts'
+import { unlessSilent } from './commands.ts'
+import { newEvent, type Core, type Request } from './core.ts'
+import { findWorkspace } from './find.ts'
+import { append, whose, withWorkspace } from './operations.ts'
+import { overOf } from './run-end.ts'
+import { endRun, settle, settleRun } from './run-settle.ts'
+import { findRun, noRun } from './runs.ts'
+
+/** Ends the run of a workspace. One that has ended by itself meanwhile is told as it is. */
+export async function cancel(core: Core, input: Inputs['cancel'], request: Request): Promise<Outputs['cancel']> {
+  const found = await findWorkspace(core, input.id)
+  const run = found.run?.run ?? found.last_run?.run
+  if (run === undefined) throw noRun(found)
+  if (found.run === undefined)
+    throw new AwError(
+      'invalid_state',
+      `The last run of ${nameOf(found)} has ended already: it is ${found.last_run?.state}`,
+      {
+        hint: `See: aw runs ${nameOf(found)}`,
+        data: { id: found.id, run },
+      },
+    )
+  return findRun(core, await cancelRun(core, request, found.id, run, input.grace_ms), run)
+}
+
+/** The wish is in the log first. Then it is asked to end, and after the grace it is ended. */
+export async function cancelRun(
+  core: Core,
+  request: Request,
+  id: WorkspaceId,
+  run: RunId,
+  graceMs = 5_000,
+): Promise<Workspace> {
+  const still = { ...request, correlationId: request.correlationId, signal: undefined }
+  const isOpen = (workspace: Workspace): boolean => workspace.run?.run === run
+  const asked = await withWorkspace(core, still, id, async (found) => {
+    const workspace = await settleRun(core, still, found)
+    if (!isOpen(workspace) || workspace.run?.cancelling === true) return workspace
+    return append(core, still, workspace, [newEvent(core, still, 'run_cancel_started', { ...whose(workspace), run })])
+  })
+  if (!isOpen(asked)) return asked
+  await signalled(core, asked, run, 'SIGTERM')
+  if (!(await overWithin(core, id, run, graceMs))) {
+    await signalled(core, asked, run, 'SIGKILL')
+    await overWithin(core, id, run, killMs)
+  }
+  const settled = await settle(core, still, id)
+  if (!isOpen(settled)) return settled
+  // It hangs: its own sandbox can be ended all the same, and one that never started is over.
+  return withWorkspace(core, still, id, async (workspace) =>
+    isOpen(workspace) && workspace.run?.started?.own_sandbox !== false
+      ? endRun(core, still, workspace, { exit: null })
+      : workspace,
+  )
+}
+
+const killMs = 5_000
+
+async function signalled(core: Core, { run: open }: Workspace, run: RunId, signal: string): Promise<void> {
+  if (open?.started === undefined) return
+  const driver = await core.sandboxes(open.started.isolation)
+  await using box = await driver.find(open.started.sandbox).catch(unlessSilent)
+  await box?.signalKept(await core.logs.place(run), signal)
+}
+
+async function overWithin(core: Core, id: WorkspaceId, run: RunId, ms: number): Promise<boolean> {
+  const until = performance.now() + ms
+  for (;;) {
+    const workspace = await core.store.get(id)
+    if (workspace?.run?.run !== run || (await overOf(core, workspace, workspace.run)) !== undefined) return true
+    if (performance.now() >= until) return false
+    await core.host.pause(25)
+  }
+}

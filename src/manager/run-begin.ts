@@ -1,0 +1,156 @@
+import { AwError, toAwError } from '../domain/errors.ts'
+import type { RunId, WorkspaceId } from '../domain/ids.ts'
+import { assertAllowed } from '../domain/workspace/allow.ts'
+import { nameOf, type Workspace } from '../domain/workspace/state.ts'
+import type { CommandInput, Sandbox } from '../ports/sandbox-driver.ts'
+import { boxGone, plannedBox, type BoxWish } from './boxes.ts'
+import { newEvent, newId, type Core, type Request } from './core.ts'
+import { keepBefore } from './each-exec.ts'
+import { assertSameWalls, commandOf } from './exec.ts'
+import { launch } from './launch.ts'
+import { append, whose, withWorkspace } from './operations.ts'
+import { endRun } from './run-settle.ts'
+import { closeLostRuns } from './reconcile-boxes.ts'
+import { withSlot } from './slots.ts'
+
+/** What a run does, once its workspace is there. */
+export interface RunCommand {
+  readonly argv: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  /** What it reads; the whole of it. */
+  readonly stdin?: string | undefined
+  readonly cwd?: string | undefined
+  readonly timeout_ms?: number | undefined
+  /** For a command, which finds it in a file. */
+  readonly prompt?: string | undefined
+}
+
+export interface BegunRun extends AsyncDisposable {
+  readonly workspace: Workspace
+}
+
+/**
+ * Brings a run that was requested under way: keeps the workspace as it is, starts a sandbox if none is around it, and
+ * starts the command in it. Then it is nobody's any more and goes on by itself. Whatever is in the way ends it as failed.
+ */
+export async function beginRun(
+  core: Core,
+  request: Request,
+  id: WorkspaceId,
+  run: RunId,
+  wish: BoxWish,
+  command: RunCommand,
+): Promise<BegunRun> {
+  return withWorkspace(core, request, id, async (found) => {
+    if (found.run?.run !== run) throw isOver(found)
+    try {
+      const open = await closeLostRuns(core, request, found)
+      assertAllowed(open, 'exec')
+      if (found.run.cancelling === true) throw cancelled()
+      assertSameWalls(open, wish)
+      const known = await withSlot(core, request, open)
+      const before = found.run.snapshot === 'off' ? known : await keepBefore(core, request, known, run)
+      const isOwn = before.sandbox === undefined
+      const running = isOwn ? await launched(core, request, before, wish) : before
+      return await kept(core, request, running, run, command, isOwn)
+    } catch (error) {
+      await failed(core, request, id, run, error)
+      throw error
+    }
+  })
+}
+
+async function launched(core: Core, request: Request, workspace: Workspace, wish: BoxWish): Promise<Workspace> {
+  const planned = await plannedBox(core, workspace, wish)
+  return launch(core, request, workspace, { sandbox: newId(core, 'box'), ...planned })
+}
+
+async function kept(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  run: RunId,
+  command: RunCommand,
+  isOwn: boolean,
+): Promise<BegunRun> {
+  const { sandbox: facts, head } = workspace
+  if (facts === undefined) throw boxGone(workspace)
+  const { sandbox, isolation } = facts
+  const data = { ...whose(workspace), run, sandbox, own_sandbox: isOwn, isolation, before: head }
+  const started = await append(core, request, workspace, [newEvent(core, request, 'run_started', data)])
+  const box = await (await core.sandboxes(isolation)).find(sandbox)
+  if (box === undefined) throw boxGone(workspace)
+  try {
+    await keepIn(core, request, await withSlot(core, request, started), run, command, box, isOwn)
+    return { workspace: started, [Symbol.asyncDispose]: () => box[Symbol.asyncDispose]() }
+  } catch (error) {
+    await box[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+async function keepIn(
+  core: Core,
+  request: Request,
+  workspace: Awaited<ReturnType<typeof withSlot>>,
+  run: RunId,
+  command: RunCommand,
+  box: Sandbox,
+  isOwn: boolean,
+): Promise<void> {
+  const { sandbox: facts } = workspace
+  if (facts === undefined) throw boxGone(workspace)
+  const variables = await core.variables.read(workspace.id)
+  const fed = Promise.withResolvers<void>()
+  const input = command.stdin === undefined ? undefined : textInput(command.stdin, fed.resolve)
+  if (input === undefined) fed.resolve()
+  const env =
+    command.prompt === undefined
+      ? command.env
+      : { AW_PROMPT_FILE: await box.put('prompt', Buffer.from(command.prompt), 0o400), ...command.env }
+  const spec = await commandOf(
+    core,
+    { ...command, env },
+    { ...request, correlationId: request.correlationId, input },
+    { workspace, variables, box: facts },
+    box,
+  )
+  const { exit } = await box.keep({
+    ...spec,
+    directory: await core.logs.place(run),
+    logBytes: core.config.settings['runs.log_mb'] * 2 ** 20,
+    endsBox: isOwn,
+    follower: core.follower(workspace.id),
+  })
+  // It may end before it has read all of it.
+  await Promise.race([
+    fed.promise,
+    exit.then(
+      () => undefined,
+      () => undefined,
+    ),
+  ])
+}
+
+async function* textInput(text: string, done: () => void): AsyncGenerator<CommandInput> {
+  yield { kind: 'data', data: Buffer.from(text) }
+  yield { kind: 'end' }
+  done()
+}
+
+/** Says so in the log, unless somebody else has by now. */
+async function failed(core: Core, request: Request, id: WorkspaceId, run: RunId, error: unknown): Promise<void> {
+  const { code, message } = toAwError(error)
+  const still = { ...request, correlationId: request.correlationId, signal: undefined }
+  const now = await core.store.get(id)
+  if (now?.run?.run !== run || now.operation !== null) return
+  await endRun(core, still, now, { exit: null, problem: { code, message } }).catch(() => undefined)
+}
+
+const cancelled = (): AwError => new AwError('aborted', 'The run was cancelled before it began')
+
+const isOver = (workspace: Workspace): AwError =>
+  new AwError('invalid_state', `The run of ${nameOf(workspace)} was ended before it began`, {
+    hint: `See what became of it: aw runs ${nameOf(workspace)}`,
+    data: { id: workspace.id },
+  })

@@ -1,0 +1,42 @@
+import type { Inputs } from '../api/table.ts'
+import { AwError } from '../domain/errors.ts'
+import { agentCommand } from './agents/command.ts'
+import type { Core } from './core.ts'
+import type { RunCommand } from './run-begin.ts'
+
+type Input = Inputs['run']
+
+/** What is to be run, and for which agent; null if it is a command. */
+export interface PlannedCommand extends RunCommand {
+  readonly agent: string | null
+  /** Names of files in the content that the agent reads as instructions. */
+  readonly files: readonly string[]
+}
+
+export async function commandFor(core: Core, input: Input): Promise<PlannedCommand> {
+  const { settings } = core.config
+  const { prompt, model, resume, argv = [], cwd, timeout_ms } = input
+  const agent = input.agent ?? (argv.length === 0 ? settings['runs.agent'] : '')
+  const common = { cwd, timeout_ms }
+  if (agent === '') {
+    if (argv.length === 0)
+      throw wrong('What is to be run?', 'An agent: aw run --agent claude "…"; or a command: aw run -- npm test', 'argv')
+    const meant = (
+      [
+        ['model', model],
+        ['resume', resume],
+      ] as const
+    ).find(([, value]) => value !== undefined)
+    if (meant !== undefined)
+      throw wrong(`A command has no ${meant[0]}`, 'That is for agents; name one with --agent', meant[0])
+    return { ...common, agent: null, argv, env: input.env ?? {}, prompt, files: [] }
+  }
+  if (prompt === undefined)
+    throw wrong(`What is ${agent} to do?`, `As in: aw run --agent ${agent} "Mend the login form"`, 'prompt')
+  const isolation = input.isolation ?? settings['sandbox.isolation']
+  const made = await agentCommand(core, agent, { prompt, model, resume, arguments: argv, isolation })
+  return { ...common, agent, argv: made.argv, stdin: made.stdin, env: { ...made.env, ...input.env }, files: made.files }
+}
+
+const wrong = (message: string, hint: string, field: string): AwError =>
+  new AwError('invalid_input', message, { hint, data: { field } })

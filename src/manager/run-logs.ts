@@ -1,0 +1,43 @@
+import type { Inputs, Outputs } from '../api/table.ts'
+import { AwError } from '../domain/errors.ts'
+import type { RunId, WorkspaceId } from '../domain/ids.ts'
+import type { LogItem, ReadOptions } from '../ports/run-logs.ts'
+import type { Core, Request } from './core.ts'
+import { findWorkspace } from './find.ts'
+import { overOf } from './run-end.ts'
+import { numberedRun } from './runs.ts'
+
+/** What a run wrote, oldest first. */
+export async function* logs(core: Core, input: Inputs['logs'], request: Request): AsyncGenerator<Outputs['logs']> {
+  const workspace = await findWorkspace(core, input.id)
+  const { run } = await numberedRun(core, workspace, input.run)
+  const where = { from: input.from, last: input.last_kb === undefined ? undefined : input.last_kb * 1024 }
+  const items =
+    input.follow === true
+      ? followRun(core, workspace.id, run, { ...where, signal: request.signal })
+      : core.logs.read(run, { ...where, signal: request.signal })
+  for await (const { at, lost, ...item } of cancellable(items, request.signal))
+    yield { ...item, ...(lost !== undefined && { lost }), at: at?.toISOString() ?? null }
+}
+
+/** Until the run has ended, or nobody is left who could write. */
+export const followRun = (core: Core, id: WorkspaceId, run: RunId, options: ReadOptions): AsyncIterable<LogItem> =>
+  core.logs.read(run, {
+    ...options,
+    follow: {
+      async isOver() {
+        const workspace = await core.store.get(id)
+        if (workspace?.run?.run !== run) return true
+        return (await overOf(core, workspace, workspace.run)) !== undefined
+      },
+    },
+  })
+
+async function* cancellable<T>(items: AsyncIterable<T>, signal: AbortSignal | undefined): AsyncGenerator<T> {
+  try {
+    yield* items
+  } catch (error) {
+    if (signal?.aborted !== true) throw error
+    throw new AwError('aborted', 'The caller cancelled this', { cause: signal.reason })
+  }
+}

@@ -1,0 +1,26 @@
+import type { WorkspaceId } from '../domain/ids.ts'
+import type { Workspace } from '../domain/workspace/state.ts'
+import type { Core, Request } from './core.ts'
+import { stopBox } from './launch.ts'
+import { withWorkspace } from './operations.ts'
+import { closeRun, overOf, type RunOver } from './run-end.ts'
+
+/** A run that is over is closed in the log, and its own sandbox with it. Needs the lock. */
+export async function settleRun(core: Core, request: Request, workspace: Workspace): Promise<Workspace> {
+  const over = workspace.run === undefined ? undefined : await overOf(core, workspace, workspace.run)
+  return over === undefined ? workspace : endRun(core, request, workspace, over)
+}
+
+/** What is left of a run's own sandbox goes first, so that nothing writes while what it left is kept. Needs the lock. */
+export async function endRun(core: Core, request: Request, workspace: Workspace, over: RunOver): Promise<Workspace> {
+  const started = workspace.run?.started
+  const isOwn = started?.own_sandbox === true && workspace.sandbox?.sandbox === started.sandbox
+  const quiet = isOwn ? await stopBox(core, request, workspace, 'run', 0) : workspace
+  return closeRun(core, request, quiet, over)
+}
+
+/** As `settleRun`, for whoever has no lock. Whoever has gone meanwhile does not keep it from being done. */
+export async function settle(core: Core, request: Request, id: WorkspaceId): Promise<Workspace> {
+  const still = { ...request, correlationId: request.correlationId, signal: undefined }
+  return withWorkspace(core, still, id, (workspace) => settleRun(core, still, workspace))
+}

@@ -1,0 +1,116 @@
+import type { Inputs, Outputs } from '../api/table.ts'
+import { toAwError } from '../domain/errors.ts'
+import type { WorkspaceId } from '../domain/ids.ts'
+import { nameOf, type Workspace } from '../domain/workspace/state.ts'
+import { cancelRun } from './cancel.ts'
+import type { Core, Request } from './core.ts'
+import { countChanges } from './diff.ts'
+import { lookUp } from './find.ts'
+import { checkpointSignal } from './operations.ts'
+import { beginRun, type RunCommand } from './run-begin.ts'
+import { commandFor } from './run-command.ts'
+import { failRequest, planRun, requestRun, tellRun, type RunRequest } from './run-request.ts'
+import { followRun } from './run-logs.ts'
+import { settle } from './run-settle.ts'
+import { findRun, type RunView } from './runs.ts'
+import { createForRun } from './start.ts'
+
+type Input = Inputs['run']
+type Item = Outputs['run']
+
+/** One run: in a new workspace or one that is there. Whoever stops listening leaves it to itself; a signal cancels it. */
+export async function* runOne(core: Core, input: Input, request: Request): AsyncGenerator<Item> {
+  checkpointSignal(request)
+  const command = await commandFor(core, input)
+  const asked = planRun(core, {
+    agent: command.agent,
+    argv: command.argv,
+    prompt: input.prompt,
+    recordPrompt: input.record_prompt ?? core.config.settings['runs.record_prompt'],
+    snapshot: input.snapshot ?? core.config.settings['runs.snapshot'],
+  })
+  const id = await requested(core, withFiles(input, command.files), request, asked)
+  yield* carriedOut(core, input, request, id, asked, command)
+}
+
+/** Texts that come with the workspace are written where this agent looks for them. */
+const withFiles = (input: Input, files: readonly string[]): Input =>
+  files.length === 0 || input.config === undefined
+    ? input
+    : { ...input, config: { agent_file_names: files, ...input.config } }
+
+/** The workspace, with the run in its log. */
+async function requested(core: Core, input: Input, request: Request, asked: RunRequest): Promise<WorkspaceId> {
+  const found = input.id === undefined || beginsAnew(input) ? undefined : await lookUp(core, input.id)
+  if (found !== undefined) return (await requestRun(core, request, found.id, asked)).id
+  return createForRun(core, input, request, asked)
+}
+
+/** Whether anything is said about what the workspace starts from. */
+const beginsAnew = (input: Input): boolean =>
+  (['from', 'repo', 'template', 'from_workspace', 'at', 'generate', 'profile', 'config', 'variables'] as const).some(
+    (field) => input[field] !== undefined,
+  )
+
+async function* carriedOut(
+  core: Core,
+  input: Input,
+  request: Request,
+  id: WorkspaceId,
+  asked: RunRequest,
+  command: RunCommand,
+): AsyncGenerator<Item> {
+  try {
+    await tellRun(core, request, id, asked)
+  } catch (error) {
+    await failRequest(core, request, id, asked.run, error)
+    throw error
+  }
+  await using begun = await beginRun(core, request, id, asked.run, input, command)
+  const { workspace } = begun
+  const name = nameOf(workspace)
+  const run = await findRun(core, workspace, asked.run)
+  yield {
+    type: 'started',
+    workspace: name,
+    path: workspace.path,
+    run,
+    isolation: workspace.sandbox?.isolation ?? 'none',
+  }
+  if (input.detach === true) return
+  try {
+    for await (const { stream, data, lost } of followRun(core, id, asked.run, { signal: request.signal }))
+      yield stream === 'lost'
+        ? { type: 'lost', workspace: name, lost: lost ?? 0 }
+        : { type: stream, workspace: name, data }
+  } catch (error) {
+    if (request.signal?.aborted !== true) throw error
+    await cancelRun(core, request, id, asked.run)
+  }
+  yield await endedItem(core, await settle(core, request, id), asked.run)
+}
+
+async function endedItem(core: Core, workspace: Workspace, run: RunRequest['run']): Promise<Item> {
+  const view = await findRun(core, workspace, run)
+  return {
+    type: 'ended',
+    workspace: nameOf(workspace),
+    path: workspace.path,
+    run: view,
+    changes: await changesOf(core, workspace, view),
+  }
+}
+
+/** What it changed, as far as that was kept. */
+async function changesOf(core: Core, workspace: Workspace, { before, snapshot }: RunView) {
+  if (before === null) return null
+  if (snapshot === null) return { added: 0, changed: 0, removed: 0 }
+  try {
+    const { added, changed, removed } = await countChanges(core, workspace, before as never, snapshot as never, null)
+    return { added, changed, removed }
+  } catch (error) {
+    // One of them made room for another by now.
+    if (toAwError(error).code === 'internal') throw error
+    return null
+  }
+}

@@ -1,0 +1,167 @@
+import { expect, it } from 'vitest'
+import type { Inputs, Outputs } from '../../api/table.ts'
+import type { CallContext, Manager } from '../../ports/manager.ts'
+import { code, text, type OpenManager } from '../manager-contract.ts'
+import { eventsOf } from './commands.ts'
+
+type Item = Outputs['run']
+
+/** Follows a run to its end. */
+async function run(manager: Manager, input: Inputs['run'], context?: CallContext) {
+  const items: Item[] = []
+  for await (const item of manager.stream('run', input, context)) items.push(item)
+  const written = items.flatMap(({ type, data }) =>
+    type === 'stdout' ? [Buffer.from((data ?? '') as Uint8Array)] : [],
+  )
+  return { items, stdout: Buffer.concat(written).toString(), last: items.at(-1) }
+}
+
+async function logged(manager: Manager, input: Inputs['logs']): Promise<string> {
+  const parts: Uint8Array[] = []
+  for await (const { data } of manager.stream('logs', input)) parts.push(Buffer.from(data as Uint8Array))
+  return Buffer.concat(parts).toString()
+}
+
+/** Commands are those that every machine has, also the one in memory. */
+export function runContract(open: OpenManager): void {
+  it('a run makes its workspace, tells what it writes, and is one step of the history that undo takes back', async () => {
+    const { aw, manager } = await open()
+    const { items, last, stdout } = await run(manager, { id: 'job', prompt: 'Say it\nloud', argv: ['tee', 'said'] })
+    expect(items[0]).toMatchObject({ type: 'started', workspace: 'job/main', isolation: 'namespace' })
+    expect(stdout).toBe('')
+    expect(last).toMatchObject({
+      type: 'ended',
+      run: { number: 1, state: 'completed', label: 'Say it', agent: null, exit: { code: 0 }, problem: null },
+      changes: { added: 1, changed: 0, removed: 0 },
+    })
+    const kept = (await manager.call('snapshots', { id: 'job' })).find(({ id }) => id === last?.run?.snapshot)
+    expect(kept).toMatchObject({ label: 'Say it', meta: { run: last?.run?.run, number: 1, code: 0 } })
+    const types = (await eventsOf(manager, 'job')).map(({ type }) => type)
+    expect(types.slice(0, 3)).toEqual(['workspace_create_started', 'run_requested', 'workspace_created'])
+    expect(types.slice(-3)).toEqual(['snapshot_started', 'snapshot_created', 'run_completed'])
+    const workspace = await aw.get('job')
+    expect(JSON.parse(text(await workspace.files.read('.aw/run.json')))).toMatchObject({
+      run_id: 'job',
+      prompt: 'Say it\nloud',
+      run: last?.run?.run,
+    })
+    expect((await workspace.files.list('work')).entries).toHaveLength(1)
+    await manager.call('undo', { id: 'job' })
+    expect((await workspace.files.list('work')).entries).toHaveLength(0)
+    expect(await manager.call('show', { id: 'job' })).toMatchObject({ sandbox: null })
+  })
+
+  it('a prompt that is not to be recorded is nowhere but its hash', async () => {
+    const { aw, manager } = await open()
+    await run(manager, { id: 'job', prompt: 'the secret plan', record_prompt: false, argv: ['true'] })
+    const workspace = await aw.get('job')
+    const about = text(await workspace.files.read('.aw/run.json'))
+    expect(JSON.parse(about)).toMatchObject({
+      prompt: null,
+      prompt_sha256: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown,
+    })
+    const all = JSON.stringify([await eventsOf(manager, 'job'), await manager.call('runs', { id: 'job' }), about])
+    expect(all).not.toContain('secret plan')
+  })
+
+  it('another run goes on in the same workspace; its log and its end are its own', async () => {
+    const { manager } = await open()
+    await run(manager, { id: 'job', argv: ['echo', 'one'] })
+    const { last } = await run(manager, { id: 'job', argv: ['false'] })
+    expect(last).toMatchObject({
+      run: { number: 2, state: 'failed', exit: { code: 1 }, problem: { code: 'exit' }, snapshot: null },
+      changes: { added: 0, changed: 0, removed: 0 },
+    })
+    expect((await manager.call('runs', { id: 'job' })).map(({ number, state }) => [number, state])).toEqual([
+      [1, 'completed'],
+      [2, 'failed'],
+    ])
+    expect(await manager.call('runs', {})).toMatchObject([{ number: 2 }])
+    expect(await manager.call('runs', { state: ['completed'] })).toEqual([])
+    expect(await logged(manager, { id: 'job', run: 1 })).toBe('one\n')
+    expect(await logged(manager, { id: 'job' })).toBe('')
+    await expect(logged(manager, { id: 'job', run: 3 })).rejects.toEqual(code('run_not_found'))
+    expect(await manager.call('wait', { id: 'job' })).toMatchObject({ number: 2, state: 'failed' })
+  })
+
+  it('one that nobody waits for is followed, waited for and cancelled by others; meanwhile the workspace is in use', async () => {
+    const { aw, manager } = await open()
+    const { items } = await run(manager, { id: 'job', argv: ['sleep', '600'], detach: true })
+    expect(items.map(({ type }) => type)).toEqual(['started'])
+    expect(await manager.call('runs', { id: 'job' })).toMatchObject([{ state: 'running', exit: null, ended_at: null }])
+    await expect(run(manager, { id: 'job', argv: ['true'] })).rejects.toEqual(code('workspace_active'))
+    await expect(manager.call('destroy', { id: 'job' })).rejects.toEqual(code('workspace_active'))
+    await expect(manager.call('wait', { id: 'job', timeout_ms: 1 })).rejects.toEqual(code('timeout'))
+    const followed = logged(manager, { id: 'job', follow: true })
+    expect(await manager.call('cancel', { id: 'job', grace_ms: 0 })).toMatchObject({ state: 'cancelled' })
+    expect(await followed).toBe('')
+    expect(await manager.call('wait', { id: 'job' })).toMatchObject({ state: 'cancelled' })
+    await expect(manager.call('cancel', { id: 'job' })).rejects.toEqual(code('invalid_state'))
+    expect((await eventsOf(manager, 'job')).map(({ type }) => type)).toContain('run_cancel_started')
+    await aw.get('job').then((workspace) => workspace.destroy())
+  })
+
+  it('whoever stops listening leaves it to itself; a signal cancels it', async () => {
+    const { manager } = await open()
+    for await (const { type } of manager.stream('run', { id: 'left', argv: ['sleep', '600'] }))
+      if (type === 'started') break
+    expect(await manager.call('runs', { id: 'left' })).toMatchObject([{ state: 'running' }])
+    const stop = new AbortController()
+    const items: Item[] = []
+    for await (const item of manager.stream('run', { id: 'ended', argv: ['sleep', '600'] }, { signal: stop.signal })) {
+      items.push(item)
+      stop.abort()
+    }
+    expect(items.at(-1)).toMatchObject({ type: 'ended', run: { state: 'cancelled' } })
+    expect(await manager.call('runs', { id: 'left' })).toMatchObject([{ state: 'running' }])
+    await manager.call('cancel', { id: 'left', grace_ms: 0 })
+  })
+
+  it('a run in a sandbox that was started before leaves it as it is; stopping that ends the run', async () => {
+    const { aw, manager } = await open()
+    await aw.create({ id: 'job' })
+    await manager.call('start', { id: 'job' })
+    expect((await run(manager, { id: 'job', argv: ['echo', 'in'] })).stdout).toBe('in\n')
+    expect(await manager.call('show', { id: 'job' })).toMatchObject({ state: 'running' })
+    await run(manager, { id: 'job', argv: ['sleep', '600'], detach: true })
+    await manager.call('stop', { id: 'job', grace_ms: 0 })
+    expect(await manager.call('runs', { id: 'job' })).toMatchObject([{ state: 'completed' }, { state: 'cancelled' }])
+    expect((await eventsOf(manager, 'job')).at(-1)).toMatchObject({ type: 'run_cancelled', data: { why: 'stop' } })
+  })
+
+  it('destroying it with the risk named ends the run first, and says so in the log', async () => {
+    const { manager } = await open()
+    await run(manager, { id: 'job', argv: ['sleep', '600'], detach: true })
+    const { id } = await manager.call('show', { id: 'job' })
+    await manager.call('destroy', { id: 'job', include_active: true })
+    const types = (await eventsOf(manager, id)).map(({ type }) => type)
+    expect(types.indexOf('run_cancelled')).toBeLessThan(types.indexOf('workspace_destroy_started'))
+    expect(types).toContain('run_cancelled')
+  })
+
+  it('several at once begin as one and go their own ways; one that fails does not keep the others from going on', async () => {
+    const { aw, manager } = await open()
+    await aw.create({ id: 'start' })
+    await aw.get('start').then(({ files }) => files.write('work/common', 'same'))
+    const { items } = await run(manager, { id: 'start', count: 3, argv: ['cat', 'common'] })
+    const ended = items.filter(({ type }) => type === 'ended').map(({ workspace }) => workspace)
+    expect(ended.toSorted()).toEqual(['start/main-1', 'start/main-2', 'start/main-3'])
+    expect(items.filter(({ type }) => type === 'stdout')).toHaveLength(3)
+  })
+
+  it('what cannot be run is an error, and in the log if its workspace is there', async () => {
+    const { aw, manager } = await open()
+    await expect(run(manager, { id: 'job' })).rejects.toEqual(code('invalid_input'))
+    await expect(run(manager, { id: 'job', argv: ['true'], model: 'best' })).rejects.toEqual(code('invalid_input'))
+    await expect(aw.get('job')).rejects.toEqual(code('workspace_not_found'))
+    await expect(run(manager, { id: 'job', argv: ['no-such-program'] })).rejects.toEqual(code('file_not_found'))
+    expect(await manager.call('runs', { id: 'job' })).toMatchObject([
+      { state: 'failed', exit: null, problem: { code: 'file_not_found' } },
+    ])
+    expect(await manager.call('show', { id: 'job' })).toMatchObject({ state: 'stopped', sandbox: null })
+    await expect(manager.call('wait', { id: 'none' })).rejects.toEqual(code('workspace_not_found'))
+    await aw.create({ id: 'idle' })
+    for (const name of ['wait', 'cancel'] as const)
+      await expect(manager.call(name, { id: 'idle' })).rejects.toEqual(code('run_not_found'))
+  })
+}
