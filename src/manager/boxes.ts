@@ -6,6 +6,7 @@ import { limitNames, type Isolation, type Limits, type Network } from '../domain
 import { randomMount } from '../domain/sandbox/surroundings.ts'
 import { nameOf, type BoxFacts, type SharedMount, type Workspace } from '../domain/workspace/state.ts'
 import type { SandboxDriver, SandboxSpec } from '../ports/sandbox-driver.ts'
+import { agentRules, equipmentOf } from './agents/equip.ts'
 import type { Core } from './core.ts'
 import { volumeOf } from './places.ts'
 import type { Slotted } from './slots.ts'
@@ -17,6 +18,7 @@ export interface BoxWish {
   readonly network?: Network['mode'] | undefined
   readonly allow?: readonly string[] | undefined
   readonly shared?: readonly string[] | undefined
+  readonly agent?: string | undefined
   readonly memory_mb?: number | undefined
   readonly cpu_percent?: number | undefined
   readonly processes?: number | undefined
@@ -33,20 +35,21 @@ export async function plannedBox(core: Core, workspace: Workspace, wish: BoxWish
   const isolation = wish.isolation ?? settings['sandbox.isolation']
   return {
     isolation,
-    network: networkOf(core, isolation, wish),
+    network: await networkOf(core, isolation, wish),
     limits: limitsOf(wish),
     mount: mount === 'random' ? randomMount(core.clock.random(4)) : mount,
     shared: await sharedMounts(core, workspace, wish.shared ?? []),
+    ...(wish.agent === undefined ? {} : { agent: wish.agent }),
   }
 }
 
-function networkOf(core: Core, isolation: Isolation, { network, allow }: BoxWish): Network {
+async function networkOf(core: Core, isolation: Isolation, { network, allow, agent }: BoxWish): Promise<Network> {
   const { settings } = core.config
   const configured = settings['sandbox.allow'].split(',').flatMap((rule) => rule.trim() || [])
   // Whoever names hosts wants them to be reached, and no others.
-  const mode = network ?? (allow === undefined ? usualNetwork(core, isolation) : 'allowlist')
+  const mode = network ?? (allow === undefined ? usualNetwork(core, isolation, agent) : 'allowlist')
   if (mode === 'allowlist') {
-    const rules = [...(allow ?? configured)]
+    const rules = [...new Set([...(allow ?? configured), ...(await agentRules(core, agent, isolation))])]
     parseRules(rules)
     return { mode, allow: rules }
   }
@@ -57,9 +60,18 @@ function networkOf(core: Core, isolation: Isolation, { network, allow }: BoxWish
   })
 }
 
-/** Without any walls the network is the host's, unless somebody has asked for another: then that is refused. */
-function usualNetwork({ config: { settings, origins } }: Core, isolation: Isolation): Network['mode'] {
-  return isolation === 'none' && origins['sandbox.network'] === 'default' ? 'host' : settings['sandbox.network']
+/**
+ * Without any walls the network is the host's, unless somebody has asked for another: then that is refused. An agent is
+ * of no use without a network: it has the hosts that it needs.
+ */
+function usualNetwork(
+  { config: { settings, origins } }: Core,
+  isolation: Isolation,
+  agent: string | undefined,
+): Network['mode'] {
+  if (origins['sandbox.network'] !== 'default') return settings['sandbox.network']
+  if (isolation === 'none') return 'host'
+  return agent !== undefined && isolation === 'namespace' ? 'allowlist' : settings['sandbox.network']
 }
 
 /** Only what is limited. 0 takes a limit of the settings away. */
@@ -95,25 +107,36 @@ export async function specOf(core: Core, workspace: Slotted, box: BoxFacts, once
   const { metadata, content } = profileOf(workspace.profile)
   const protect = settings['sandbox.protect'].split(',').flatMap((name) => name.trim() || [])
   const areas = box.shared.length === 0 ? undefined : (await sharedAreas(core)).live
+  const equipment = await equipmentOf(core, workspace, box)
   await core.storage.ready(volumeOf(workspace))
   return {
     attachment: core.storage.attachment(volumeOf(workspace)),
     mount: box.mount,
     ...(box.isolation === 'namespace'
-      ? { protect: [metadata], protectWithin: protect.map((name) => (content === '.' ? name : `${content}/${name}`)) }
+      ? {
+          protect: [metadata],
+          protectWithin: [...new Set([...protect, ...equipment.protect])].map((name) =>
+            content === '.' ? name : `${content}/${name}`,
+          ),
+        }
       : // Nothing can be taken out of a tree without a mount of its own; aw doctor and the docs say so.
         { protect: [] }),
     label: nameOf(workspace),
-    binds: box.shared.flatMap(({ name, path: target, writable }) => {
-      const area = areas?.get(name)
-      return area === undefined ? [] : [{ source: core.storage.attachment(sharedPlace(area)).path, target, writable }]
-    }),
+    binds: [
+      ...box.shared.flatMap(({ name, path: target, writable }) => {
+        const area = areas?.get(name)
+        return area === undefined ? [] : [{ source: core.storage.attachment(sharedPlace(area)).path, target, writable }]
+      }),
+      ...equipment.binds,
+    ],
     network: box.network,
     networkLog: core.requests.place(workspace.id),
+    brokers: equipment.brokers,
     limits: withoutZero(box.limits),
     defaults: withoutZero({ ...defaultsOf(core), ...box.limits }),
     cgroupRequired: settings['sandbox.cgroup_required'],
-    env: {},
+    env: equipment.env,
+    programs: equipment.programs,
     gitUser: {
       name: workspace.config.git_config.user_name || settings['git.user_name'],
       email: workspace.config.git_config.user_email || settings['git.user_email'],

@@ -88,6 +88,8 @@ export interface SandboxSpec {
   readonly cgroupRequired: boolean
   /** For every command in it, beside the level's own (PATH, HOME, …). */
   readonly env: Readonly<Record<string, string>>
+  /** Directories, by their paths inside, that PATH begins with. */
+  readonly programs?: readonly string[] | undefined
   /** Who commits with git in a `namespace` box, unless the repository or the agent says otherwise. */
   readonly gitUser?: { readonly name: string; readonly email: string } | undefined
   /** The host's user id to run as; only root can choose. Never 0 in `guarded` and `namespace`. */

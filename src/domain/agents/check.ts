@@ -62,6 +62,7 @@ const profileShape: Shape = {
             fields: {
               name: 'text',
               upstream: 'text',
+              upstream_from: 'text',
               headers: 'pairs',
               env: 'pairs',
               placeholder: 'pairs',

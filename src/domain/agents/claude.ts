@@ -44,11 +44,11 @@ function byKey(): CredentialBroker {
   return {
     name: 'anthropic',
     upstream: 'https://api.anthropic.com',
+    upstream_from: 'ANTHROPIC_BASE_URL',
     headers: { 'x-api-key': '{{value}}' },
     env: { ANTHROPIC_BASE_URL: '{{url}}' },
     // Its last 20 characters are what the state's file approves of.
     placeholder: { ANTHROPIC_API_KEY: 'sk-ant-held-by-the-aw-proxy' },
-    arguments: [],
   }
 }
 

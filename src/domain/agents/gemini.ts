@@ -31,10 +31,10 @@ export const gemini: AgentProfile = {
       broker: {
         name: 'gemini',
         upstream: 'https://generativelanguage.googleapis.com',
+        upstream_from: 'GOOGLE_GEMINI_BASE_URL',
         headers: { 'x-goog-api-key': '{{value}}' },
         env: { GOOGLE_GEMINI_BASE_URL: '{{url}}' },
         placeholder: { GEMINI_API_KEY: 'held-by-the-aw-proxy' },
-        arguments: [],
       },
     },
   ],

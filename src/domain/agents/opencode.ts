@@ -55,7 +55,6 @@ function byKey(
       headers,
       env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(options) },
       placeholder: { [variable]: 'held-by-the-aw-proxy' },
-      arguments: [],
     },
   }
 }

@@ -77,6 +77,8 @@ export interface CredentialBroker {
   readonly name: string
   /** Origin and base path of the service. */
   readonly upstream: string
+  /** A variable of the caller that names another service in its place, as a gateway of a company. */
+  readonly upstream_from?: string | undefined
   /** Headers that the proxy sets: `{{value}}` is the credential. */
   readonly headers: Readonly<Record<string, string>>
   /** Variables that lead the agent there: `{{url}}` is the address inside. */
@@ -84,5 +86,5 @@ export interface CredentialBroker {
   /** Variables that make it believe that it has the credential, with what stands in its place. */
   readonly placeholder: Readonly<Record<string, string>>
   /** Arguments that lead it there, before all others. */
-  readonly arguments: readonly string[]
+  readonly arguments?: readonly string[] | undefined
 }

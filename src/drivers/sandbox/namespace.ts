@@ -10,6 +10,7 @@ import { boxDriver, type BoxOptions, type Level, type Prepared } from './boxes.t
 import { machine as thisMachine } from './keepers.ts'
 import { planLimits } from './limits.ts'
 import { networkEnv, networkTags, planNetwork } from './network.ts'
+import { pathWith } from './path.ts'
 import { probeByStarting } from './probe.ts'
 
 /**
@@ -56,7 +57,7 @@ export function namespaceSandbox(options: BoxOptions): SandboxDriver {
         placeholders: walls.placeholders,
         inside: spec.mount,
         files: filesPath,
-        env: { ...surroundings, ...networkEnv(network), ...spec.env },
+        env: { ...surroundings, PATH: pathWith(spec, boxPath), ...networkEnv(network), ...spec.env },
       }),
       makesPlaceholders: walls.makesPlaceholders,
       tags: (directory, held) => [...walls.tags(directory, held), ...networkTags(network, directory)],
@@ -70,7 +71,6 @@ const lacking = (bwrap: Bubblewrap): string | undefined =>
   bwrap.bindsHandles || usesStage() ? undefined : `${bwrap.path} does not know --bind-fd`
 
 const surroundings = {
-  PATH: boxPath,
   HOME: boxHome,
   TMPDIR: '/tmp',
   LANG: 'C.UTF-8',

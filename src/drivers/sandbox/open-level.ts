@@ -6,6 +6,7 @@ import type { BoxOptions, Prepared } from './boxes.ts'
 import { assertBrokers } from './brokers.ts'
 import type { Machine } from './keepers.ts'
 import { planLimits } from './limits.ts'
+import { pathWith } from './path.ts'
 
 /** What `none` and `guarded` have in common: they mount nothing for their commands. */
 export function prepareOpen(
@@ -36,7 +37,7 @@ export function prepareOpen(
         tree: walls.tree,
         mountedIn: walls.tree,
         placeholders: [],
-        env: { ...env, ...spec.env },
+        env: { ...env, PATH: pathWith(spec, env['PATH'] ?? ''), ...spec.env },
       }
     },
     makesPlaceholders: false,
