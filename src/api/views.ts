@@ -236,6 +236,7 @@ export const changeView = object(
     after: nullable(changedEntry),
     binary: optional(boolean('It is not text')),
     text: optional(string('How it differs, as a patch that git apply takes; empty if git sees no difference')),
+    lines: optional(object({ added: integer('Lines that came'), removed: integer('Lines that went') })),
     omitted: optional(string('Why the text was left out')),
   },
   'A difference between two trees',

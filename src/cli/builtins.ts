@@ -4,6 +4,7 @@ import type { Arguments } from './arguments.ts'
 import type { Flagged } from './flags.ts'
 import type { Globals } from './globals.ts'
 import type { Io } from './io.ts'
+import { gitOperation } from './sandbox/git-operation.ts'
 import { shellOperation } from './sandbox/shell-operation.ts'
 
 /** Commands that are about the command line or the home itself and so have no operation behind them. */
@@ -63,6 +64,20 @@ export const builtins: readonly Builtin[] = [
     errors: shellOperation.errors,
     workspace: true,
     load: async () => (await import('./sandbox/shell.ts')).shellCommand,
+  },
+  {
+    name: 'git',
+    summary: 'Run git in a workspace, behind its walls',
+    usage: 'aw git ID [flags] [--] COMMAND...',
+    details:
+      'Everything after the workspace is for git. A repository that an agent has worked in can make git run programs: ' +
+      'so it runs in a sandbox of the level namespace, the one that aw start made or one of its own, and never outside.',
+    examples: ['aw git fix-login status', 'aw git fix-login log --oneline -5', 'aw git fix-login diff HEAD~1'],
+    input: gitOperation.input,
+    group: shellOperation.group,
+    errors: shellOperation.errors,
+    workspace: true,
+    load: async () => (await import('./sandbox/git.ts')).gitCommand,
   },
   {
     name: 'forward',

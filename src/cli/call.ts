@@ -164,7 +164,11 @@ const complain = async ({ io, globals }: Session, error: AwError): Promise<void>
 
 /** One line for programs, indented for people. Bytes are base64, as in every other door. */
 const jsonText = (output: unknown, io: Io): string =>
-  `${JSON.stringify(output instanceof Uint8Array ? Buffer.from(output).toString('base64') : output, null, io.stdout.isTerminal ? 2 : 0)}\n`
+  `${JSON.stringify(output instanceof Uint8Array ? base64(output) : output, bytesAsText, io.stdout.isTerminal ? 2 : 0)}\n`
+
+const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
+
+const bytesAsText = (_: string, value: unknown): unknown => (value instanceof Uint8Array ? base64(value) : value)
 
 export async function progressLine(io: Io, quiet: boolean): Promise<ProgressLine | undefined> {
   if (quiet || !io.stderr.isTerminal) return undefined

@@ -184,6 +184,6 @@ test('errors name the flag as it was typed', async () => {
 })
 
 test('an archive goes into a file and comes from one', async () => {
-  expect(await told(['export', 'x', '-'])).toContain('A file is needed here')
+  expect(await told(['export', 'x', '--bundle', '-'])).toContain('A file is needed here')
   expect(await told(['import', '-'])).toContain('one that is called - is ./-')
 })

@@ -74,5 +74,18 @@ export function quoted(name: string): string {
   return inside === name ? name : `"${inside}"`
 }
 
+/** How many lines a patch adds and removes. */
+export function linesIn(patch: string): { added: number; removed: number } {
+  const count = { added: 0, removed: 0 }
+  let isHead = true
+  for (const row of patch.split('\n')) {
+    // Of a file that became a link there are two patches.
+    isHead = row.startsWith('diff --git ') || (isHead && !row.startsWith('@@'))
+    if (!isHead && row.startsWith('+')) count.added += 1
+    if (!isHead && row.startsWith('-')) count.removed += 1
+  }
+  return count
+}
+
 /** git refuses to touch its own directory, so what is in one is in no patch. */
 export const isGitsOwn = (path: string): boolean => path.split('/').some(isGitsName)

@@ -1,13 +1,13 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
-import { gitPatch, isGitsOwn, type PatchSide } from '../domain/git-patch.ts'
+import { gitPatch, isGitsOwn, linesIn, type PatchSide } from '../domain/git-patch.ts'
 import type { SnapshotId } from '../domain/ids.ts'
 import { quotePath } from '../domain/paths.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { isText } from '../domain/text-diff.ts'
 import type { Change, ChangeEntry } from '../domain/tree-diff.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
-import { baseNameOf, type Workspace } from '../domain/workspace/state.ts'
+import { baseNameOf, baseOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import { basePlace } from './bases.ts'
 import type { Core, Request } from './core.ts'
@@ -15,7 +15,7 @@ import { checkpointSignal } from './operations.ts'
 import { snapshotPlace, volumeOf } from './places.ts'
 import { checkedPaths } from './restore-paths.ts'
 import { sideOf, type Side } from './sides.ts'
-import { excluded, noHead } from './snapshots.ts'
+import { excluded, noHead, snapshotsOf } from './snapshots.ts'
 
 /**
  * Whether a workspace's tree, or another snapshot of it, differs from a snapshot. Stops at the first difference. A
@@ -116,11 +116,19 @@ export async function* diff(core: Core, input: Inputs['diff'], request: Request)
     checkpointSignal(request)
     if (!stepsOf(change).some(([path]) => isBelow(path, paths))) continue
     const view = viewOf(change)
-    yield input.text === true ? { ...view, ...(await textOf(core, between, change, input)) } : view
+    const isRead = input.text === true || input.stat === true
+    yield isRead ? { ...view, ...asked(await textOf(core, between, change, input), input) } : view
     left -= 1
     if (left <= 0) return
   }
 }
+
+/** The text, or what it comes to. */
+const asked = ({ text, ...about }: Partial<View>, input: Inputs['diff']): Partial<View> => ({
+  ...about,
+  ...(text !== undefined && input.text === true && { text }),
+  ...(text !== undefined && input.stat === true && { lines: linesIn(text) }),
+})
 
 const viewOf = ({ what, before, after, ...change }: Change): View => ({
   ...told(change),
@@ -147,15 +155,17 @@ async function sides(core: Core, input: Inputs['diff']): Promise<Sides> {
   }
   const { workspace } = from
   assertAllowed(workspace, 'files_read')
-  return { from: sinceOf(from), to: volumeOf(workspace), workspace, exclude: excluded(workspace) }
+  return { from: await sinceOf(core, from), to: volumeOf(workspace), workspace, exclude: excluded(workspace) }
 }
 
-/** What is named, else the last snapshot, else what the workspace began as. */
-function sinceOf({ place, workspace, snapshot }: Side): Place {
+/** What is named, else what the workspace began as; where nothing is kept of that, the first of its snapshots. */
+async function sinceOf(core: Core, { place, workspace, snapshot }: Side): Promise<Place> {
   if (place.area !== 'volumes') return place
-  const [since, base] = [snapshot ?? workspace.head, baseNameOf(workspace)]
+  const [since, base] = [snapshot ?? baseOf(workspace), baseNameOf(workspace)]
   if (since !== null) return snapshotPlace(since)
-  if (base !== null) return basePlace(base)
+  if (base !== null && (await core.storage.exists(basePlace(base)))) return basePlace(base)
+  const [first] = (await snapshotsOf(core, workspace.id)).keys()
+  if (first !== undefined) return snapshotPlace(first)
   throw noHead(workspace)
 }
 

@@ -33,7 +33,7 @@ export async function exportPatch(
       bytes,
       ignored: added.ignored,
       left_out: added.left_out,
-      ...(content !== null && { patch: content }),
+      ...(content !== null && { patch: new Uint8Array(content) }),
     }
   })
 }

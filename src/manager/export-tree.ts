@@ -45,7 +45,7 @@ export async function withDesk<T>(opening: Opening, use: (desk: Desk) => Promise
     })
     const { bytes: free } = await core.storage.free()
     const maxBytes = Math.max(0, free - core.config.settings['space.min_free_mb'] * 2 ** 20)
-    return await use({ core, request, workspace, frozen, results, origin, ignored, maxBytes })
+    return use({ core, request, workspace, frozen, results, origin, ignored, maxBytes })
   })
 }
 

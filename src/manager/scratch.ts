@@ -30,7 +30,7 @@ export const withCopy = <T>(
     const onProgress = (done: { files: number; bytes: number }): void =>
       request.onProgress?.({ phase: 'copying', ...done })
     await core.storage.create(place, { from, signal: request.signal, onProgress })
-    return await work(place)
+    return work(place)
   })
 
 /** Those whose owner is gone. */
@@ -52,6 +52,7 @@ export async function removeScratch(core: Core, onDisk: readonly Place[]): Promi
     using lock = await core.host.lock(place.name, { timeoutMs: 0 })
     if (lock === undefined) continue
     if (await core.storage.exists(place)) {
+      await core.agents.remove(place.name)
       await core.storage.erase(place)
       removed.push(place.name)
     }

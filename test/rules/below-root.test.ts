@@ -7,6 +7,7 @@ import { importsOf } from './imports.ts'
 import { isTest, readFiles, type SourceFile } from './source-tree.ts'
 
 const allowed: Readonly<Record<string, string>> = {
+  'src/sys/kept-log.ts': 'the log of a run, which the supervisor writes outside every workspace',
   'src/sys/archive/expand.ts': 'nothing: reads an open archive',
   'src/sys/archive/holes.ts': 'nothing: asks about an open file',
   'src/sys/archive/make-tree.ts': 'nothing: closes what it has made, in a tree that nobody else can reach yet',
@@ -86,7 +87,11 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/git/objects.ts': 'nothing: closes what was opened for it',
   'src/sys/git/read-object.ts': 'nothing: reads what was opened for it',
   'src/sys/git/remote-clone.ts': 'a directory that a clone is made in, which nobody else can reach yet',
+  'src/sys/git/result-files.ts': 'what git has just written into a repository of ours',
+  'src/sys/git/result-repository.ts': 'the top of a tree that nobody else writes to',
   'src/sys/git/scratch.ts': 'the directory of the caches',
+  'src/sys/git/target.ts': 'nothing: asks where a repository of the user is, and which work trees it has',
+  'src/sys/git/tree-stream.ts': 'files of a tree that nobody else writes to, each by one name in an open directory',
   'src/cli/hook/install.ts': 'nothing: asks where our own command is',
   'src/cli/hook/places.ts': 'nothing: asks where a path leads',
   'src/sys/git/work-tree.ts': 'nothing: asks what there is; a repository of the user is read by folder',
@@ -103,6 +108,7 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/lock-file.ts': 'the lock files of the home',
   'src/sys/mounts.ts': '/proc, and what it has mounted itself',
   'src/sys/memo-file.ts': 'small files of the home',
+  'src/sys/new-file.ts': 'nothing: makes a file where the user wants one',
   'src/sys/native.ts': 'nothing by itself: the calls that others make',
   'src/sys/overlay-changes.ts': 'the top of a layer or of a tree; what is below it by descriptors',
   'src/sys/overlay-elsewhere.ts':

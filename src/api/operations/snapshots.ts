@@ -212,11 +212,12 @@ export const snapshotOperations = [
     kind: 'read',
     group: 'Snapshots',
     summary: 'Show what differs between two trees',
-    details: `Each side is ${side}. With one workspace: what changed in it since its head. Times alone are no difference.`,
+    details: `Each side is ${side}. With one workspace: what was done in it since it was made. Times alone are no difference.`,
     input: object({
       from: string(`The one side: ${side}`),
       to: optional(string('The other side')),
       text: optional(boolean('Also how files differ, as a patch that git apply takes')),
+      stat: optional(boolean('Also how many lines came and went')),
       paths: optional(list(string('A path'), 'Only these paths and what is below them, such as work/src')),
       limit: optional(integer('At most so many differences', { minimum: 1 })),
       max_bytes: optional(
@@ -227,7 +228,7 @@ export const snapshotOperations = [
     form: 'stream',
     ends: true,
     positional: ['from', 'to'],
-    flags: { path: 'paths' },
+    flags: { path: 'paths', patch: 'text' },
     errors: [
       ...absent,
       'invalid_input',
@@ -236,11 +237,7 @@ export const snapshotOperations = [
       'file_not_found',
       'storage_unavailable',
     ],
-    examples: [
-      'aw diff fix-login',
-      'aw diff fix-login@base fix-login --text',
-      'aw diff fix-login/claude fix-login/codex',
-    ],
+    examples: ['aw diff fix-login --stat', 'aw diff fix-login@head --text', 'aw diff fix-login/claude fix-login/codex'],
   }),
   operation({
     name: 'fork',

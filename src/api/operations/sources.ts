@@ -1,9 +1,8 @@
 import { operation } from '../operation.ts'
-import { boolean, bytes, choice, integer, json, list, nullable, object, optional, pairs, string } from '../schema.ts'
+import { boolean, integer, json, list, nullable, object, optional, pairs, string } from '../schema.ts'
 import { workspaceView } from '../views.ts'
+import { exportOperation } from './export.ts'
 import { absent, beginning, host } from './shared.ts'
-
-const side = string('A workspace as it is now, WORKSPACE@SNAPSHOT, or a snapshot by its id')
 
 const baseView = object(
   {
@@ -64,79 +63,7 @@ const listedShared = object(
 const made = ['source_failed', 'invalid_input', 'invalid_name', ...host] as const
 
 export const sourceOperations = [
-  operation({
-    name: 'export',
-    kind: 'write',
-    group: 'Sources',
-    summary: 'Write a workspace into an archive, or what was done in it as a patch, a branch or a bundle',
-    details:
-      'An archive (FILE) holds everything, and aw import takes it on any machine. The others hold the content as git would have it, without what git ignores: --patch what changed since the beginning, on standard output without FILE; --branch the commits that were made there, and one more for what is not committed, as a branch of --repo; --bundle the same as a file. No git of this machine ever looks at the repository in the workspace: what is needed of it is read inside a sandbox and checked. A workspace is exported as it is now, which takes a snapshot unless there is one of it already.',
-    input: object({
-      of: side,
-      file: optional(string('The file to write; - or none is standard output, for a patch', { 'x-cli': 'output' })),
-      patch: optional(boolean('What changed, as git apply reads it')),
-      since: optional(string('Of a patch: since this snapshot, not since the beginning')),
-      branch: optional(string('Make this branch in the repository --repo')),
-      repo: optional(string('The repository that the branch is made in', { 'x-cli': 'directory' })),
-      onto: optional(
-        string('One commit on top of this commit or branch of the repository, in the place of those there are'),
-      ),
-      overwrite: optional(boolean('Replace what the branch has')),
-      bundle: optional(string('Write a git bundle to this file', { 'x-cli': 'file' })),
-      squash: optional(boolean('One commit, in the place of those that were made in the workspace')),
-      message: optional(string('Of the commit for what is not committed', { maxLength: 65_536 })),
-      ignored: optional(boolean('Also what git ignores')),
-      replace: optional(boolean('Replace a file that is there')),
-    }),
-    output: object({
-      format: choice(['archive', 'patch', 'branch', 'bundle'], 'What it is'),
-      file: nullable(string('The file, if there is one')),
-      workspace: string('What it was made of'),
-      snapshot: string('Which state of it'),
-      files: integer('Things in an archive; files that a patch changes; files of the tree of a branch or a bundle'),
-      bytes: optional(integer('Size of what was written')),
-      digest: optional(string('A hash over all that is in an archive')),
-      patch: optional(bytes('The patch, if it went to no file')),
-      branch: optional(string('The branch')),
-      before: optional(nullable(string('The commit that the branch was at'))),
-      changed: optional(boolean('Whether the branch is another one now')),
-      commit: optional(string('Its last commit')),
-      commits: optional(integer('How many commits are new')),
-      onto: optional(nullable(string('The commit that they build on; null: on none'))),
-      history: optional(boolean('Whether the commits that were made in the workspace are kept')),
-      ignored: optional(integer('How many things that git ignores were left out')),
-      left_out: optional(
-        list(object({ path: string('What'), reason: string('Why') }), 'What git cannot have, and is not in it'),
-      ),
-    }),
-    positional: ['of', 'file'],
-    errors: [
-      ...absent,
-      'invalid_input',
-      'invalid_state',
-      'snapshot_not_found',
-      'file_exists',
-      'file_not_found',
-      'file_too_large',
-      'not_a_file',
-      'branch_exists',
-      'branch_in_use',
-      'export_failed',
-      'source_failed',
-      'sandbox_unenforceable',
-      'sandbox_gone',
-      'limit_reached',
-      'timeout',
-      'workspace_active',
-      ...host,
-    ],
-    examples: [
-      'aw export fix-login --patch | git apply',
-      'aw export fix-login --branch agent/fix-login --repo .',
-      'aw export fix-login --bundle fix-login.bundle',
-      'aw export fix-login@tests-pass state.aw.tar.zst',
-    ],
-  }),
+  exportOperation,
   operation({
     name: 'import',
     kind: 'write',

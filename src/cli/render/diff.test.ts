@@ -45,6 +45,21 @@ describe('diff', () => {
     })
   })
 
+  test('lines that were counted, and their sum', async () => {
+    const counted = [
+      change('a', { what: ['content'], lines: { added: 3, removed: 1 } }),
+      change('b', { change: 'added', lines: { added: 2, removed: 0 } }),
+      change('c', { what: ['content'], binary: true }),
+    ]
+    expect(await shown(counted, people, '--stat')).toMatchObject({
+      stdout: 'M  a  +3 -1\nA  b  +2 -0\nM  c  1.0 KiB\nBinary files a/c and b/c differ\n',
+      stderr: '1 added, 2 changed; +5 -1\n',
+    })
+    expect(await shown(counted.slice(0, 2), {}, '--stat')).toMatchObject({
+      stdout: 'M\ta\tcontent\t+3 -1\nA\tb\t+2 -0\n',
+    })
+  })
+
   test('a pipe gets tabs and no sum', async () => {
     expect(await shown(changes, {})).toMatchObject({
       stdout: [

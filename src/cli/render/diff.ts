@@ -9,14 +9,20 @@ type Change = Outputs['diff']
 /** One line a path, as `git status --short` has it; after the last, a person is told how many there were. */
 export function differences(): StreamRenderer {
   const counts = new Map<string, number>()
+  const lines = { added: 0, removed: 0 }
   return {
     item(change: Change, view: View): Shown {
       counts.set(change.change, (counts.get(change.change) ?? 0) + 1)
+      lines.added += change.lines?.added ?? 0
+      lines.removed += change.lines?.removed ?? 0
       const text = textOf(change, view)
       const first = view.terminal ? line(change, view) : plain(change)
       return { out: text === '' ? first : `${first}\n${text}` }
     },
-    end: (view) => ({ out: '', note: summary(counts, view) }),
+    end: (view) => ({
+      out: '',
+      note: summary(counts, view) + (view.input['stat'] === true ? `; ${sumOf(lines)}` : ''),
+    }),
   }
 }
 
@@ -25,10 +31,13 @@ export const letters = { added: 'A', changed: 'M', removed: 'D', renamed: 'R' } 
 export const painterOf = (change: keyof typeof letters, { paint }: View): ((text: string) => string) =>
   ({ added: paint.green, changed: paint.yellow, removed: paint.red, renamed: paint.cyan })[change]
 
-/** Letter, path, what differs, and where a renamed one was. */
-function plain({ change, path, what, from }: Change): string {
+const sumOf = ({ added, removed }: NonNullable<Change['lines']>): string => `+${added} -${removed}`
+
+/** Letter, path, what differs, and where a renamed one was; last the lines, if they were counted. */
+function plain({ change, path, what, from, lines }: Change): string {
   const more = from === null ? (what.length === 0 ? [] : [what.join(',')]) : [what.join(','), visible(from)]
-  return [letters[change], visible(path), ...more].join('\t')
+  const counted = lines === undefined ? [] : [sumOf(lines)]
+  return [letters[change], visible(path), ...more, ...counted].join('\t')
 }
 
 function line(change: Change, view: View): string {
@@ -36,7 +45,7 @@ function line(change: Change, view: View): string {
   const slash = (change.after ?? change.before)?.kind === 'directory' ? '/' : ''
   const from = change.from === null ? '' : `${visible(change.from)} → `
   const first = `${letters[change.change]}  ${from}${visible(change.path)}${slash}`
-  const about = aboutOf(change)
+  const about = change.lines === undefined ? aboutOf(change) : sumOf(change.lines)
   const painted = painterOf(change.change, view)(first.slice(0, 1)) + first.slice(1)
   return about === '' || first.length + about.length + 2 > columns ? painted : `${painted}  ${paint.dim(about)}`
 }

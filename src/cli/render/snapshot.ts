@@ -58,7 +58,7 @@ export function described(output: Outputs['describe'], view: View): Shown {
   const about = dim(`(${age(head.created_at, view.now)})`)
   return {
     out: `${bold(workspace)} on ${branch} at ${head.id}${label} ${about}: ${since}`,
-    ...(dirty ? { note: `See what: aw diff ${workspace}` } : {}),
+    ...(dirty ? { note: `See what: aw diff ${workspace}@head` } : {}),
   }
 }
 

@@ -2,7 +2,15 @@ import { expect, test } from 'vitest'
 import { shown } from '../testing.ts'
 
 test('an export is told with the digest that proves it; a pipe gets the file alone', async () => {
-  const output = { file: '/a.aw', workspace: 'x/main', snapshot: 'snap_1', files: 5, bytes: 733, digest: 'abc' }
+  const output = {
+    format: 'archive',
+    file: '/a.aw',
+    workspace: 'x/main',
+    snapshot: 'snap_1',
+    files: 5,
+    bytes: 733,
+    digest: 'abc',
+  }
   const told = await shown(['export', 'x', '/a.aw'], output)
   expect(told).toMatchObject({
     stdout: '/a.aw\n',

@@ -23,7 +23,7 @@ export interface Desk {
   readonly target: Target | undefined
   readonly signal: AbortSignal | undefined
   /** What git says here. A failure is `export_failed`. */
-  ask(args: readonly string[], options?: DeskOptions): Promise<string>
+  readonly ask: (args: readonly string[], options?: DeskOptions) => Promise<string>
 }
 
 interface DeskOptions {

@@ -18,7 +18,7 @@ export interface Target {
   /** Commits whose parents it does not have. */
   readonly cuts: readonly string[]
   /** What git says there. A failure is `export_failed`. */
-  ask(args: readonly string[], options?: Asking): Promise<string>
+  readonly ask: (args: readonly string[], options?: Asking) => Promise<string>
 }
 
 interface Asking {

@@ -117,6 +117,9 @@ export function diffContract(open: OpenManager): void {
     expect(of('changed')?.text).toBe(
       'diff --git a/work/changed b/work/changed\n--- a/work/changed\n+++ b/work/changed\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n',
     )
+    const stat = await diff(subject, { from: 'a', stat: true })
+    expect(stat.find(({ path }) => path === 'work/changed')).toMatchObject({ lines: { added: 1, removed: 1 } })
+    expect(stat.some(({ text }) => text !== undefined)).toBe(false)
     expect(of('added')?.text).toBe(
       'diff --git a/work/added b/work/added\nnew file mode 100644\n--- /dev/null\n+++ b/work/added\n@@ -0,0 +1 @@\n+no newline\n\\ No newline at end of file\n',
     )
@@ -134,7 +137,7 @@ export function diffContract(open: OpenManager): void {
     const subject = await withChanges(open)
     await subject.aw.snapshot('a')
     await subject.made.files.rename('work/kept', 'work/d/moved')
-    const found = await diff(subject, { from: 'a', text: true })
+    const found = await diff(subject, { from: 'a@head', text: true })
     const [first] = found
     const told = found.map(({ path, change, from }) => [path, change, from])
     if (first?.change === 'renamed') expect(told).toEqual([['work/d/moved', 'renamed', 'work/kept']])
@@ -147,7 +150,7 @@ export function diffContract(open: OpenManager): void {
     }
     expect(await subject.aw.describe('a')).toMatchObject({ changes: 2 })
     for (const path of ['work/kept', 'work/d'])
-      expect((await diff(subject, { from: 'a', paths: [path] })).map(({ change }) => change)).toHaveLength(1)
+      expect((await diff(subject, { from: 'a@head', paths: [path] })).map(({ change }) => change)).toHaveLength(1)
   })
 
   it('keeps to paths and to a limit', async () => {
