@@ -34,8 +34,9 @@ const openOptions = object({
 }) as Schema<OpenOptions>
 
 export { AwError, errorTable, type ErrorCode } from './domain/errors.ts'
-export { deinitHome, initHome } from './aw.ts'
-export type { DeinitOptions, DeinitResult, InitOptions, InitResult, OpenOptions } from './aw.ts'
+export { deinitHome, initHome } from './init.ts'
+export type { OpenOptions } from './aw.ts'
+export type { DeinitOptions, DeinitResult, InitOptions, InitResult } from './init.ts'
 export type { Aw } from './client/facade.ts'
 export type { Stdin } from './client/command-input.ts'
 export type { CommandExit, ExecOptions, Execution, ExecutionOfAll, OutputChunk } from './client/execution.ts'

@@ -1,4 +1,4 @@
-import type { DeinitResult, InitOptions, InitResult } from '../aw.ts'
+import type { DeinitResult, InitOptions, InitResult } from '../init.ts'
 import { AwError } from '../domain/errors.ts'
 import { sizeText } from '../domain/size.ts'
 import type { BuiltinCommand } from './builtins.ts'
@@ -9,7 +9,7 @@ import type { Io } from './io.ts'
 
 export const initCommand: BuiltinCommand = async (args, globals, io, { fields }) => {
   assertNoArguments(args, 'init')
-  const { initHome } = await import('../aw.ts')
+  const { initHome } = await import('../init.ts')
   const one = (name: string): string | undefined => fields.get(name)?.at(-1)
   const result = await initHome({
     ...where(globals, io),
@@ -24,7 +24,7 @@ export const initCommand: BuiltinCommand = async (args, globals, io, { fields })
 
 export const deinitCommand: BuiltinCommand = async (args, globals, io, { fields }) => {
   assertNoArguments(args, 'deinit')
-  const { deinitHome } = await import('../aw.ts')
+  const { deinitHome } = await import('../init.ts')
   const result = await deinitHome({ ...where(globals, io), keepPool: fields.get('yes')?.at(-1) !== 'true' })
   await io.stdout.write(globals.json ? `${JSON.stringify(result)}\n` : `${deinitText(result)}\n`)
   return 0

@@ -89,7 +89,17 @@ export async function closeRun(
       : exit?.code === 0
         ? newEvent(core, request, 'run_completed', { ...outcome, exit })
         : newEvent(core, request, 'run_failed', { ...outcome, exit, problem: over.problem ?? problemOf(exit) })
-  return append(core, request, kept.workspace, [event])
+  const closed = await append(core, request, kept.workspace, [event])
+  await dropOldLogs(core, closed, run.number)
+  return closed
+}
+
+/** Whatever is in the way of that, the next run tries again. */
+async function dropOldLogs(core: Core, { id }: Workspace, newest: number): Promise<void> {
+  const keep = core.config.settings['runs.keep_logs']
+  if (keep === 0 || newest <= keep) return
+  for await (const { data } of core.store.read(id, { types: ['run_requested'] }))
+    if ('number' in data && data.number <= newest - keep) await core.logs.remove(data.run).catch(() => undefined)
 }
 
 function problemOf(exit: Exit | null): Problem {

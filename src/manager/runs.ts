@@ -54,7 +54,7 @@ async function runsOf(core: Core, workspace: Workspace): Promise<Map<string, Run
   const found = new Map<string, RunView>()
   for await (const event of core.store.read(workspace.id, { types: [...types] })) {
     if (event.type === 'run_requested') found.set(event.data.run, requestedView(workspace, event))
-    const before = 'run' in event.data ? found.get(String(event.data.run)) : undefined
+    const before = 'run' in event.data ? found.get(event.data.run) : undefined
     if (before !== undefined) found.set(before.run, viewAfter(before, event))
   }
   const open = workspace.run

@@ -1,19 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { EventData, EventType, NewEvent } from '../domain/event.ts'
 import { makeId, type EventId, type OperationId, type WorkspaceId } from '../domain/ids.ts'
-import type { Owner } from '../domain/workspace/state.ts'
+import { owner, sampleSnapshot, sandboxSamples, whose } from './sample-sandbox-events.ts'
 
 /** One payload of each type, as it is written today. The type checker holds them to the types. */
-
-const whose = { task_id: 'fix-login', agent_id: 'main' }
-
-const owner: Owner = {
-  host: 'builder',
-  boot_id: 'f1f6f7a0-4f1c-4f0e-9d0e-0c6f5b7d7a11',
-  pid_namespace: '4026531836',
-  pid: 4242,
-  start_time: '123456',
-}
 
 const config = {
   max_size_mb: 1024,
@@ -26,7 +16,7 @@ const tree = 'ws_01hzx5k8w40000000000000001.1'
 const archive = '/home/user/.aw/archives/fix-login.main.20261122T090000123Z.aw.tar.zst'
 
 const plan = {
-  snapshot: 'snap_01hzx5k8w40000000000000004' as const,
+  snapshot: sampleSnapshot,
   parent: 'snap_01hzx5k8w40000000000000005' as const,
   branch: 'main',
   label: 'tests pass',
@@ -49,26 +39,6 @@ const gitSource = {
   branch: 'main',
   submodules: ['vendor/theme'],
   lfs: 2,
-}
-
-const box = {
-  sandbox: 'box_01hzx5k8w40000000000000006' as const,
-  isolation: 'namespace' as const,
-  network: { mode: 'allowlist' as const, allow: ['registry.npmjs.org'] },
-  limits: { memory_mb: 2048 },
-  mount: '/workspace',
-  shared: [{ name: 'cache', path: '/shared/cache', writable: true }],
-}
-const command = 'cmd_01hzx5k8w40000000000000007' as const
-const run = 'run_01hzx5k8w40000000000000008' as const
-const exit = {
-  code: 0,
-  signal: null,
-  duration_ms: 4200,
-  peak_memory_bytes: 104857600,
-  cpu_ms: 3900,
-  timed_out: false,
-  output_cut: false,
 }
 
 const imported = {
@@ -181,66 +151,7 @@ export const sampleData: { readonly [T in EventType]: EventData[T] } = {
   workspace_archive_started: { ...whose, operation: 'archive', owner, tree, path: archive },
   workspace_archived: { ...whose, tree, path: archive, digest: '9f0c'.repeat(16), bytes: 12345 },
   workspace_archive_removed: { ...whose, path: archive },
-  sandbox_launch_started: { ...whose, operation: 'launch', owner, ...box },
-  sandbox_launched: {
-    ...whose,
-    sandbox: box.sandbox,
-    supervisor: owner,
-    grades: { memory_mb: 'cgroup', open_files: 'rlimit' },
-    notes: ['cpu is not limited: there is no cgroup of ours'],
-  },
-  sandbox_stop_started: { ...whose, operation: 'stop', owner, sandbox: box.sandbox, why: 'user' },
-  sandbox_stopped: { ...whose, sandbox: box.sandbox, why: 'user' },
-  workspace_slot_taken: { ...whose, slot: 3 },
-  command_started: {
-    ...whose,
-    command,
-    owner,
-    sandbox: box.sandbox,
-    own_sandbox: false,
-    isolation: 'namespace',
-    argv: ['npm', 'test'],
-    argv_cut: false,
-    cwd: 'work',
-    env: ['CI'],
-    terminal: false,
-  },
-  command_ended: {
-    ...whose,
-    command,
-    exit: { ...exit, code: 1 },
-    snapshot: plan.snapshot,
-  },
-  run_requested: {
-    ...whose,
-    run,
-    number: 2,
-    owner,
-    agent: 'claude',
-    argv: [],
-    argv_cut: false,
-    prompt: { sha256: 'b'.repeat(64), length: 120 },
-    label: 'Mend the login',
-    snapshot: 'each-run',
-  },
-  run_started: {
-    ...whose,
-    run,
-    sandbox: box.sandbox,
-    own_sandbox: true,
-    isolation: 'namespace',
-    before: plan.snapshot,
-  },
-  run_cancel_started: { ...whose, run },
-  run_completed: { ...whose, run, snapshot: plan.snapshot, exit },
-  run_failed: {
-    ...whose,
-    run,
-    snapshot: null,
-    exit: { ...exit, code: 1 },
-    problem: { code: 'exit', message: 'it ended with exit code 1' },
-  },
-  run_cancelled: { ...whose, run, snapshot: null, exit: null, why: 'user' },
+  ...sandboxSamples,
   env_changed: { ...whose, set: [{ name: 'API_KEY', secret: true }], unset: ['DEBUG'] },
   operation_taken: { ...whose, operation: 'create', owner: { ...owner, pid: 4343 }, epoch: 2, from: owner },
   operation_abandoned: { ...whose, operation: 'create', code: 'disk_full', message: 'No space left on the device' },

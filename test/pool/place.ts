@@ -4,7 +4,7 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
-import { deinitHome, initHome, type InitOptions, type InitResult } from '../../src/aw.ts'
+import { deinitHome, initHome, type InitOptions, type InitResult } from '../../src/init.ts'
 import { inRoot } from '../../tools/root.ts'
 
 /** For tests in a mount namespace of their own. Loop devices are of the whole machine: they are given back by hand. */

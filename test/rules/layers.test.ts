@@ -24,7 +24,7 @@ const table: Readonly<Record<string, Row>> = {
   client: { parts: ['api', 'domain', 'ports'], outside: ['node:*'] },
   cli: {
     parts: ['api', 'client', 'domain', 'ports', 'version.ts'],
-    onlyLazily: ['aw.ts'],
+    onlyLazily: ['aw.ts', 'init.ts'],
     outside: ['node:*', 'smol-toml'],
   },
   testing: {
@@ -35,7 +35,8 @@ const table: Readonly<Record<string, Row>> = {
     parts: ['api', 'client', 'domain', 'drivers', 'manager', 'ports', 'sys', 'version.ts'],
     outside: ['node:*', 'smol-toml'],
   },
-  'index.ts': { parts: ['api', 'aw.ts', 'client', 'domain', 'version.ts'], onlyTypes: ['ports'] },
+  'init.ts': { parts: ['aw.ts', 'domain', 'drivers', 'ports', 'sys'], outside: ['node:*'] },
+  'index.ts': { parts: ['api', 'aw.ts', 'init.ts', 'client', 'domain', 'version.ts'], onlyTypes: ['ports'] },
   'version.ts': { parts: [], outside: ['node:module'] },
 }
 

@@ -60,7 +60,8 @@ function many({ io, globals }: Session, ended: readonly EndedItem[]): string {
     told: new Set<string>(),
   }
   const right = (text: string) => ({ text, right: true as const })
-  const rows = ended.map((item): Row => {
+  const byName = ended.toSorted((one, other) => one.workspace.localeCompare(other.workspace, 'en', { numeric: true }))
+  const rows = byName.map((item): Row => {
     const { workspace, run, changes, error } = item
     const seconds = run?.exit?.duration_ms === undefined ? '-' : (run.exit.duration_ms / 1000).toFixed(1)
     const numbers = [changes?.added, changes?.changed, changes?.removed].map((number) => right(String(number ?? '-')))
@@ -86,7 +87,7 @@ function stateText({ io, globals }: Session, { state, exit, problem }: Run): str
   return `${paintOf(colours, state)(state)}${seconds}${why}`
 }
 
-export function changesText({ added, changed, removed }: NonNullable<EndedItem['changes']>): string {
+function changesText({ added, changed, removed }: NonNullable<EndedItem['changes']>): string {
   if (added + changed + removed === 0) return 'nothing changed'
   const parts = [
     added > 0 && `${added} added`,

@@ -4,7 +4,6 @@ import type { TextRef } from '../text-ref.ts'
 import type { Owner } from './state.ts'
 
 export const runStates = ['pending', 'running', 'completed', 'failed', 'cancelled'] as const
-export type RunState = (typeof runStates)[number]
 
 /** One run is kept as one step of the history, or nothing of it is. */
 export const runSnapshots = ['each-run', 'off'] as const

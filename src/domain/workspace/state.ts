@@ -1,6 +1,9 @@
 import type { BoxId, CommandId, OperationId, SnapshotId, WorkspaceId } from '../ids.ts'
 import type { Isolation, Limits, Network } from '../sandbox/spec.ts'
 import type { EndedRun, OpenRun } from './runs.ts'
+import type { ArchivedTree, Imported, TrashedTree } from './trees.ts'
+
+export type { ArchivedTree, CleanupReason, Imported, TrashedTree } from './trees.ts'
 
 export const workspaceStates = [
   'creating',
@@ -154,39 +157,6 @@ export interface WorkspaceConfig {
   readonly allowed_operations: readonly string[]
   readonly git_config: { readonly enabled: boolean; readonly user_name: string; readonly user_email: string }
   readonly [key: string]: unknown
-}
-
-/** The outcome of copying a source, with the first few of what was left out. */
-export interface Imported {
-  readonly files: number
-  readonly bytes: number
-  readonly reflinked: number
-  readonly skipped: number
-  readonly skipped_paths: readonly { readonly path: string; readonly reason: string }[]
-  /** How many things patterns and .gitignore files kept out. */
-  readonly excluded?: number
-}
-
-/** A tree in the trash. */
-export interface TrashedTree {
-  /** Its directory in `trash/`: `<workspace id>.<generation>`. */
-  readonly tree: string
-  readonly generation: number
-  readonly reason: CleanupReason | 'reset' | 'found'
-  readonly at: string
-}
-
-export type CleanupReason = 'agent_completed' | 'pod_shutdown' | 'user' | 'retention' | 'failed_create'
-
-/** A file that was made of a tree before gc erased it. */
-export interface ArchivedTree {
-  readonly tree: string
-  /** Absolute, as it was then. */
-  readonly path: string
-  /** Of the bytes of the file. */
-  readonly digest: string
-  readonly bytes: number
-  readonly at: string
 }
 
 /** What a sandbox is started with; enough to start it again. */

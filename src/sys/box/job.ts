@@ -190,7 +190,7 @@ export function readExit(payload: Buffer): Exit {
   }
 }
 
-export function notStarted(
+function notStarted(
   [program = '', ...more]: readonly string[],
   { errno, text }: { errno: number; text: string },
 ): AwError {
