@@ -6,7 +6,7 @@ import { AwError } from '../../domain/errors.ts'
 import { ClosedOutput } from '../io.ts'
 import { runCli, sampleWorkspace, type Scene } from '../testing.ts'
 
-const folder = realpathSync(mkdtempSync(join(tmpdir(), 'aw-hook-')))
+const folder = realpathSync.native(mkdtempSync(join(tmpdir(), 'aw-hook-')))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const made = sampleWorkspace({ workspace_id: 'web/x', id: 'ws_1', path: folder })

@@ -80,7 +80,9 @@ async function settingsOf(scope: Scope, { env, cwd }: Io) {
   const { usersOwn } = await import('../../aw.ts')
   const { readUserFile } = await usersOwn()
   if (scope === 'user')
-    return readUserFile(join(env['CLAUDE_CONFIG_DIR'] || join(homedir(), '.claude'), 'settings.json'), { mode: 0o600 })
+    return readUserFile(join(env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] || homedir(), '.claude'), 'settings.json'), {
+      mode: 0o600,
+    })
   const name = scope === 'project' ? 'settings.json' : 'settings.local.json'
   return readUserFile(join(cwd, '.claude', name), { within: cwd, mode: scope === 'project' ? 0o644 : 0o600 })
 }
