@@ -1,3 +1,4 @@
+import { agentOperations } from './operations/agents.ts'
 import { careOperations } from './operations/care.ts'
 import { fileOperations } from './operations/files.ts'
 import { spaceOperations } from './operations/space.ts'
@@ -12,6 +13,7 @@ import type { InputOf, Operation, OutputOf } from './operation.ts'
 export const operations = [
   ...workspaceOperations,
   ...runOperations,
+  ...agentOperations,
   ...sandboxOperations,
   ...snapshotOperations,
   ...sourceOperations,

@@ -10,6 +10,7 @@ export function exitCodeOf(name: string, output: unknown): number {
 const verdicts: Readonly<Record<string, (output: never) => number>> = {
   exists: (output: { exists: boolean }) => (output.exists ? 0 : 3),
   doctor: (output: { ok: boolean }) => (output.ok ? 0 : 1),
+  'agents test': (output: { ok: boolean }) => (output.ok ? 0 : 1),
   'audit verify': (output: { intact: boolean }) => (output.intact ? 0 : 1),
   verify: (output: { intact: boolean | null }) => (output.intact === false ? 1 : 0),
   wait: codeOfRun,

@@ -107,7 +107,7 @@ export async function specOf(core: Core, workspace: Slotted, box: BoxFacts, once
   const { metadata, content } = profileOf(workspace.profile)
   const protect = settings['sandbox.protect'].split(',').flatMap((name) => name.trim() || [])
   const areas = box.shared.length === 0 ? undefined : (await sharedAreas(core)).live
-  const equipment = await equipmentOf(core, workspace, box)
+  const equipment = await equipmentOf(core, workspace.id, box)
   await core.storage.ready(volumeOf(workspace))
   return {
     attachment: core.storage.attachment(volumeOf(workspace)),

@@ -2,13 +2,14 @@ import type { Inputs, Outputs } from '../api/table.ts'
 import { configKeys, variableOf, type ConfigKey } from '../domain/config.ts'
 import { toAwError } from '../domain/errors.ts'
 import { sizeText } from '../domain/size.ts'
-import type { Core, Finding } from './core.ts'
+import type { Core, Finding, Request } from './core.ts'
+import { agentFindings } from './agents/test.ts'
 import { overLimit } from './over-limit.ts'
 import { pressureFindings } from './pressure.ts'
 import { reservations, spaceWarnings } from './space-report.ts'
 
 /** Tries what can be tried, says what it saw and what would make it better. */
-export async function doctor(core: Core, input: Inputs['doctor']): Promise<Outputs['doctor']> {
+export async function doctor(core: Core, input: Inputs['doctor'], request: Request): Promise<Outputs['doctor']> {
   const findings = [
     ...(await core.inspect()),
     await storage(core),
@@ -16,6 +17,7 @@ export async function doctor(core: Core, input: Inputs['doctor']): Promise<Outpu
     ...(await overLimit(core)),
     ...(await pressureFindings(core)),
     ...(await unfinished(core)),
+    ...(input.agent === undefined ? [] : await agentFindings(core, input.agent, request)),
     ...(input.rebuild === true ? [await rebuilt(core)] : []),
     await log(core),
   ]

@@ -3,6 +3,8 @@ import { AwError, toAwError } from '../domain/errors.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import { newId, type Core, type Request } from './core.ts'
 import { listBases, removeBase } from './base-operations.ts'
+import { listAgents, showAgent } from './agents/look.ts'
+import { testAgent } from './agents/test.ts'
 import { cp } from './copy.ts'
 import { destroy } from './destroy.ts'
 import { doctor, showConfig } from './doctor.ts'
@@ -75,6 +77,9 @@ const useCases: UseCases = {
   runs,
   cancel,
   wait,
+  'agents list': listAgents,
+  'agents show': showAgent,
+  'agents test': testAgent,
   history,
   requests,
   snapshot,

@@ -44,9 +44,9 @@ export function view(workspace: Workspace): WorkspaceView {
 
 function sandboxView({ sandbox }: Workspace): WorkspaceView['sandbox'] {
   if (sandbox === undefined) return null
-  const { sandbox: id, isolation, network, limits, mount, started_at } = sandbox
+  const { sandbox: id, isolation, network, limits, mount, agent = null, started_at } = sandbox
   const allow = 'allow' in network ? network.allow : []
-  return { id, isolation, network: network.mode, allow, mount, memory_mb: limits.memory_mb ?? 0, started_at }
+  return { id, isolation, network: network.mode, allow, agent, mount, memory_mb: limits.memory_mb ?? 0, started_at }
 }
 
 export type SnapshotView = Outputs['snapshots'][number]

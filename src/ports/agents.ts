@@ -1,5 +1,4 @@
 import type { CredentialSource } from '../domain/agents/profile.ts'
-import type { WorkspaceId } from '../domain/ids.ts'
 
 /**
  * What the core needs of the machine to start a coding agent in a sandbox: the user's own profiles, where the agent's
@@ -20,12 +19,12 @@ export interface Agents {
 
   /**
    * Makes what an agent has in a workspace, or finds it: its state, which it writes, and a directory in which the program
-   * is found under its name. `files` are made in the state if they are not there. Safe to repeat after a crash.
+   * is found under its name. `workspace` is its id, or the name of a tree that is there for a while. `files` are made in the state if they are not there. Safe to repeat after a crash.
    */
-  prepare(workspace: WorkspaceId, agent: string, wanted: WantedPlaces): Promise<AgentPlaces>
+  prepare(workspace: string, agent: string, wanted: WantedPlaces): Promise<AgentPlaces>
 
   /** Erases what all agents have in a workspace. Absent = done. */
-  remove(workspace: WorkspaceId): Promise<void>
+  remove(workspace: string): Promise<void>
 }
 
 export interface WrittenProfile {

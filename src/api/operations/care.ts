@@ -205,11 +205,14 @@ export const careOperations = [
     kind: 'read',
     group: 'Care',
     summary: 'Try what this machine can do, and say how to get more',
-    input: object({ rebuild: optional(boolean('Make the read model anew from the log')) }),
+    input: object({
+      rebuild: optional(boolean('Make the read model anew from the log')),
+      agent: optional(string('Also start this agent in a sandbox of each level: claude, codex … (aw agents list)')),
+    }),
     output: object({ ok: boolean('False if something is broken'), findings: list(findingView) }),
     positional: [],
-    errors: [],
-    examples: ['aw doctor', 'aw doctor --json'],
+    errors: ['agent_not_found', 'invalid_config'],
+    examples: ['aw doctor', 'aw doctor --agent claude', 'aw doctor --json'],
   }),
   operation({
     name: 'config show',

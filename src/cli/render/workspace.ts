@@ -15,9 +15,15 @@ export function stateCell({ state, operation, problem, commands }: Workspace, { 
 }
 
 /** `namespace, network allowlist (npm), at /workspace` */
-export function wallsOf({ isolation, network, allow, mount }: NonNullable<Workspace['sandbox']>): string {
+export function wallsOf({ isolation, network, allow, mount, agent }: NonNullable<Workspace['sandbox']>): string {
   const hosts = allow.length === 0 ? '' : ` (${allow.join(', ')})`
-  return [isolation, `network ${network}${hosts}`, ...(isolation === 'namespace' ? [`at ${mount}`] : [])].join(', ')
+  const whose = agent === null ? [] : [`for ${agent}`]
+  return [
+    isolation,
+    ...whose,
+    `network ${network}${hosts}`,
+    ...(isolation === 'namespace' ? [`at ${mount}`] : []),
+  ].join(', ')
 }
 
 export function sizeOf({ size_bytes, size_complete }: Workspace): string {

@@ -31,7 +31,7 @@ export interface Given {
   readonly arguments: readonly string[]
 }
 
-const nothing: Given = { brokers: [], env: {}, arguments: [] }
+export const nothingGiven: Given = { brokers: [], env: {}, arguments: [] }
 
 /** Whether a proxy stands between the sandbox and all that it reaches, and so can hold a credential. */
 export const canBroker = (isolation: Isolation, network: Network): boolean =>
@@ -49,7 +49,7 @@ export async function givenCredential(
   const found = await credentialOf(core, profile)
   const broker = found?.credential.broker
   // Without a network it is of no use to anybody.
-  if (found === undefined || broker === undefined || network.mode === 'none') return nothing
+  if (found === undefined || broker === undefined || network.mode === 'none') return nothingGiven
   if (canBroker(isolation, network)) {
     const { name } = broker
     const upstream = (await elsewhere(core, broker)) ?? broker.upstream
@@ -61,10 +61,10 @@ export async function givenCredential(
     }
   }
   const instead = core.config.settings['agents.unbrokered']
-  if (instead === 'without') return nothing
+  if (instead === 'without') return nothingGiven
   if (instead === 'environment') {
     const names = Object.keys(broker.placeholder)
-    return { ...nothing, env: Object.fromEntries(names.map((name) => [name, found.value])) }
+    return { ...nothingGiven, env: Object.fromEntries(names.map((name) => [name, found.value])) }
   }
   throw unheld(profile, found.credential, isolation, network)
 }

@@ -2,12 +2,12 @@ import { fillPairs } from '../../domain/agents/fill.ts'
 import type { AgentProfile } from '../../domain/agents/profile.ts'
 import { AwError } from '../../domain/errors.ts'
 import type { Isolation, Network } from '../../domain/sandbox/spec.ts'
-import type { BoxFacts, Workspace } from '../../domain/workspace/state.ts'
+import type { BoxFacts } from '../../domain/workspace/state.ts'
 import type { FoundProgram } from '../../ports/agents.ts'
 import type { Sandbox, SandboxSpec } from '../../ports/sandbox-driver.ts'
 import type { Core } from '../core.ts'
 import { ofCommands } from './command.ts'
-import { canBroker, credentialFiles, credentialOf, givenCredential } from './credentials.ts'
+import { canBroker, credentialFiles, credentialOf, givenCredential, nothingGiven } from './credentials.ts'
 import { agentOf } from './profiles.ts'
 
 /** What a sandbox has besides because an agent is to work in it. */
@@ -25,12 +25,17 @@ const programsInside = '/opt/aw/programs'
  * Made anew each time a sandbox is started, of the profile as it is then: so one that is started again after a restore has
  * the same. `agent_not_installed` if its program is not there.
  */
-export async function equipmentOf(core: Core, { id }: Workspace, box: Omit<BoxFacts, 'sandbox'>): Promise<Equipment> {
+export async function equipmentOf(
+  core: Core,
+  workspace: string,
+  box: Omit<BoxFacts, 'sandbox'>,
+  { withCredential = true } = {},
+): Promise<Equipment> {
   if (box.agent === undefined) return none
   const { profile } = await agentOf(core, box.agent)
   const program = await programOf(core, profile)
-  const given = await givenCredential(core, profile, box)
-  const places = await core.agents.prepare(id, profile.name, {
+  const given = withCredential ? await givenCredential(core, profile, box) : nothingGiven
+  const places = await core.agents.prepare(workspace, profile.name, {
     program: { name: nameInside(profile), path: program.path, arguments: given.arguments },
     runtime: program.runtime,
     files: profile.state.files,
@@ -47,7 +52,7 @@ export async function equipmentOf(core: Core, { id }: Workspace, box: Omit<BoxFa
 }
 
 /** As a user would type it. */
-const nameInside = ({ binary }: AgentProfile): string => binary.slice(binary.lastIndexOf('/') + 1)
+export const nameInside = ({ binary }: AgentProfile): string => binary.slice(binary.lastIndexOf('/') + 1)
 
 interface Places {
   readonly state: string
