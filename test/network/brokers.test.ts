@@ -190,6 +190,14 @@ describe('what does not pass', () => {
     expect(statusOf(await proxy.ask(mixed))).toBe(400)
   })
 
+  test('anything, where there are no brokers', async () => {
+    await using none = await startProxy([])
+    const here = `127.0.0.1:${none.port}`
+    expect(reasonOf(await none.ask(`GET /.aw/model/x HTTP/1.1\r\nHost: ${here}\r\n\r\n`))).toBe('no_proxy_request')
+    const whole = await none.ask(`GET http://${here}/.aw/model/x HTTP/1.1\r\nHost: ${here}\r\n\r\n`)
+    expect(reasonOf(whole)).toBe('not_listed')
+  })
+
   test('a second request in the body of the first', async () => {
     const inner = request('/.aw/root/smuggled')
     const outer = request('/.aw/model/x', `Content-Length: ${inner.length}\r\n`, 'POST')

@@ -2,7 +2,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { parseAuthority } from '../../domain/network/host.ts'
 import { parseRules, type Target } from '../../domain/network/rules.ts'
-import { reach, type Reached } from './reach.ts'
+import { reach, reachUpstream, type Reached } from './reach.ts'
 import { machine, type Surroundings } from './surroundings.ts'
 
 function targetOf(text: string): Target {
@@ -138,6 +138,32 @@ describe('what is connected to', () => {
       await new Promise((resolve) => server.close(resolve))
     },
   )
+})
+
+describe('the upstream of a broker', () => {
+  const tryUpstream = (surroundings: Surroundings) => reachUpstream(targetOf('name.example'), surroundings, 50)
+
+  test.each([['10.1.2.3'], ['192.168.0.1'], ['100.64.1.1'], ['1.2.3.4'], ['198.41.0.4'], ['fc00::1']])(
+    'may be at %s, and is looked up once',
+    async (address) => {
+      const rebinding = leadingTo([address], ['1.1.1.1'])
+      expect(await tryUpstream(rebinding)).toEqual({ kind: 'failed', reason: 'connect_timeout' })
+      expect([rebinding.asked, rebinding.connected]).toEqual([['name.example'], [`${address} 443`]])
+    },
+  )
+
+  test.each([['169.254.169.254'], ['::ffff:a9fe:a9fe'], ['fd00:ec2::254'], ['fe80::1'], ['0.0.0.0'], ['224.0.0.1']])(
+    'is never at %s',
+    async (address) => {
+      const surroundings = leadingTo([address])
+      expect(await tryUpstream(surroundings)).toEqual({ kind: 'refused', reason: 'address_not_public' })
+      expect(surroundings.connected).toEqual([])
+    },
+  )
+
+  test('may be nowhere', async () => {
+    expect(await tryUpstream(leadingTo([]))).toEqual({ kind: 'failed', reason: 'name_not_found' })
+  })
 })
 
 test('the machine knows its own addresses and looks names up', async () => {
