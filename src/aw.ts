@@ -142,7 +142,7 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
  * settings; and of the environment nothing but what it needs to run, as secrets may be among the rest.
  */
 function followerOf({ set = {}, env = process.env }: OpenOptions, home: string, configFile: string | undefined) {
-  const isNeeded = (name: string): boolean => name === 'HOME' || name === 'PATH' || name.startsWith('AW_')
+  const isNeeded = (name: string): boolean => /^(HOME|PATH|AW_(?!CRASH).*)$/.test(name)
   const given = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined)
   const places = ['--home', home, ...(configFile === undefined ? [] : ['--config-file', configFile])]
   const settings = Object.entries(set).flatMap(([key, value]) => ['--set', `${key}=${value}`])

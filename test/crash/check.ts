@@ -27,7 +27,17 @@ export async function checkHome(home: string, manager: Manager): Promise<void> {
   const snapshots: string[] = []
   for (const { id } of all) for (const one of await manager.call('snapshots', { id })) snapshots.push(one.id)
   expect(places('snapshots')).toEqual(snapshots.toSorted())
-  expect(names('texts')).toEqual(
+  const runs = await runsOf(manager, all)
+  // A prompt is kept only if it is to be, and a log only if it has begun. What was not finished goes with the run.
+  expect(runs).toEqual(
+    expect.arrayContaining(
+      names('texts')
+        .filter(isOfRun)
+        .map((name) => name.replace(/\.json(\.new)?$/, '')),
+    ),
+  )
+  expect(runs).toEqual(expect.arrayContaining(existsSync(join(home, 'runs')) ? names('runs') : []))
+  expect(names('texts').filter((name) => !isOfRun(name))).toEqual(
     all
       .filter(({ state, config }) => state !== 'purged' && (config as object as Texts).documents !== undefined)
       .map(({ id }) => `${id}.json`)
@@ -45,6 +55,15 @@ export async function checkHome(home: string, manager: Manager): Promise<void> {
   await checkBoxes(home, manager)
   const audit = await manager.call('audit verify', {})
   expect(audit).toMatchObject({ intact: true, problems: [] })
+}
+
+const isOfRun = (name: string): boolean => name.startsWith('run_')
+
+async function runsOf(manager: Manager, all: Outputs['list']): Promise<string[]> {
+  const found: string[] = []
+  for (const { id, state } of all)
+    if (state !== 'purged') for (const { run } of await manager.call('runs', { id })) found.push(run)
+  return found
 }
 
 /** A write recovers the workspace that it touches; a base that was not finished is for `recover`. */

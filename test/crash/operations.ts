@@ -1,5 +1,6 @@
 import { expiryOperations } from './sweep-expiry.ts'
 import { sandboxOperations } from './sweep-sandboxes.ts'
+import { runOperations } from './sweep-runs.ts'
 import { snapshotOperations } from './sweep-snapshots.ts'
 import { sourceOperations } from './sweep-sources.ts'
 import { lifeOperations, type Swept } from './sweep.ts'
@@ -11,6 +12,7 @@ export const operations: Readonly<Record<string, Swept>> = {
   ...snapshotOperations,
   ...sourceOperations,
   ...sandboxOperations,
+  ...runOperations,
 }
 
 export const sweptOperation = (name: string): Swept => {

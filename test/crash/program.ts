@@ -8,7 +8,6 @@
  */
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Inputs } from '../../src/api/table.ts'
 import { openManager } from '../../src/aw.ts'
 import { toAwError } from '../../src/domain/errors.ts'
 import type { Manager } from '../../src/ports/manager.ts'
@@ -24,7 +23,8 @@ if (mode === 'hold') await hold()
 
 async function call(operation: string, given: unknown): Promise<string> {
   try {
-    if (operation === 'exec') return JSON.stringify({ result: await exec(given as Inputs['exec']) })
+    if (operation === 'exec' || operation === 'run')
+      return JSON.stringify({ result: await last(manager.stream(operation, given as never)) })
     const result: unknown = await manager.call(operation as 'show', given as { id: string })
     return JSON.stringify({ result })
   } catch (error) {
@@ -32,11 +32,11 @@ async function call(operation: string, given: unknown): Promise<string> {
   }
 }
 
-/** How the command ended. */
-async function exec(given: Inputs['exec']): Promise<unknown> {
-  let last: unknown
-  for await (const item of manager.stream('exec', given)) last = item
-  return last
+/** How it ended. */
+async function last(items: AsyncIterable<unknown>): Promise<unknown> {
+  let found: unknown
+  for await (const item of items) found = item
+  return found
 }
 
 async function all(): Promise<void> {
