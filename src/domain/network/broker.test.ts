@@ -35,6 +35,7 @@ test.each([
   ['http://127.0.0.1:8080/a/b', false, '127.0.0.1', 8080, '/a/b'],
   ['http://localhost', false, 'localhost', 80, ''],
   ['http://[::1]:1', false, '::1', 1, ''],
+  ['http://gateway:4000', false, 'gateway', 4000, ''],
   ['http://10.0.0.7', false, '10.0.0.7', 80, ''],
 ])('%s is an upstream', (upstream, secure, host, port, base) => {
   expect(parsed({ upstream })).toMatchObject({ secure, target: { host: { text: host }, port }, base })
@@ -55,7 +56,8 @@ test.each([
   'https://api.example.com\\@evil.example',
   'https://0x7f.1',
   'http://2130706433',
-  'http://single',
+  'http://0x7f000001',
+  'http://1e3',
   'https://api.example.com:0',
   'http://169.254.169.254',
   'http://[::ffff:169.254.169.254]',

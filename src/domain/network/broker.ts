@@ -54,7 +54,7 @@ function parseBroker({ name, upstream, headers }: Broker): BrokerRoute {
 /** The same strict spelling of a host as everywhere; whoever wrote a password into the url does not read it in an error. */
 function parseUpstream(name: string, upstream: string): Pick<BrokerRoute, 'secure' | 'target' | 'base'> {
   const { scheme, authority, path = '' } = upstreamPattern.exec(upstream)?.groups ?? {}
-  const parsed = authority === undefined ? undefined : parseAuthority(authority)
+  const parsed = authority === undefined ? undefined : parseAuthority(authority, { single: true })
   const base = path.endsWith('/') ? path.slice(0, -1) : path
   if (parsed === undefined || !isPlainPath(base)) {
     throw refused(name, 'upstream', 'its upstream is no plain url', upstreamHint)

@@ -23,12 +23,13 @@ export interface Authority {
  * A name is two labels or more (or `localhost`) of letters, digits and inner hyphens, whose last one begins with a letter:
  * so no spelling of an IPv4 address (`0x7f.1`, `2130706433`, `0177.0.0.1`) is a name. Letters beyond ASCII have to be
  * written as what is looked up (`xn--…`).
+ * @param single also a name of one label that begins with a letter, as `gateway`: only for what the owner writes
  */
-export function parseAuthority(text: string): Authority | undefined {
+export function parseAuthority(text: string, { single = false } = {}): Authority | undefined {
   if (text.length > longest) return undefined
   const { bracketed, plain, port } =
     /^(?:\[(?<bracketed>[0-9a-f:.]+)\]|(?<plain>[a-z0-9.-]+))(?::(?<port>\d+))?$/i.exec(text)?.groups ?? {}
-  const host = bracketed === undefined ? parseHost(plain ?? '') : ipv6Host(bracketed)
+  const host = bracketed === undefined ? parseHost(plain ?? '', single) : ipv6Host(bracketed)
   if (host === undefined) return undefined
   if (port === undefined) return { host }
   return isPort(port) ? { host, port: Number(port) } : undefined
@@ -37,11 +38,11 @@ export function parseAuthority(text: string): Authority | undefined {
 /** As it is written in front of a port. */
 export const hostText = (host: Host): string => (host.text.includes(':') ? `[${host.text}]` : host.text)
 
-function parseHost(text: string): Host | undefined {
+function parseHost(text: string, single = false): Host | undefined {
   const address = parseAddress(text)
   if (address !== undefined) return { text: address.text, address }
   const name = (text.endsWith('.') ? text.slice(0, -1) : text).toLowerCase()
-  return isName(name) ? { text: name } : undefined
+  return isName(name, single) ? { text: name } : undefined
 }
 
 const isPort = (text: string): boolean => /^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65_535
@@ -49,12 +50,12 @@ const isPort = (text: string): boolean => /^[1-9]\d{0,4}$/.test(text) && Number(
 /** `[::ffff:10.0.0.1]` is IPv4 once it is understood, but `[10.0.0.1]` is nothing. */
 const ipv6Host = (text: string): Host | undefined => (text.includes(':') ? parseHost(text) : undefined)
 
-function isName(name: string): boolean {
+function isName(name: string, single: boolean): boolean {
   if (name.length > 253) return false
   const labels = name.split('.')
   return (
     labels.every((label) => labelPattern.test(label)) &&
-    (labels.length > 1 ? endsInLetters(labels) : name === 'localhost')
+    (labels.length > 1 || single ? endsInLetters(labels) : name === 'localhost')
   )
 }
 
