@@ -61,7 +61,7 @@ function mutate(top: string, random: Random, steps: number): void {
     }
     fs.rmSync(at(path), { recursive: true, force: true })
     const kind = random.below(6)
-    if (kind === 0) fs.symlinkSync(random.from(['a', '../../etc/passwd', 'gone', 'x'.repeat(200)]), at(path))
+    if (kind === 0) fs.symlinkSync(random.from(['always', '../../etc/passwd', 'gone', 'x'.repeat(200)]), at(path))
     else if (kind < 5) fs.writeFileSync(at(path), content(random), { mode: random.below(3) === 0 ? 0o755 : 0o644 })
   }
 }

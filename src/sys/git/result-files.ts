@@ -4,6 +4,7 @@ import { AwError } from '../../domain/errors.ts'
 import type { BundleOptions, NewFile, WrittenPatch } from '../../ports/git-results.ts'
 import { contentSteps } from '../safe-fs/copy-content.ts'
 import { makeFile } from '../new-file.ts'
+import { replaceFile } from './layout.ts'
 import { politely } from '../trees/politely.ts'
 import type { Desk } from './result-repository.ts'
 
@@ -25,32 +26,43 @@ export async function writePatch(
 ): Promise<WrittenPatch> {
   const made = join(desk.repository, 'patch')
   const sides = [from ?? emptyTree(desk.sha256), to]
+  const found = await desk.ask(['diff-tree', '-r', '-M', '-l400', '--raw', '-z', ...sides])
+  const entries = found.split('\0').filter((field) => field.startsWith(':'))
+  // Of a link that is moved git tells no mode, and then does not know that it goes away for what comes in its place.
+  const renames = entries.some((entry) => /^:120000 .* R\d*$/.test(entry)) ? ['--no-renames'] : ['-M', '-l400']
   // As plain as can be: neither settings nor attributes say how it looks.
   const plain = ['--no-color', '--no-ext-diff', '--no-textconv', '--src-prefix=a/', '--dst-prefix=b/', '--unified=3']
-  await desk.ask([
-    'diff-tree',
-    '-r',
-    '-p',
-    '--binary',
-    '--full-index',
-    '-M',
-    '-l400',
-    ...plain,
-    `--output=${made}`,
-    ...sides,
-  ])
-  const names = await desk.ask(['diff-tree', '-r', '-M', '-l400', '--name-only', '-z', ...sides])
-  const files = names.split('\0').length - 1
+  const whole = ['-r', '-p', '--binary', '--full-index', ...renames, ...plain]
+  await desk.ask(['diff-tree', ...whole, `--output=${made}`, ...sides])
+  if (found.split('\0').some((field) => !field.startsWith(':') && field.includes(' '))) quoteHeads(made)
+  const files = entries.length
   const bytes = fs.statSync(made).size
   if (file !== null) {
     await deliver(desk, made, file, 'changes.patch')
     return { files, bytes, content: null }
   }
   if (bytes <= mostInMemory) return { files, bytes, content: fs.readFileSync(made) }
-  throw new AwError('file_too_large', `The patch has ${bytes} bytes: too much for one answer`, {
-    hint: 'Name a file for it',
+  throw tooLarge(bytes)
+}
+
+const tooLarge = (bytes: number): AwError =>
+  new AwError('file_too_large', `The patch has ${bytes} bytes: too much for one answer`, {
+    hint: 'Name a file for it; or export a branch or a bundle',
     data: { bytes, max_bytes: mostInMemory },
   })
+
+/**
+ * A name with blanks stands there without quotes, and where nothing but the first line tells it git may not be able to
+ * read its own patch. In quotes it is.
+ */
+function quoteHeads(patch: string): void {
+  if (fs.statSync(patch).size > mostInMemory) throw tooLarge(fs.statSync(patch).size)
+  const text = fs.readFileSync(patch, 'latin1')
+  const plain = /^diff --git a\/([^"\n]*) b\/\1$/gm
+  const quoted = text.replaceAll(plain, (line, name: string) =>
+    name.includes(' ') ? `diff --git "a/${name}" "b/${name}"` : line,
+  )
+  replaceFile(patch, Buffer.from(quoted, 'latin1'))
 }
 
 export async function writeBundle(desk: Desk, commit: string, { branch, since, file }: BundleOptions): Promise<number> {
