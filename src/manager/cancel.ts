@@ -1,5 +1,5 @@
 import type { Inputs, Outputs } from '../api/table.ts'
-import { AwError } from '../domain/errors.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
 import type { RunId, WorkspaceId } from '../domain/ids.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import { unlessSilent } from './commands.ts'
@@ -64,7 +64,10 @@ async function signalled(core: Core, { run: open }: Workspace, run: RunId, signa
   if (open?.started === undefined) return
   const driver = await core.sandboxes(open.started.isolation)
   await using box = await driver.find(open.started.sandbox).catch(unlessSilent)
-  await box?.signalKept(await core.logs.place(run), signal)
+  await box?.signalKept(await core.logs.place(run), signal).catch((error: unknown) => {
+    // It has ended just now.
+    if (toAwError(error).code !== 'sandbox_gone') unlessSilent(error)
+  })
 }
 
 async function overWithin(core: Core, id: WorkspaceId, run: RunId, ms: number): Promise<boolean> {

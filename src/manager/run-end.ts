@@ -19,6 +19,8 @@ interface Problem {
 export interface RunOver {
   readonly exit: Exit | null
   readonly problem?: Problem | undefined
+  /** When, if that is known. */
+  readonly at?: Date | undefined
 }
 
 /** Undefined as long as the run of a workspace goes on, or may. */
@@ -49,8 +51,9 @@ function lost(core: Core, { sandbox }: Workspace): RunOver {
 async function seenEnd(core: Core, { run }: OpenRun): Promise<RunOver | undefined> {
   const end = await core.logs.end(run)
   if (end === undefined) return undefined
-  if (end.exit !== null) return { exit: end.exit }
-  return { exit: null, problem: { code: 'file_not_found', message: `it could not be started (errno ${end.errno})` } }
+  const { exit, errno, at } = end
+  if (exit !== null) return { exit, at }
+  return { exit, at, problem: { code: 'file_not_found', message: `it could not be started (errno ${errno})` } }
 }
 
 /** Whether the sandbox knows of it; one that does not answer may. */
@@ -61,6 +64,8 @@ async function isKept(core: Core, { run, started }: OpenRun): Promise<boolean> {
     await using box = await driver.find(started.sandbox)
     return (await box?.signalKept(await core.logs.place(run), 0)) ?? false
   } catch (error) {
+    // It has ended just now.
+    if (toAwError(error).code === 'sandbox_gone') return false
     unlessSilent(error)
     return true
   }

@@ -62,9 +62,9 @@ async function runsOf(core: Core, workspace: Workspace): Promise<Map<string, Run
   // What has ended is told as ended, though nobody has written it down yet.
   const over = open === undefined ? undefined : await overOf(core, workspace, open)
   if (open !== undefined && view !== undefined && over !== undefined) {
-    const { exit, problem = null } = over
+    const { exit, problem = null, at } = over
     const state = open.cancelling === true ? 'cancelled' : exit?.code === 0 ? 'completed' : 'failed'
-    found.set(open.run, { ...view, state, exit, problem })
+    found.set(open.run, { ...view, state, exit, problem, ended_at: at?.toISOString() ?? null })
   }
   return found
 }

@@ -6,7 +6,7 @@ import { cannotRun } from '../exit-codes.ts'
 import { inputsOf } from '../input.ts'
 import { ClosedOutput, type TakenSignal } from '../io.ts'
 import { codeOfSignal } from '../sandbox/exit-code.ts'
-import type { Session } from '../sandbox/here.ts'
+import { couldNot, type Session } from '../sandbox/here.ts'
 import { jsonShower, lineShower, plainShower } from '../sandbox/shower.ts'
 import { codeOfRun } from './code.ts'
 import { summary, tellStarted, type EndedItem } from './summary.ts'
@@ -59,7 +59,7 @@ async function followRuns(session: Session, input: Input): Promise<number> {
   } catch (error) {
     progress?.clear()
     if (error instanceof ClosedOutput) return codeOfSignal('SIGPIPE')
-    if (state.by === undefined || state.started.size > 0) throw error
+    if (state.by === undefined) return await couldNot(session, error)
   }
   const detached = input.detach === true || (state.by !== undefined && state.by !== 'SIGINT')
   if (!detached) await summary(session, input, state.ended)

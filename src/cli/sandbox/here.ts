@@ -125,7 +125,7 @@ export const endOf = ({ code = null, signal = null, timed_out = false, output_cu
 })
 
 /** Says why, and answers with the code that no program's own is taken for. */
-async function couldNot({ io, globals }: Session, thrown: unknown, started: boolean): Promise<number> {
+export async function couldNot({ io, globals }: Session, thrown: unknown, started = true): Promise<number> {
   await reportError(thrown, io, globals)
   const { code, data } = toAwError(thrown)
   // Where it was to start may be missing, too.

@@ -1,0 +1,178 @@
+/** Runs, from the built command line: they outlive whoever started them, and their states end true. */
+import { once } from 'node:events'
+import { mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Outputs } from '../../src/api/table.ts'
+import { ownersOf } from '../sandbox/home.ts'
+import { place, type Place } from './built.ts'
+
+type Run = Outputs['runs'][number]
+
+describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
+  let here: Place
+  beforeAll(() => {
+    here = place(user)
+  })
+  afterAll(() => {
+    for (const { workspace } of all()) here.aw('stop', workspace, '--grace-ms', '0')
+    here[Symbol.dispose]()
+  })
+
+  const json = <T>(...words: string[]): T => JSON.parse(here.aw(...words, '--json').stdout) as T
+  const all = (): Run[] => json<Run[]>('runs')
+  const last = (id: string): Run | undefined => json<Run[]>('runs', id).at(-1)
+  const events = (id: string): string[] =>
+    here
+      .aw('events', '--workspace', id, '--json')
+      .stdout.trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { type: string }).type)
+
+  async function until(what: string, test: () => boolean): Promise<void> {
+    for (let tries = 0; tries < 300; tries++) {
+      if (test()) return
+      await sleep(100)
+    }
+    throw new Error(`It did not happen: ${what}`)
+  }
+
+  test('what it writes comes out as it is, its end is ours, and then it is told what changed', () => {
+    const script = 'cat "$AW_PROMPT_FILE"; echo; echo note > note; echo err >&2; exit 3'
+    const { code, stdout, stderr } = here.aw('run', '--id', 'one', 'Take a note', '--', 'sh', '-c', script)
+    expect([code, stdout]).toEqual([3, 'Take a note\n'])
+    expect(stderr).toContain('err\n')
+    expect(stderr).toMatch(/one\/main {2}failed after \d+\.\d s \(it ended with exit code 3\): 1 added/)
+    for (const next of ['aw diff one/main', 'aw export one/main', 'aw undo one/main', 'aw destroy one/main'])
+      expect(stderr).toContain(next)
+    expect(here.aw('diff', 'one', '--stat').stdout).toBeDefined()
+    expect(here.aw('undo', 'one').code).toBe(0)
+    expect(here.aw('fs', 'list', 'one', 'work', '--json').stdout).not.toContain('note')
+    expect(here.aw('logs', 'one').stdout).toBe('Take a note\n')
+    expect(here.aw('logs', 'one').stderr).toBe('err\n')
+    expect(here.aw('wait', 'one').code).toBe(3)
+  })
+
+  test('what keeps it from running has codes of its own', () => {
+    expect(here.aw('run', '--id', 'odd')).toMatchObject({
+      code: 125,
+      stderr: expect.stringContaining('--agent') as string,
+    })
+    expect(here.aw('run', '--id', 'odd', 'do', 'it').code).toBe(125)
+    expect(here.aw('run', '--id', 'odd', '--', 'no-such-program').code).toBe(127)
+    expect(here.aw('run', '--id', 'odd', '--repo', '/nowhere', '--', 'true').code).toBe(125)
+    expect(here.aw('logs', 'none').code).toBe(3)
+  })
+
+  test('a repository that cannot be had is a run that has failed, in a workspace that is kept, empty', () => {
+    mkdirSync(join(here.folder, 'no-repository'))
+    const { code, stderr } = here.aw('run', '--id', 'lost', '--repo', join(here.folder, 'no-repository'), '--', 'true')
+    expect(code).toBe(125)
+    expect(stderr).toContain('lost/main is kept, empty')
+    expect(last('lost')).toMatchObject({ state: 'failed', exit: null, problem: { code: 'source_failed' } })
+    expect(events('lost').slice(-2)).toEqual(['workspace_source_failed', 'run_failed'])
+    expect(json('show', 'lost')).toMatchObject({ state: 'failed' })
+  })
+
+  test('Ctrl-C cancels it, and what it did until then is kept', async () => {
+    const child = here.start('run', '--id', 'int', '--', 'sh', '-c', 'echo up; echo half > half; exec sleep 600')
+    await once(child.stdout, 'readable')
+    child.kill('SIGINT')
+    expect(await once(child, 'exit')).toEqual([130, null])
+    expect(last('int')).toMatchObject({ state: 'cancelled', exit: { signal: 'SIGTERM' } })
+    expect(last('int')?.snapshot).not.toBeNull()
+  })
+
+  test.each(['SIGTERM', 'SIGHUP', 'SIGKILL'] as const)(
+    '%s leaves it to itself: it ends, and somebody sees to it',
+    async (signal) => {
+      const id = signal.toLowerCase()
+      const script = 'echo up; while [ ! -e ../output/go ]; do sleep 0.05; done; echo over'
+      const child = here.start('run', '--id', id, '--', 'sh', '-c', script)
+      await once(child.stdout, 'readable')
+      child.kill(signal)
+      await once(child, 'exit')
+      expect(last(id)).toMatchObject({ state: 'running' })
+      const following = here.start('logs', id, '--follow')
+      let seen = ''
+      following.stdout.on('data', (chunk: Buffer) => (seen += chunk.toString()))
+      expect(here.aw('fs', 'write', id, 'output/go', '--content', 'x').code).toBe(0)
+      expect((await once(following, 'exit'))[0]).toBe(0)
+      expect(seen).toBe('up\nover\n')
+      // Nobody asks anything: the log alone tells when it is there.
+      await until('the end is in the log', () => events(id).includes('run_completed'))
+      expect(json('show', id)).toMatchObject({ sandbox: null })
+    },
+  )
+
+  test('one whose supervisor is killed has failed, and says so', async () => {
+    expect(here.aw('run', '--id', 'killed', '--detach', '--', 'sleep', '600')).toMatchObject({
+      code: 0,
+      stdout: 'killed/main\n',
+    })
+    const box = json<{ sandbox: { id: string } }>('show', 'killed').sandbox.id
+    process.kill(ownersOf(join(here.home, 'run', box)).supervisor.pid, 'SIGKILL')
+    await until('it has failed', () => last('killed')?.state === 'failed')
+    expect(here.aw('wait', 'killed').code).toBe(125)
+    expect(last('killed')).toMatchObject({ problem: { code: 'lost' } })
+    expect(here.aw('run', '--id', 'killed', '--', 'true').code).toBe(0)
+  })
+
+  test('a log that grows too long loses its oldest part, and tells how much', () => {
+    const { code } = here.aw('--set', 'runs.log_mb=1', 'run', '--id', 'long', '--', 'sh', '-c', 'seq 1 600000')
+    expect(code).toBe(0)
+    const { stdout, stderr } = here.aw('logs', 'long')
+    expect(stdout.endsWith('599999\n600000\n')).toBe(true)
+    expect(stdout.length).toBeLessThan(2_000_000)
+    expect(stderr).toMatch(/^aw: \d{6,} bytes of the output are not there\n$/)
+  })
+
+  test('twenty at once: none is mixed up, and every state ends true though some of those who wait are killed', async () => {
+    const children = Array.from({ length: 20 }, (_, at) => {
+      const script = `echo ${at}; echo ${at} > who; sleep 0.3; exit ${at % 4 === 3 ? 1 : 0}`
+      return here.start('run', '--id', `many/a${at}`, '--', 'sh', '-c', script)
+    })
+    const ends = children.map((child) => once(child, 'exit'))
+    const [killed] = [children.slice(0, 5)]
+    await Promise.all(killed.map((child) => once(child.stdout, 'readable')))
+    for (const child of killed) child.kill('SIGKILL')
+    await Promise.all(ends)
+    const ids = children.map((_, at) => `many/a${at}`)
+    await until(
+      'all have ended',
+      () => all().filter(({ workspace, ended_at }) => ids.includes(workspace) && ended_at !== null).length === 20,
+    )
+    for (const [at, id] of ids.entries()) {
+      expect(last(id)).toMatchObject({
+        state: at % 4 === 3 ? 'failed' : 'completed',
+        exit: { code: at % 4 === 3 ? 1 : 0 },
+      })
+      expect(here.aw('fs', 'read', id, 'work/who').stdout).toBe(`${at}\n`)
+      expect(here.aw('logs', id).stdout).toBe(`${at}\n`)
+    }
+    // Whoever was killed between the end and the log has left that to the next one who looks.
+    expect(here.aw('recover').code).toBe(0)
+    const boxes = readdirSync(join(here.home, 'run')).filter((name) => name.startsWith('box_'))
+    const known = json<{ sandbox: { id: string } | null }[]>('list').flatMap(({ sandbox }) => sandbox?.id ?? [])
+    expect(boxes.toSorted()).toEqual(known.toSorted())
+  })
+
+  test('several forks of one start, side by side', () => {
+    here.aw('create', 'base')
+    here.aw('fs', 'write', 'base', 'work/common', '--content', 'same')
+    const script = 'cat common; echo; echo $AW_AGENT > mine; [ $AW_AGENT != main-2 ]'
+    const { code, stdout, stderr } = here.aw('run', '--id', 'base', '--count', '3', '--', 'sh', '-c', script)
+    expect(code).toBe(1)
+    expect(stdout.trim().split('\n').toSorted()).toEqual([1, 2, 3].map((at) => `base/main-${at}\tsame`))
+    const rows = stderr
+      .trim()
+      .split('\n')
+      .map((line) => line.split('\t').slice(0, 2))
+    expect(rows).toEqual([
+      ['base/main-1', 'completed'],
+      ['base/main-2', 'failed'],
+      ['base/main-3', 'completed'],
+    ])
+  })
+})
