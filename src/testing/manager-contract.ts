@@ -3,6 +3,7 @@ import { operations, type Inputs, type Outputs } from '../api/table.ts'
 import { makeAw, type Aw } from '../client/facade.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
+import { agentContract } from './manager-contract/agents.ts'
 import { careContract } from './manager-contract/care.ts'
 import { diffContract } from './manager-contract/diff.ts'
 import { expiryContract } from './manager-contract/expiry.ts'
@@ -93,6 +94,9 @@ export function managerContract(
     })
     describe('runs', () => {
       runContract(open)
+    })
+    describe('agents', () => {
+      agentContract(open)
     })
     describe('snapshots', () => {
       snapshotContract(open)

@@ -46,12 +46,14 @@ export interface StandIn extends AsyncDisposable {
 export async function standIn(turns: readonly Turn[]): Promise<StandIn> {
   const seen: Seen[] = []
   const turnAt = (answered: number): Turn => turns[answered] ?? { text: 'done' }
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = '', url = '', headers } = request
+    const body = await bodyOf(request)
+    seen.push({ method, path: url, headers, body })
+    reply({ method, path: url, body: parsed(body) }, turnAt, response)
+  }
   const server = createServer((request, response) => {
-    void bodyOf(request).then((body) => {
-      const { method = '', url = '', headers } = request
-      seen.push({ method, path: url, headers, body })
-      reply({ method, path: url, body: parsed(body) }, turnAt, response)
-    })
+    serve(request, response).catch((error: Error) => response.destroy(error))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {

@@ -8,6 +8,8 @@ import { isTest, readFiles, type SourceFile } from './source-tree.ts'
 
 const allowed: Readonly<Record<string, string>> = {
   'src/sys/kept-log.ts': 'the log of a run, which the supervisor writes outside every workspace',
+  'src/sys/agents/places.ts': 'nothing: asks whose a directory of ours is, and closes what it has made in it',
+  'src/sys/agents/user-files.ts': 'files of the user: profiles in the home, and credentials',
   'src/sys/archive/expand.ts': 'nothing: reads an open archive',
   'src/sys/archive/holes.ts': 'nothing: asks about an open file',
   'src/sys/archive/make-tree.ts': 'nothing: closes what it has made, in a tree that nobody else can reach yet',
@@ -123,6 +125,9 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/process.ts': '/proc',
   'src/sys/proxy/log.ts': 'nothing: writes to an open file',
   'src/sys/proxy/settings.ts': 'a file that the driver of a box wrote for its proxy',
+  'src/sys/programs/look.ts': 'nothing: asks where programs of the user are',
+  'src/sys/programs/package.ts': 'the package.json of a program of the user',
+  'src/sys/programs/script.ts': 'how a program of the user begins',
   'src/sys/read-in-tree.ts': 'one file of a tree by descriptors, without following a link',
   'src/sys/read-rules.ts': 'a file of a source folder that is known to be a file, without following a link',
   'src/sys/reserve.ts': 'a file of the home that only takes up room',

@@ -29,7 +29,7 @@ export const opencode: AgentProfile = {
   ],
   network: [],
   login: ['anthropic', 'openai'],
-  protect: ['.opencode', 'opencode.json', 'opencode.jsonc'],
+  protect: ['opencode.json', 'opencode.jsonc', '.opencode/plugin', '.opencode/plugins', '.opencode/tool'],
   env: {
     OPENCODE_DISABLE_AUTOUPDATE: '1',
     OPENCODE_DISABLE_MODELS_FETCH: '1',

@@ -9,7 +9,7 @@ type Listed = Outputs['agents list'][number]
 export async function listAgents(core: Core): Promise<Outputs['agents list']> {
   const known = await knownAgents(core)
   return Promise.all(
-    [...known].map(([name, agent]) => (agent instanceof AwError ? unusable(name, agent) : listed(core, agent))),
+    [...known].map(async ([name, agent]) => (agent instanceof AwError ? unusable(name, agent) : listed(core, agent))),
   )
 }
 

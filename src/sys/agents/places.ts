@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { closeSync, lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { AwError, type ErrorCode } from '../../domain/errors.ts'
 import type { AgentPlaces, WantedPlaces } from '../../ports/agents.ts'
 import { ensureDirectory, isThere } from '../directories.ts'
 import { hostFs } from '../host-fs.ts'
@@ -25,16 +26,31 @@ export async function makePlaces(
   return { state, programs: await makePrograms(directory, wanted) }
 }
 
-/** The agent writes there: no link that it has put in the way leads out. What it has made itself stays. */
+/**
+ * The agent writes there: no link that it has put in the way leads out. What it has made itself stays, also if it is in
+ * the way: that harms nobody but the agent, and must not keep its sandbox from being started.
+ */
 function putFiles(state: string, texts: Readonly<Record<string, string>>): void {
   using files = openRoot(state, { resolver: 'walk' })
   for (const [path, text] of Object.entries(texts)) {
-    if (files.resolve(path).exists) continue
-    const above = dirname(path)
-    if (above !== '.') files.mkdir(above, { parents: true })
-    files.write(path, text)
+    try {
+      if (files.resolve(path).exists) continue
+      if (dirname(path) !== '.') files.mkdir(dirname(path), { parents: true })
+      files.write(path, text)
+    } catch (error) {
+      if (!(error instanceof AwError) || !inTheWay.includes(error.code)) throw error
+    }
   }
 }
+
+const inTheWay: readonly ErrorCode[] = [
+  'symlink_outside_workspace',
+  'cannot_resolve_symlinks',
+  'file_exists',
+  'not_a_directory',
+  'not_a_file',
+  'permission_denied',
+]
 
 /** A directory by what is in it, so that one which a sandbox uses is never changed. Whole or not there at all. */
 async function makePrograms(directory: string, { program, runtime }: WantedPlaces): Promise<string> {
