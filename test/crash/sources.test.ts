@@ -21,3 +21,10 @@ it.each([
   },
   600_000,
 )
+
+it('export branch can be killed at any point', async () => {
+  const swept = sweptOperation('export branch')
+  const points = await sweep('export branch', swept, { recovery: byRecover, ...sampled(40) })
+  console.log(`export branch: ${points} points`)
+  expect(points).toBeGreaterThan(100)
+}, 600_000)

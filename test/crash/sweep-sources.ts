@@ -4,7 +4,11 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import { verifyArchive } from '../../src/sys/archive/inspect.ts'
 import type { CrashHome } from './home.ts'
+import { git as plainGit, stateOf } from '../results/place.ts'
 import { type Swept, workOf } from './sweep.ts'
+
+/** What a repository of the user's was before anything was exported to it. */
+const untouched = new Map<string, ReturnType<typeof stateOf>>()
 
 const nothing = async (): Promise<undefined> => undefined
 const byRecovery: Swept['touch'] = () => ['recover', {}]
@@ -81,6 +85,32 @@ export const sourceOperations: Readonly<Record<string, Swept>> = {
       if (done) expect(existsSync(file)).toBe(true)
       if (existsSync(file)) expect(await verifyArchive(file)).toMatchObject({ verified: true })
       rmSync(file, { force: true })
+      await crash.manager.call('destroy', { id, purge: true })
+    },
+  },
+  'export branch': {
+    calls: 'export',
+    async prepare(crash, id) {
+      const repo = repository(crash, `repository-${id}`)
+      const view = await crash.manager.call('create', { id, repo })
+      writeFileSync(join(view.path, 'work/README'), 'changed\n')
+      untouched.set(id, stateOf(repo))
+      return view
+    },
+    input: (crash, id) => ({ of: id, branch: 'result', repo: join(crash.source, '..', `repository-${id}`) }),
+    touch: byRecovery,
+    async check(crash, id, _before, done) {
+      const repo = join(crash.source, '..', `repository-${id}`)
+      const [before, after] = [untouched.get(id), stateOf(repo)]
+      expect(after.rest).toEqual(before?.rest)
+      const made = after.refs.filter((ref) => !before?.refs.includes(ref))
+      expect(made.every((ref) => ref.startsWith('refs/heads/result '))).toBe(true)
+      expect(after.refs).toHaveLength((before?.refs.length ?? 0) + made.length)
+      if (done) expect(made).toHaveLength(1)
+      const again = await crash.manager.call('export', { of: id, branch: 'result', repo })
+      expect(again.changed).toBe(made.length === 0)
+      expect(plainGit(repo, ['show', 'result:README'])).toBe('changed')
+      expect(plainGit(repo, ['fsck', '--strict', '--full', '--no-dangling'])).toBe('')
       await crash.manager.call('destroy', { id, purge: true })
     },
   },
