@@ -9,13 +9,19 @@ import { treeOwner } from './drivers/config/owner.ts'
 import { assertPlaces } from './drivers/config/places.ts'
 import { sqliteEvents } from './drivers/events/sqlite/sqlite.ts'
 import { inspectHost } from './sys/inspect.ts'
-import { laterAgents, laterArchives, laterRepositories, laterResults, laterSandboxes } from './drivers/later.ts'
+import {
+  laterAgents,
+  laterArchives,
+  laterRepositories,
+  laterResults,
+  laterRunLogs,
+  laterSandboxes,
+} from './drivers/later.ts'
 import { linuxHost } from './drivers/host/linux.ts'
 import { openStorage, type StoragePlace } from './drivers/storage/registry.ts'
 import { dirShelf } from './drivers/archives/shelf.ts'
 import { dirSizes } from './drivers/sizes/dir.ts'
 import { dirTexts } from './drivers/texts/dir.ts'
-import { dirRunLogs } from './drivers/runs/dir.ts'
 import { dirRequests } from './drivers/requests/dir.ts'
 import { dirVariables } from './drivers/variables/dir.ts'
 import { makeManager } from './manager/manager.ts'
@@ -117,7 +123,7 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
         avoid: [home, basePath, place.root],
         owner: place.owner,
       }),
-      logs: dirRunLogs({ directory: join(home, 'runs') }),
+      logs: laterRunLogs(join(home, 'runs')),
       follower: followerOf(options, home, configFile),
       sandboxes: laterSandboxes(join(home, 'run')),
       clock,

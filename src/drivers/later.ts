@@ -3,6 +3,7 @@ import type { Archives } from '../ports/archives.ts'
 import type { Isolation } from '../domain/sandbox/spec.ts'
 import type { GitResults } from '../ports/git-results.ts'
 import type { Repositories } from '../ports/repositories.ts'
+import type { RunLogs } from '../ports/run-logs.ts'
 import type { SandboxDriver } from '../ports/sandbox-driver.ts'
 import type { AgentsOptions } from './agents/linux.ts'
 
@@ -49,6 +50,21 @@ export function laterSandboxes(run: string): (isolation: Isolation) => Promise<S
     return sandboxDrivers({ run, proxy: proxyCommand() })
   }
   return async (isolation) => (await (opened ??= open()))(isolation)
+}
+
+/** @param directory where each run has one of its own */
+export function laterRunLogs(directory: string): RunLogs {
+  let opened: Promise<RunLogs> | undefined
+  const driver = (): Promise<RunLogs> =>
+    (opened ??= import('./runs/dir.ts').then(({ dirRunLogs }) => dirRunLogs({ directory })))
+  return {
+    place: async (run) => (await driver()).place(run),
+    async *read(run, options) {
+      yield* (await driver()).read(run, options)
+    },
+    end: async (run) => (await driver()).end(run),
+    remove: async (run) => (await driver()).remove(run),
+  }
 }
 
 const tar = async (): Promise<Archives> => (await import('./archives/tar.ts')).tarArchives

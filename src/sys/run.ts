@@ -1,7 +1,6 @@
 import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { basename, isAbsolute, join } from 'node:path'
-import { Readable } from 'node:stream'
 import { AwError, toAwError } from '../domain/errors.ts'
 import { counted } from './crash-points.ts'
 import { hasCode } from './errno.ts'
@@ -146,6 +145,8 @@ function feed(child: ChildProcess, input: RunOptions['input'], onFailure: (error
   if (stdin === null) return
   stdin.on('error', () => undefined)
   if (input === undefined || typeof input === 'string') return void stdin.end(input)
+  // Loaded by the first that needs it (2 ms).
+  const { Readable } = process.getBuiltinModule('node:stream')
   const source = Readable.from(input, { objectMode: false }).on('error', onFailure)
   // Whoever makes it must not wait for a reader that is gone.
   stdin.on('close', () => source.destroy())
