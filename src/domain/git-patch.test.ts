@@ -18,7 +18,7 @@ describe('a patch', () => {
     ['an empty file', null, file('f', ''), 'diff --git a/f b/f\nnew file mode 100644\n'],
     ['one that goes', file('f', '', 0o755), null, 'diff --git a/f b/f\ndeleted file mode 100755\n'],
     ['a mode', file('f', 'a\n'), file('f', 'a\n', 0o755), 'diff --git a/f b/f\nold mode 100644\nnew mode 100755\n'],
-    ['a name', file('f', 'a\n'), file('g h', 'a\n'), 'diff --git a/f b/g h\nrename from f\nrename to g h\n'],
+    ['a name', file('f', 'a\n'), file('g h', 'a\n'), 'diff --git a/f "b/g h"\nrename from f\nrename to g h\n'],
     [
       'a link for a file',
       file('f', ''),
@@ -48,7 +48,20 @@ describe('a patch', () => {
 type Tree = ReadonlyMap<string, PatchSide>
 
 /** Names of bytes, one of them no text, and directories that others have as a file. */
-const names = ['a', 'b c', 'd/e', 'd/f/g', 'd', '\u00c3\u00bc', '\u00ff"\\', 'tab\t', 'line\nbreak', 'h']
+const names = [
+  'a',
+  'b c',
+  'd/e',
+  'd/f/g',
+  'd',
+  '\u00c3\u00bc',
+  '\u00ff"\\',
+  'tab\t',
+  'line\nbreak',
+  'h',
+  'x y /b c',
+  'x y  ',
+]
 const text = fc
   .tuple(
     fc.array(fc.constantFrom('a', 'b', '', '}', '-- x', '@@ -1 +1 @@', 'c\r'), { maxLength: 12 }),

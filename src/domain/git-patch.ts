@@ -24,7 +24,7 @@ export function gitPatch(before: PatchSide | null, after: PatchSide | null): str
   const hunks = hunksOf(before?.text ?? '', after?.text ?? '')
   if (header.length === 0 && hunks.length === 0) return ''
   const names = [`--- ${fileLine('a', before)}`, `+++ ${fileLine('b', after)}`]
-  const first = `diff --git ${quoted(`a/${old.path}`)} ${quoted(`b/${now.path}`)}`
+  const first = `diff --git ${parted(`a/${old.path}`)} ${parted(`b/${now.path}`)}`
   return `${[first, ...header, ...(hunks.length === 0 ? [] : [...names, ...hunks])].join('\n')}\n`
 }
 
@@ -85,6 +85,12 @@ export function linesIn(patch: string): { added: number; removed: number } {
     if (!isHead && row.startsWith('-')) count.removed += 1
   }
   return count
+}
+
+/** With a blank in it also: where no other line tells the name, git could not tell one from the other. */
+function parted(name: string): string {
+  const told = quoted(name)
+  return told.includes(' ') && !told.startsWith('"') ? `"${told}"` : told
 }
 
 /** git refuses to touch its own directory, so what is in one is in no patch. */
