@@ -66,7 +66,7 @@ async function* carriedOut(
     await failRequest(core, request, id, asked.run, error)
     throw error
   }
-  await using begun = await beginRun(core, request, id, asked.run, input, command)
+  await using begun = await beginRun(core, request, id, asked.run, { ...input, agent: asked.plan.agent ?? undefined }, command)
   const { workspace } = begun
   const name = nameOf(workspace)
   const run = await findRun(core, workspace, asked.run)
