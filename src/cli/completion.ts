@@ -50,6 +50,7 @@ async function namesOf(manager: Manager, what: string, id: string, context: Call
 const namedThings: Readonly<Record<string, (manager: Manager, context: CallContext) => Promise<string[]>>> = {
   templates: async (manager, context) => (await manager.call('template list', {}, context)).map(({ name }) => name),
   bases: async (manager, context) => (await manager.call('bases list', {}, context)).map(({ name }) => name),
+  agents: async (manager, context) => (await manager.call('agents list', {}, context)).map(({ name }) => name),
   shared: async (manager, context) => (await manager.call('shared list', {}, context)).map(({ name }) => name),
   'shared-trashed': async (manager, context) =>
     (await manager.call('shared list', { trashed: true }, context)).map(({ trash, name }) => trash ?? name),

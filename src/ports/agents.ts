@@ -5,7 +5,7 @@ import type { CredentialSource } from '../domain/agents/profile.ts'
  * program is and what it reads, the user's credentials, and a directory for each workspace and agent outside its tree.
  */
 export interface Agents {
-  /** The profiles that the user wrote, not checked yet. `invalid_config` for a file that cannot be read as JSON. */
+  /** The profiles that the user wrote, not checked yet. */
   written(): Promise<readonly WrittenProfile[]>
 
   /**
@@ -31,6 +31,7 @@ export interface WrittenProfile {
   /** Its file's name without `.json`. */
   readonly name: string
   readonly file: string
+  /** What the JSON says; an `AwError` if it is none. */
   readonly content: unknown
 }
 

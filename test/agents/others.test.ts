@@ -116,6 +116,45 @@ it('any program is an agent with a file of its own, and one without a file is a 
   expect((await own.aw(['start', 'job', '--agent', 'mine'])).stderr).toContain(
     'comand is no field; did you mean command?',
   )
-  expect((await own.aw(['agents', 'list'])).stdout).toContain('comand is no field')
+  own.here.sh('echo "{" > "$AW_HOME/agents.d/torn.json"')
+  const listed = (await own.aw(['agents', 'list'])).stdout
+  expect(listed).toContain('comand is no field')
+  expect(listed).toContain('torn.json is not JSON')
+  expect((await own.aw(['agents', 'show', 'claude'])).code).toBe(0)
   expect((await own.aw(['exec', 'job', '--', 'echo', 'a command'])).stdout).toBe('a command\n')
+})
+
+it('root’s agent is read by the sandbox’s user, whatever directories and files it is in', async () => {
+  await using own = stage('same')
+  const { folder } = own.here
+  own.here.sh(`umask 077 && mkdir -p private/lib/node_modules/mine/bin private/bin &&
+    printf '#!/usr/bin/env node\\nconsole.log("from", require("../data.json").word, process.getuid())\\n' > private/lib/node_modules/mine/bin/mine.js &&
+    echo '{"word":"within"}' > private/lib/node_modules/mine/data.json && chmod 700 private/lib/node_modules/mine/bin/mine.js &&
+    ln -s ../lib/node_modules/mine/bin/mine.js private/bin/mine && cp "$(command -v node)" private/bin/node`)
+  own.here.env['PATH'] = `${folder}/private/bin:/usr/bin:/bin`
+  own.profile('mine', { binary: 'mine', command: ['mine'] })
+  await own.aw(['create', 'job'])
+  const { stdout, stderr } = await own.aw(['exec', 'job', '--agent', 'mine', '--', 'mine'])
+  expect(stderr + stdout).toBe('from within 1000\n')
+  const seen = await own.aw([
+    'exec',
+    'job',
+    '--agent',
+    'mine',
+    '--',
+    'sh',
+    '-c',
+    `find ${folder} -maxdepth 3; which node`,
+  ])
+  expect(seen.stdout.split('\n').toSorted().filter(Boolean)).toEqual(
+    [
+      '/opt/aw/programs/node',
+      folder,
+      `${folder}/private`,
+      `${folder}/private/bin`,
+      `${folder}/private/bin/node`,
+      `${folder}/private/lib`,
+      `${folder}/private/lib/node_modules`,
+    ].toSorted(),
+  )
 })

@@ -23,6 +23,7 @@ export const knownNames = [
   'shared',
   'shared-trashed',
   'env',
+  'agents',
 ] as const
 export type Names = (typeof knownNames)[number]
 
@@ -95,6 +96,7 @@ function ownFlag(flag: Flag): FlagModel {
 /** What a sandbox may be given. */
 function wallsOf(field: string): Values {
   if (field === 'allow') return presetNames
+  if (field === 'agent') return 'agents'
   return field === 'shared' ? 'shared' : 'none'
 }
 
@@ -115,6 +117,8 @@ function valuesOf(flag: Flag, operation: Operation): Values {
   if (flag.field === 'id') return whoseNames(operation)
   if (['workspace', 'from_workspace', 'of'].includes(flag.field)) return 'live'
   if (flag.field === 'template') return 'templates'
+  // There it is the last part of a name.
+  if (operation.name === 'list' && flag.field === 'agent') return 'none'
   if (flag.field === 'task' || (operation.name === 'exec' && flag.field === 'all')) return 'tasks'
   if (operation.name === 'env unset' && flag.field === 'names') return 'env'
   if (['snapshot', 'snapshots', 'at'].includes(flag.field)) return 'snapshots'
@@ -131,6 +135,8 @@ const things: Readonly<Record<string, Names>> = {
   'bases remove': 'bases',
   'shared remove': 'shared',
   'shared undelete': 'shared-trashed',
+  'agents show': 'agents',
+  'agents test': 'agents',
 }
 
 function whoseNames({ states, errors }: Operation): Values {

@@ -39,6 +39,7 @@ export async function agentOf(core: Core, name: string): Promise<KnownAgent> {
 
 /** The rest of a profile is that of the built-in one that it names, or of the one with its name. */
 function taken({ name, file, content }: WrittenProfile): KnownAgent | AwError {
+  if (content instanceof AwError) return content
   try {
     const named = (content as { extends?: unknown } | null)?.extends
     const base = builtIn(named ?? name)

@@ -31,11 +31,12 @@ export function jsonFilesIn(directory: string): { name: string; file: string; co
     })
 }
 
+/** One that is broken is told when it is asked for: the others are none the worse. */
 function parsed(file: string): unknown {
   try {
     return JSON.parse(readUserFile(file) ?? '')
   } catch (error) {
-    throw new AwError('invalid_config', `${file} is not JSON: ${(error as Error).message}`, {
+    return new AwError('invalid_config', `${file} is not JSON: ${(error as Error).message}`, {
       hint: 'Mend it, or take it away',
       data: { file },
     })
