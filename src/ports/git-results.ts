@@ -54,7 +54,10 @@ export interface AddOptions {
   readonly exclude: readonly string[]
   /** Also what git ignores there. */
   readonly ignored: boolean
-  /** What of it git has: such files are not ignored, and a submodule stays what it is. */
+  /**
+   * The tree that git has of it: its files are not ignored, its submodules stay what they are, and where its attributes
+   * ask for other line ends in the work tree, files have those that git keeps.
+   */
   readonly tracked: string | null
   readonly maxBytes: number
 }

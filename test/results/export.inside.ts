@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { sh } from '../exec/ran.ts'
 import { codeOf, makeRepository, openGround } from '../sources/open.ts'
-import { git, listing, stateOf } from './place.ts'
+import { git, gitBytes, listing, stateOf } from './place.ts'
 
 it('a branch has the commits of the agent, and one more for what is not committed', { timeout: 60_000 }, async () => {
   const ground = await openGround()
@@ -235,5 +235,34 @@ it(
     expect(files(repo, 'y')).toEqual([...wanted, 'a.log', 'build/new', 'node/b.log'].toSorted())
     const patch = await aw.export({ of: 'task', patch: true, file: join(base, 'p') })
     expect(patch).toMatchObject({ files: 2, ignored: 3, file: join(base, 'p') })
+  },
+)
+
+it(
+  'line ends are those that git keeps, where attributes ask for others in the work tree',
+  { timeout: 60_000 },
+  async () => {
+    const ground = await openGround()
+    const { aw, base } = ground
+    const repo = makeRepository(ground)
+    fs.writeFileSync(join(repo, '.gitattributes'), '*.bat text eol=crlf\n')
+    for (const name of ['same.bat', 'edited.bat']) fs.writeFileSync(join(repo, name), 'one\ntwo\n')
+    fs.writeFileSync(join(repo, 'unix'), 'one\n')
+    git(repo, ['add', '.'])
+    git(repo, ['commit', '-q', '-m', 'attributes'])
+    const { path } = await aw.create({ id: 'task', repo })
+    expect(fs.readFileSync(join(path, 'work/same.bat'), 'utf8')).toBe('one\r\ntwo\r\n')
+    expect(await aw.export({ of: 'task', branch: 'nothing', repo })).toMatchObject({ commits: 0 })
+    await sh(
+      aw,
+      'task',
+      "printf 'one\\r\\nthree\\r\\n' > edited.bat; printf 'a\\rb\\r\\n' > unix; printf 'x\\r\\n' > new.bat",
+    )
+    await aw.export({ of: 'task', branch: 'edited', repo })
+    expect(git(repo, ['diff', '--name-only', 'main', 'edited'])).toBe('edited.bat\nnew.bat\nunix')
+    const of = (name: string): string => gitBytes(repo, ['cat-file', 'blob', `edited:${name}`]).toString()
+    expect([of('edited.bat'), of('unix'), of('new.bat')]).toEqual(['one\nthree\n', 'a\rb\r\n', 'x\r\n'])
+    const { file, files } = await aw.export({ of: 'task', patch: true, file: join(base, 'patch') })
+    expect([file, files]).toEqual([join(base, 'patch'), 3])
   },
 )

@@ -11,6 +11,7 @@ import { exportFailure } from './failures.ts'
 import { formatShallow, makeRepository, replaceFile } from './layout.ts'
 import type { GitProgram } from './program.ts'
 import { handOver } from './hand-over.ts'
+import { withKeptLineEnds } from './line-ends.ts'
 import { writeBundle, writePatch } from './result-files.ts'
 import type { Target } from './target.ts'
 import { nothingTracked, treeStream, type Report, type Tracked } from './tree-stream.ts'
@@ -144,7 +145,8 @@ async function add(desk: Desk, directory: string, options: AddOptions, ref: stri
   } finally {
     fs.closeSync(top)
   }
-  const tree = (await desk.ask(['rev-parse', '--verify', `${ref}^{tree}`])).trim()
+  const found = (await desk.ask(['rev-parse', '--verify', `${ref}^{tree}`])).trim()
+  const tree = options.tracked === null ? found : await withKeptLineEnds(desk, options.tracked, tracked, found)
   const left = report.leftOut.map(({ path, reason }) => ({ path: Buffer.from(path, 'latin1').toString(), reason }))
   return { tree, files: report.files, ignored: report.ignored, left_out: left }
 }
