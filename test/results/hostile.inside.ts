@@ -82,11 +82,10 @@ async function lookAtAll(scene: Scene, id: string): Promise<Looked> {
     bundle: { bundle: file },
   }
   for (const [name, input] of Object.entries(asked)) {
-    codes[name] = await codeOf(
-      aw.export({ of: id, ...input }).then(({ patch }) => {
-        if (patch !== undefined) all += Buffer.from(patch as Uint8Array).toString('latin1')
-      }),
-    )
+    const told = aw.export({ of: id, ...input })
+    codes[name] = await codeOf(told)
+    const { patch } = await told.catch(() => ({ patch: undefined }))
+    if (patch !== undefined) all += Buffer.from(patch as Uint8Array).toString('latin1')
   }
   for (const branch of [`from/${id}`, `squashed/${id}`])
     if (git(repo, ['branch', '--list', branch]) !== '')

@@ -76,10 +76,15 @@ function textOf({ text, binary, omitted, path, from, before, after }: Change, { 
   }
   if (omitted !== undefined) return terminal ? paint.dim(`   ${visible(omitted)}`) : visible(omitted)
   if (text === undefined || text === '') return ''
-  const lines = text.replace(/\n$/, '').split('\n')
-  if (!terminal) return lines.join('\n')
+  return terminal ? harmless(text, paint) : text.replace(/\n$/, '')
+}
+
+/** A patch for a terminal: in colours, and with nothing in it that could do something to the terminal. */
+export function harmless(text: string, paint: Paint): string {
   let isHead = true
-  return lines
+  return text
+    .replace(/\n$/, '')
+    .split('\n')
     .map((row) => {
       // Of a file that became a link there are two patches.
       isHead = row.startsWith('diff --git ') || (isHead && !row.startsWith('@@'))

@@ -23,6 +23,18 @@ test('a patch is bytes on standard output; what is not in it is said', async () 
   ])
 })
 
+test('on a terminal a patch can do nothing to it', async () => {
+  const patch = new Uint8Array(Buffer.from('diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+\u001b[2Jb\n'))
+  const told = await shown(['--patch'], { ...about, format: 'patch', patch })
+  expect(told.stdout).toBe(String.raw`diff --git a/x b/x
+--- a/x
++++ b/x
+@@ -1 +1 @@
+-a
++\x1b[2Jb
+`)
+})
+
 test('a branch is told by its commit, and where it begins', async () => {
   const made = { ...about, format: 'branch', branch: 'b', commit, commits: 2, onto: 'b'.repeat(40), history: true }
   const told = await shown(['--branch', 'b', '--repo', '/r'], { ...made, changed: true, before: null })

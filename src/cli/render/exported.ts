@@ -1,24 +1,26 @@
 import type { Outputs } from '../../api/table.ts'
 import { visible } from '../text.ts'
+import { harmless } from './diff.ts'
 import { bytes, count } from './units.ts'
-import type { Shown } from './view.ts'
+import type { Shown, View } from './view.ts'
 
 type Export = Outputs['export']
 
 /** Scripts take the file's name, the patch or the commit as it is. What is not in it is said. */
-export function exported(output: Export): Shown {
+export function exported(output: Export, view: View): Shown {
   const left = leftOut(output)
-  return { ...shown(output), ...(left !== undefined && { warning: left }) }
+  return { ...shown(output, view), ...(left !== undefined && { warning: left }) }
 }
 
-function shown(output: Export): Shown {
+function shown(output: Export, { terminal, paint }: View): Shown {
   const { format, file, workspace, snapshot, files, bytes: size = 0, patch } = output
   const state = `${workspace} as it is in ${snapshot}`
   if (format === 'archive')
     return { out: file ?? '', note: `${state}: ${count(files, 'thing')}, ${bytes(size)}\ndigest ${output.digest}` }
   if (format === 'patch') {
     const note = files === 0 ? 'No difference' : `${state}: ${count(files, 'file')} changed`
-    return { out: file ?? (typeof patch === 'string' ? Buffer.from(patch, 'base64') : (patch ?? '')), note }
+    const content = typeof patch === 'string' ? Buffer.from(patch, 'base64') : (patch ?? new Uint8Array())
+    return { out: file ?? (terminal ? harmless(Buffer.from(content).toString(), paint) : content), note }
   }
   const what = `${count(output.commits ?? 0, 'commit')} on ${output.onto?.slice(0, 12) ?? 'nothing: it has no parent'}`
   const kept = output.history === true ? '' : ', without the history of the workspace'

@@ -137,12 +137,17 @@ export function sourceContract(open: OpenManager): void {
     const { manager, folder } = await open()
     const path = folder(starter)
     await manager.call('create', { id: 'one' })
+    await manager.call('create', { id: 'three' })
+    await manager.call('fs write', { id: 'three', path: 'work/result', content: 'done' })
     const file = `${path}.aw`
     const done = await Promise.all(
       [
         manager.call('cp', { from: path, to: 'one:work/copy' }),
         manager.call('export', { of: 'one', file }).then(() => manager.call('import', { file, id: 'two' })),
         manager.call('import', { file: `${path}/none` }).catch((error: unknown) => toAwError(error)),
+        manager.call('export', { of: 'three', patch: true }).then(({ format, files }) => {
+          if (format !== 'patch' || files !== 1) throw new Error('It is no patch of one file')
+        }),
       ].map((call) =>
         call.then(
           () => 'done',
@@ -151,10 +156,12 @@ export function sourceContract(open: OpenManager): void {
       ),
     )
     expect([
-      ['done', 'done', 'done'],
-      ['unsupported', 'unsupported', 'done'],
+      ['done', 'done', 'done', 'done'],
+      ['unsupported', 'unsupported', 'done', 'unsupported'],
     ]).toContainEqual(done)
     await expect(manager.call('cp', { from: path, to: path })).rejects.toEqual(code('invalid_input'))
+    for (const wrong of [{}, { patch: true, bundle: file }, { branch: 'x' }, { branch: 'x', repo: path, file }])
+      await expect(manager.call('export', { of: 'one', ...wrong })).rejects.toEqual(code('invalid_input'))
   })
 }
 
