@@ -32,7 +32,7 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
     sh(
       'cd repo; git reset -q --hard; aw export task --patch - | git apply; git add --all; git diff --cached --exit-code agent/task',
     )
-    sh('aw export task --bundle task.bundle; git -C repo bundle verify -q ../task.bundle')
+    sh('aw export task --bundle task.bundle; git -C repo bundle verify -q ../task.bundle 2> verified')
     expect(here.aw('export', 'task', '--branch', 'main', '--repo', 'repo')).toMatchObject({ code: 9 })
     sh('aw exec task -- touch more')
     expect(here.aw('export', 'task', '--branch', 'agent/task', '--repo', 'repo')).toMatchObject({ code: 4 })
