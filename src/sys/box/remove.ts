@@ -74,7 +74,8 @@ function strayOf(directory: string): Owner | undefined {
 
 /** The same for an ordinary user, who cannot look into it: whoever listens there. Before it listens nothing runs in it. */
 async function answering(directory: string): Promise<Owner | undefined> {
-  if (lstatSync(join(directory, 's'), { throwIfNoEntry: false }) === undefined) return undefined
+  // What a killed process left there may be a file.
+  if (unless(['ENOENT', 'ENOTDIR'], () => lstatSync(join(directory, 's'))) === undefined) return undefined
   const fd = openSync(directory, directoryFlags)
   try {
     await using box = await connectBox(fd, { timeoutMs: 2_000 })
