@@ -10,7 +10,7 @@ it.each(grounds)('results come out of workspaces of $driver on $fileSystem, as $
   const files = ['export', 'patch'].map((name) => `test/results/${name}.inside.ts`)
   const { passed, failures } = runOnImage({ fileSystem, as, files, env: { AW_TEST_DRIVER: driver } })
   expect(failures).toEqual([])
-  expect(passed).toBe(12)
+  expect(passed).toBe(13)
 })
 
 /** Who reads the tree is the same everywhere; as whom matters. */

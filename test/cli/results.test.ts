@@ -1,6 +1,6 @@
 /** What an agent did, out of its workspace, with the built command line. */
 import { describe, expect, test } from 'vitest'
-import { place } from './built.ts'
+import { launcher, place } from './built.ts'
 
 const repository = `
 git init -q -b main repo; cd repo; git config user.name me; git config user.email me@localhost
@@ -47,3 +47,22 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
     sh('aw stop task')
   })
 })
+
+test(
+  'without such walls nothing of the agent’s repository is read, and nothing weaker is used',
+  { timeout: 60_000 },
+  () => {
+    using here = place('ordinary')
+    const { code, stdout, stderr } = here.sh(`set -e; ${repository}
+    exec unshare --user --map-root-user sh -c '
+      aw() { "${process.execPath}" "${launcher}" "$@"; }
+      aw create task --repo repo > path; echo two > $(cat path)/work/README
+      echo 0 > /proc/sys/user/max_user_namespaces
+      aw export task --branch kept --repo repo; echo $?
+      aw git task status; echo $?
+      aw export task --branch squashed --repo repo --squash > commit; echo $?
+      git -C repo show squashed:README; git -C repo branch --format="%(refname:short)"'`)
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '6\n125\n0\ntwo\nmain\nsquashed\n' })
+    expect(stderr.match(/The isolation namespace cannot be had here/g)).toHaveLength(2)
+  },
+)

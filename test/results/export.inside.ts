@@ -266,3 +266,27 @@ it(
     expect([file, files]).toEqual([join(base, 'patch'), 3])
   },
 )
+
+it('while an agent works there, several at once, and the workspace does not notice', { timeout: 120_000 }, async () => {
+  const ground = await openGround()
+  const { aw } = ground
+  const repo = makeRepository(ground)
+  await aw.create({ id: 'busy', repo })
+  await aw.start('busy')
+  await sh(
+    aw,
+    'busy',
+    'echo x > x; git add x; git commit -q -m x; (while :; do date > now; sleep 0.01; done) > /dev/null 2>&1 &',
+  )
+  const before = await sh(aw, 'busy', 'git rev-parse HEAD; git status --short; ls -A .git')
+  const told = await Promise.all(
+    ['one', 'two', 'three'].map((branch) => aw.export({ of: 'busy', branch, repo, message: 'now' })),
+  )
+  for (const { branch = '', history, commits } of told) {
+    expect({ history, commits }).toEqual({ history: true, commits: 2 })
+    expect(files(repo, branch)).toEqual(['README', 'now', 'src/main.ts', 'x'])
+  }
+  expect(await sh(aw, 'busy', 'git rev-parse HEAD; git status --short; ls -A .git')).toBe(before)
+  await aw.stop('busy')
+  expect((await aw.get('busy')).sandbox).toBeNull()
+})
