@@ -30,8 +30,14 @@ export const errorObject = (error: AwError): Record<string, unknown> => ({
 export function humanError(error: AwError, io: Io, noColor: boolean): string {
   const { red, bold, dim } = paint(wantsColor(io.stderr.isTerminal, io.env, noColor))
   const hint = hintOf(error)
-  const first = `${bold(red('aw:'))} ${visible(error.message)}\n`
+  const first = `${bold(red('aw:'))} ${visible(error.message)}\n${outputOf(error, io)}`
   return hint === undefined ? first : `${first}  ${dim('hint:')} ${visible(hint)}\n`
+}
+
+/** The last lines of what failed; on a terminal they stand there already. */
+function outputOf({ code, data }: AwError, io: Io): string {
+  const lines = code === 'setup_failed' && !io.stderr.isTerminal ? data['output'] : []
+  return Array.isArray(lines) ? lines.map((line) => `  ${visible(String(line))}\n`).join('') : ''
 }
 
 function hintOf(error: AwError): string | undefined {

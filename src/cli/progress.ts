@@ -1,6 +1,7 @@
 import type { Progress } from '../ports/manager.ts'
 import type { Io } from './io.ts'
 import { bytes, count } from './render/units.ts'
+import { visible } from './text.ts'
 
 /** One line on the terminal that tells how far long work has come, and leaves no trace. */
 export interface ProgressLine extends Disposable {
@@ -14,17 +15,29 @@ const pace = 80
 export function startProgress(io: Io): ProgressLine {
   const begin = io.now()
   let last = 0
-  let visible = false
+  let isShown = false
+  let unended = ''
+  const decoder = new TextDecoder()
   let waiting: { news: Progress; timer: NodeJS.Timeout } | undefined
   const write = (text: string): void => void io.stderr.write(text).catch(() => undefined)
 
   function show(news: Progress): void {
+    if (news.output !== undefined) return pass(news.output)
     const now = io.now()
     // Work that is over in a blink needs no line, and a terminal no more than some lines a second.
     const early = Math.max(begin + patience - now, last + pace - now)
     if (early > 0) return keep(news, early)
     forget()
     print(news)
+  }
+
+  /** Whole lines stay; the rest of one waits for its end. */
+  function pass(output: Uint8Array): void {
+    const lines = (unended + decoder.decode(output, { stream: true })).split(/[\r\n]+/)
+    unended = lines.pop() ?? ''
+    if (lines.length === 0) return
+    clearLine()
+    write(lines.map((line) => `${visible(line)}\n`).join(''))
   }
 
   /** The last news is told when its time has come: perhaps nothing follows it for minutes. */
@@ -48,21 +61,28 @@ export function startProgress(io: Io): ProgressLine {
 
   function print(news: Progress): void {
     last = io.now()
-    visible = true
+    isShown = true
     write(`\r\u001b[K${progressText(news).slice(0, Math.max(10, io.stderr.columns - 1))}`)
   }
 
-  function clear(): void {
+  function clearLine(): void {
     forget()
-    if (visible) write('\r\u001b[K')
-    visible = false
+    if (isShown) write('\r\u001b[K')
+    isShown = false
+  }
+
+  function clear(): void {
+    clearLine()
+    if (unended !== '') write(`${visible(unended)}\n`)
+    unended = ''
   }
 
   return { show, clear, [Symbol.dispose]: clear }
 }
 
-function progressText({ phase, files, bytes: size, percent }: Progress): string {
+function progressText({ phase, files, bytes: size, percent, command }: Progress): string {
   const parts = [
+    command === undefined ? '' : visible(command),
     percent === undefined ? '' : `${Math.round(percent)}%`,
     files === undefined ? '' : count(files, 'file'),
     size === undefined ? '' : bytes(size),

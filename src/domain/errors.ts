@@ -128,6 +128,7 @@ export const errorTable = {
     retryable: false,
     about: 'What the workspace holds could not be handed to git',
   },
+  setup_failed: { exit: 1, status: 502, retryable: false, about: 'A set-up command of a template has failed' },
   aw_command_failed: { exit: 1, status: 500, retryable: false, about: 'A command that aw ran has failed' },
   log_damaged: { exit: 1, status: 500, retryable: false, about: 'The log does not verify' },
   storage_unavailable: { exit: 1, status: 503, retryable: true, about: 'The storage root is missing or not mounted' },

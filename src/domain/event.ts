@@ -1,6 +1,7 @@
 import type { EventId, WorkspaceId } from './ids.ts'
 import type { BaseFacts } from './bases.ts'
 import type { TemplateFacts } from './templates.ts'
+import type { SetupEnded, SetupStarted } from './template-setup.ts'
 import type { WorkspaceEventData } from './workspace/events.ts'
 
 /** A stream is one workspace, or `home` for facts about the store itself. */
@@ -16,6 +17,10 @@ export interface HomeEventData {
   base_started: { base: string }
   base_created: { base: string } & BaseFacts
   template_saved: { name: string; version: number } & TemplateFacts
+  /** Commands are about to run in the tree of a template that is being made. */
+  template_setup_started: SetupStarted
+  /** They have; nothing of their sandbox is left. */
+  template_setup_ended: SetupEnded
   /** One version, or all. */
   template_removed: { name: string; version: number | null }
   /** `tree` is its place among the trees. */

@@ -1,6 +1,7 @@
 import { AwError } from './errors.ts'
 import type { AnyEvent, EventType } from './event.ts'
 import { nearest } from './nearest.ts'
+import type { TemplateSetup } from './template-setup.ts'
 import type { Source } from './workspace/state.ts'
 
 /** One state of a named tree that workspaces are made from. */
@@ -19,6 +20,8 @@ export interface TemplateFacts {
   variables: Readonly<Record<string, string | null>>
   /** The files in which one of them occurs. */
   files: readonly string[]
+  /** What was run in it before it was frozen. */
+  setup: TemplateSetup | null
 }
 
 export const templateEventTypes = ['template_saved', 'template_removed'] as const satisfies EventType[]

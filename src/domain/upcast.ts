@@ -10,6 +10,9 @@ export type UpcastTable = Readonly<Record<string, readonly Upcast[]>>
 /** Before there were snapshots. */
 const withoutSnapshots: Upcast = (data) => ({ ...data, snapshots: [] })
 
+/** Before something could be run in templates. */
+const withoutSetup: Upcast = (data) => ({ ...data, setup: null })
+
 /**
  * How each type of event has changed: its n-th function makes schema n into n + 1, so a type with none is at schema 1.
  * What is stored never changes; old events are made new each time they are read. Every schema that was ever written
@@ -70,7 +73,9 @@ export const upcasts = {
   base_started: [],
   base_created: [],
   base_removed: [],
-  template_saved: [],
+  template_saved: [withoutSetup],
+  template_setup_started: [],
+  template_setup_ended: [],
   template_removed: [],
   shared_started: [],
   shared_created: [],

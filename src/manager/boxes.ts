@@ -43,7 +43,11 @@ export async function plannedBox(core: Core, workspace: Workspace, wish: BoxWish
   }
 }
 
-async function networkOf(core: Core, isolation: Isolation, { network, allow, agent }: BoxWish): Promise<Network> {
+export async function networkOf(
+  core: Core,
+  isolation: Isolation,
+  { network, allow, agent }: BoxWish,
+): Promise<Network> {
   const { settings } = core.config
   const configured = settings['sandbox.allow'].split(',').flatMap((rule) => rule.trim() || [])
   // Whoever names hosts wants them to be reached, and no others.
@@ -75,7 +79,7 @@ function usualNetwork(
 }
 
 /** Only what is limited. 0 takes a limit of the settings away. */
-function limitsOf(wish: Partial<Record<keyof Limits, number | undefined>>): Limits {
+export function limitsOf(wish: Partial<Record<keyof Limits, number | undefined>>): Limits {
   return Object.fromEntries(limitNames.flatMap((name) => (wish[name] === undefined ? [] : [[name, wish[name]]])))
 }
 
@@ -152,7 +156,7 @@ export async function specOf(core: Core, workspace: Slotted, box: BoxFacts, once
 export const withoutZero = (limits: Limits): Limits =>
   Object.fromEntries(Object.entries(limits).filter(([, value]) => value > 0))
 
-function defaultsOf({ config: { settings } }: Core): Limits {
+export function defaultsOf({ config: { settings } }: Core): Limits {
   return {
     memory_mb: settings['sandbox.memory_mb'],
     cpu_percent: settings['sandbox.cpu_percent'],

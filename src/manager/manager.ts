@@ -41,6 +41,7 @@ import { redo, restore, undo } from './restore.ts'
 import * as shared from './shared.ts'
 import { undeleteShared } from './shared-trash.ts'
 import { shutdown } from './shutdown.ts'
+import { templateLog } from './setup/log.ts'
 import { snapshot } from './snapshot.ts'
 import { create, ensure } from './start.ts'
 import * as templates from './templates.ts'
@@ -102,6 +103,7 @@ const useCases: UseCases = {
   'template update': templates.updateTemplate,
   'template list': templates.listTemplates,
   'template show': templates.showTemplate,
+  'template log': templateLog,
   'template remove': templates.removeTemplate,
   'shared create': shared.createShared,
   'shared list': shared.listShared,

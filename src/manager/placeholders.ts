@@ -5,13 +5,18 @@ import type { FileHandle } from '../ports/files.ts'
 /** Larger files are no texts that somebody fills something into. */
 const mostBytes = 1024 * 1024
 
-/** The files of a tree in which a variable occurs. Read once, when a template is made: a workspace only reads these. */
-export function placeholdersIn(tree: FileHandle, names: readonly string[]): string[] {
+/**
+ * The files of a tree, or of some of it, in which a variable occurs. Read once, when a template is made: a workspace only
+ * reads these.
+ */
+export function placeholdersIn(tree: FileHandle, names: readonly string[], among?: readonly string[]): string[] {
   if (names.length === 0) return []
   const marks = Object.fromEntries(names.map((name) => [name, '']))
+  if (among?.length === 0) return []
   const { entries } = tree.tree('.', { maxEntries: Number.MAX_SAFE_INTEGER })
+  const wanted = among === undefined ? undefined : new Set(among)
   return entries.flatMap(({ path, kind }) => {
-    if (kind !== 'file' || path.split('/').includes('.git')) return []
+    if (kind !== 'file' || wanted?.has(path) === false || path.split('/').includes('.git')) return []
     const { size, links } = statIfNamed(tree, path) ?? { size: Infinity, links: 1 }
     if (size > mostBytes) return []
     const text = tree.read(path).toString('latin1')

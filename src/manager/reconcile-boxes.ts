@@ -4,6 +4,7 @@ import { closeLostCommands } from './commands.ts'
 import type { Core, Request } from './core.ts'
 import { closeLostBox } from './launch.ts'
 import { settleRun } from './run-settle.ts'
+import { isScratchName } from './scratch.ts'
 
 /** What the log says runs around a workspace, and does not, is closed in the log. Needs the lock. */
 export async function closeLostRuns(core: Core, request: Request, workspace: Workspace): Promise<Workspace> {
@@ -23,12 +24,19 @@ export async function removeStrayBoxes(core: Core): Promise<string[]> {
     const present = await driver.list()
     if (present.length === 0) continue
     const known = new Set((await core.store.list()).flatMap(boxesOf))
-    for (const { name } of present.filter((box) => !known.has(box.name))) {
-      await driver.remove(name)
-      removed.push(name)
-    }
+    for (const { name } of present.filter((box) => !known.has(box.name)))
+      if (await unlessInUse(core, name, () => driver.remove(name))) removed.push(name)
   }
   return removed
+}
+
+/** One around a tree that is no workspace's has the name of that, and of its lock. */
+async function unlessInUse(core: Core, name: string, remove: () => Promise<void>): Promise<boolean> {
+  using lock = isScratchName(name) ? await core.host.lock(name, { timeoutMs: 0 }) : null
+  if (lock === undefined) return false
+  await remove()
+  if (lock !== null && !(await core.storage.exists({ area: 'tmp', name }))) lock.retire()
+  return true
 }
 
 const boxesOf = ({ sandbox, commands = [], operation }: Workspace): string[] => [

@@ -2,9 +2,10 @@ import type { Place } from '../ports/storage-driver.ts'
 import { basePlace, basesOf, eraseBase } from './bases.ts'
 import type { Core, Request } from './core.ts'
 import { eraseBegun, mendShared, sharedTrees } from './reconcile-shared.ts'
+import { closeLostSetups } from './setup/records.ts'
 
 /**
- * Trees that are no workspace's: bases and shared areas. One that was begun and of which the log has no outcome holds
+ * Trees that are no workspace's: bases and shared areas; and set-ups of templates that nobody runs any more. One that was begun and of which the log has no outcome holds
  * nobody's work and goes, unless somebody is at it; one that the log does not know at all is told and kept.
  */
 export async function reconcileHome(
@@ -12,6 +13,7 @@ export async function reconcileHome(
   request: Request,
   onDisk: readonly Place[],
 ): Promise<{ unknown: Place[] }> {
+  await closeLostSetups(core, request)
   return {
     unknown: [...(await reconcileBases(core, request, onDisk)), ...(await reconcileShared(core, request, onDisk))],
   }

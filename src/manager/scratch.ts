@@ -61,4 +61,6 @@ export async function removeScratch(core: Core, onDisk: readonly Place[]): Promi
   return removed
 }
 
-const isScratch = ({ area, name }: Place): boolean => area === 'tmp' && name.startsWith(prefix)
+export const isScratchName = (name: string): boolean => name.startsWith(prefix)
+
+const isScratch = ({ area, name }: Place): boolean => area === 'tmp' && isScratchName(name)

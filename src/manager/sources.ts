@@ -41,6 +41,24 @@ export async function startOf(core: Core, input: Creation): Promise<Start> {
   return { source: { kind: 'empty' } }
 }
 
+/** Where something came from, as it is now. */
+export function startAgain(source: Source): Start {
+  switch (source.kind) {
+    case 'workspace':
+      return { fork: source.workspace }
+    case 'git': {
+      const { kind, url, ref, shallow } = source
+      return { source: { kind, url, ref, shallow } }
+    }
+    case 'archive': {
+      const { base: _, digest: __, verified: ___, ...asked } = source
+      return { source: asked }
+    }
+    default:
+      return { source }
+  }
+}
+
 const kinds = ['git', 'folder', 'archive', 'workspace', 'snapshot'] as const
 type Kind = (typeof kinds)[number]
 const belonging: Partial<Record<keyof From, Kind>> = {

@@ -3,6 +3,7 @@ import { AwError } from '../domain/errors.ts'
 import type { SnapshotId } from '../domain/ids.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { checkedShortName } from '../domain/names.ts'
+import { commandText } from '../domain/template-setup.ts'
 import { checkedVariables, findTemplate, type Template } from '../domain/templates.ts'
 import { ofRepository, type Source } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
@@ -12,9 +13,12 @@ import { appendHome } from './home-stream.ts'
 import { placeholdersIn } from './placeholders.ts'
 import { frozenOf } from './present-state.ts'
 import { withScratch } from './scratch.ts'
+import { assertEnforceable, plannedSetup } from './setup/plan.ts'
+import { closeLostSetups, dropOldLogs } from './setup/records.ts'
+import { setUp } from './setup/set-up.ts'
 import { sideOf } from './sides.ts'
 import { fillAlone } from './source-tree.ts'
-import { type Start, startOf } from './sources.ts'
+import { startAgain, type Start, startOf } from './sources.ts'
 import { templatesOf } from './template-tree.ts'
 import { openTree } from './trees.ts'
 
@@ -52,16 +56,36 @@ async function save(
   const base = `${groupOf(name)}-${version}`
   const variables = input.variables === undefined ? (last?.variables ?? {}) : checkedVariables(input.variables)
   const description = input.description ?? last?.description ?? ''
-  await withScratch(core, request, async (place) => {
-    const { source, profile } = await fillScratch(core, request, input, place, last)
-    using tree = await openTree(core, place)
-    const files = placeholdersIn(tree, Object.keys(variables))
-    await core.storage.sync(place)
-    await freezeBase(core, request, place, base, { group: groupOf(name), profile, source, imported: null })
-    const data = { name, version, base, profile, description, source, variables, files }
-    await appendHome(core, newEvent(core, request, 'template_saved', data))
-  })
+  const plan = await plannedSetup(core, input, last?.setup ?? null)
+  const wanted = profileOf(input.profile ?? last?.profile ?? core.config.settings['workspaces.profile']).name
+  if (plan !== null) {
+    await closeLostSetups(core, request)
+    await assertEnforceable(core, request, plan, wanted)
+  }
+  try {
+    await withScratch(core, request, async (place) => {
+      const { source, profile } = await fillScratch(core, request, input, place, last, wanted)
+      const names = Object.keys(variables)
+      const inSource = plan === null ? undefined : await gapsIn(core, place, names)
+      const again = input.setup_again === true
+      const setup =
+        plan === null ? null : await setUp(core, request, { name, version, place, source, profile, plan, last, again })
+      // What a set-up brings along is not ours to fill in.
+      const files = await gapsIn(core, place, names, inSource)
+      await core.storage.sync(place)
+      await freezeBase(core, request, place, base, { group: groupOf(name), profile, source, imported: null })
+      const data = { name, version, base, profile, description, source, variables, files, setup }
+      await appendHome(core, newEvent(core, request, 'template_saved', data))
+    })
+  } finally {
+    if (plan !== null) await dropOldLogs(core)
+  }
   return showTemplate(core, { name })
+}
+
+async function gapsIn(core: Core, place: Place, names: readonly string[], among?: readonly string[]) {
+  using tree = await openTree(core, place)
+  return placeholdersIn(tree, names, among)
 }
 
 /** The content of a template in a tree of its own; of a workspace all but what aw itself puts into it. */
@@ -71,9 +95,11 @@ async function fillScratch(
   input: Inputs['template update'],
   place: Place,
   last: Template | undefined,
+  profile: string,
 ): Promise<{ source: Source; profile: string }> {
-  const profile = profileOf(input.profile ?? last?.profile ?? core.config.settings['workspaces.profile']).name
-  const start = await startOf(core, input)
+  const asked = await startOf(core, input)
+  const isAsked = 'fork' in asked || asked.source.kind !== 'empty' || input.from === 'empty'
+  const start = isAsked || last === undefined ? asked : startAgain(last.source)
   if (!('fork' in start)) {
     if (start.source.kind === 'empty') throw nothing(input.name)
     return { source: await fillAlone(core, request, start.source, profile, place, start.access), profile }
@@ -130,7 +156,26 @@ const view = (template: Template, versions: readonly Template[]): View => ({
   ...template,
   source: { ...template.source },
   versions: versions.map(({ version }) => version),
+  setup: template.setup && setupView(template.setup, template.version),
 })
+
+function setupView(setup: NonNullable<Template['setup']>, version: number): NonNullable<View['setup']> {
+  const { commands, inputs, files, isolation, network, limits, ran_at, duration_ms, version: ranFor } = setup
+  return {
+    commands: commands.map(commandText),
+    inputs,
+    files,
+    source_hash: setup.source,
+    isolation,
+    network: network.mode,
+    allow: network.mode === 'allowlist' ? network.allow : [],
+    limits,
+    ran_at,
+    duration_ms,
+    ran_for: ranFor,
+    reused: ranFor !== version,
+  }
+}
 
 /** Bases that workspaces began as stay as long as those do. */
 export async function removeTemplate(
@@ -147,5 +192,6 @@ export async function removeTemplate(
   await appendHome(core, newEvent(core, request, 'template_removed', { name, version }))
   for (const { base } of gone)
     if ((await usersOf(core, base)).length === 0) await eraseBase(core, request, base, 'user')
+  await dropOldLogs(core)
   return { removed: gone.map((one) => one.version) }
 }

@@ -36,6 +36,9 @@ export interface Progress {
   readonly files?: number | undefined
   readonly bytes?: number | undefined
   readonly percent?: number | undefined
+  /** What is being run, and what it has just written: anybody's bytes. */
+  readonly command?: string | undefined
+  readonly output?: Uint8Array | undefined
   /** One of several things that were asked for is there, whatever becomes of the others. */
   readonly made?: { readonly name: string; readonly path: string } | undefined
 }

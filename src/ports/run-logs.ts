@@ -1,5 +1,8 @@
 import type { Exit } from '../domain/sandbox/spec.ts'
-import type { RunId } from '../domain/ids.ts'
+import type { CommandId, RunId } from '../domain/ids.ts'
+
+/** A run, or a command of a set-up. */
+export type LogId = RunId | CommandId
 
 /**
  * What runs write and how they end, outside the reach of what runs. Each run has a directory; the supervisor of its
@@ -8,16 +11,16 @@ import type { RunId } from '../domain/ids.ts'
  */
 export interface RunLogs {
   /** The directory of a run, made if need be: for `Sandbox.keep`. */
-  place(run: RunId): Promise<string>
+  place(run: LogId): Promise<string>
   /**
    * The log from a position on, oldest first. With `follow` it goes on until the run's end is known, or `isOver` says that
    * nobody will write any more.
    */
-  read(run: RunId, options?: ReadOptions): AsyncIterable<LogItem>
+  read(run: LogId, options?: ReadOptions): AsyncIterable<LogItem>
   /** How it ended; undefined as long as it has not, or if nobody saw its end. */
-  end(run: RunId): Promise<RunEnd | undefined>
+  end(run: LogId): Promise<RunEnd | undefined>
   /** Absent = done. */
-  remove(run: RunId): Promise<void>
+  remove(run: LogId): Promise<void>
 }
 
 export interface ReadOptions {

@@ -15,6 +15,7 @@ import { logContract } from './manager-contract/log.ts'
 import { restoreContract } from './manager-contract/restore.ts'
 import { runContract } from './manager-contract/runs.ts'
 import { sandboxContract } from './manager-contract/sandboxes.ts'
+import { setupContract } from './manager-contract/setups.ts'
 import { snapshotContract } from './manager-contract/snapshots.ts'
 import { sourceContract } from './manager-contract/sources.ts'
 import { spaceContract } from './manager-contract/space.ts'
@@ -85,6 +86,9 @@ export function managerContract(
     })
     describe('sources', () => {
       sourceContract(open)
+    })
+    describe('set-ups', () => {
+      setupContract(open)
     })
     describe('files', () => {
       fileContract(open)

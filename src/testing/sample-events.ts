@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { EventData, EventType, NewEvent } from '../domain/event.ts'
 import { makeId, type EventId, type OperationId, type WorkspaceId } from '../domain/ids.ts'
-import { owner, sampleSnapshot, sandboxSamples, whose } from './sample-sandbox-events.ts'
+import { owner, sampleSetup, sampleSnapshot, sandboxSamples, whose } from './sample-sandbox-events.ts'
 
 /** One payload of each type, as it is written today. The type checker holds them to the types. */
 
@@ -180,6 +180,7 @@ export const sampleData: { readonly [T in EventType]: EventData[T] } = {
     source: gitSource,
     variables: { title: null, license: 'MIT' },
     files: ['work/README.md'],
+    setup: sampleSetup,
   },
   template_removed: { name: 'web-app', version: 1 },
   shared_started: { name: 'models', tree: 'shared_models_01hzx5k8w4' },

@@ -1,4 +1,5 @@
 import type { EventData } from '../domain/event.ts'
+import type { TemplateSetup } from '../domain/template-setup.ts'
 import type { Owner } from '../domain/workspace/state.ts'
 
 export const whose = { task_id: 'fix-login', agent_id: 'main' }
@@ -33,12 +34,35 @@ const exit = {
   output_cut: false,
 }
 
+const setup = {
+  commands: ['npm ci', ['node', 'build.js']],
+  isolation: 'namespace' as const,
+  network: box.network,
+  limits: { memory_mb: 2048, wall_ms: 600_000 },
+  mount: '/workspace',
+  logs: [command],
+}
+
+export const sampleSetup: TemplateSetup = {
+  ...setup,
+  inputs: ['package-lock.json'],
+  key: 'c'.repeat(64),
+  source: 'd'.repeat(64),
+  files: { 'package-lock.json': 'e'.repeat(64) },
+  added: ['work/node_modules/', 'work/.npm-stamp'],
+  version: 1,
+  ran_at: '2026-11-15T09:00:00.000Z',
+  duration_ms: 12_000,
+}
+
+const setupOf = { template: 'web-app', sandbox: 'scratch_01hzx5k8w40000000000000009' }
+
 type Sandboxes = Extract<
   keyof EventData,
-  `sandbox_${string}` | `command_${string}` | `run_${string}` | 'workspace_slot_taken'
+  `sandbox_${string}` | `command_${string}` | `run_${string}` | `template_setup_${string}` | 'workspace_slot_taken'
 >
 
-/** Those about sandboxes, commands and runs. */
+/** Those about sandboxes, commands, runs and set-ups. */
 export const sandboxSamples: { readonly [T in Sandboxes]: EventData[T] } = {
   sandbox_launch_started: { ...whose, operation: 'launch', owner, ...box },
   sandbox_launched: {
@@ -100,4 +124,10 @@ export const sandboxSamples: { readonly [T in Sandboxes]: EventData[T] } = {
     problem: { code: 'exit', message: 'it ended with exit code 1' },
   },
   run_cancelled: { ...whose, run, snapshot: null, exit: null, why: 'user' },
+  template_setup_started: { ...setupOf, ...setup, owner },
+  template_setup_ended: {
+    ...setupOf,
+    exits: [{ ...exit, code: 1 }],
+    problem: { code: 'setup_failed', message: 'The set-up of web-app failed: npm ci ended with exit code 1' },
+  },
 }

@@ -91,6 +91,9 @@ export const creation = {
 
 export const sources = ['source_failed', 'template_not_found', 'snapshot_not_found', 'file_not_found'] as const
 
+/** What making something of a source may answer. */
+export const made = ['source_failed', 'invalid_input', 'invalid_name', ...host] as const
+
 /** What a sandbox is made of. */
 export const walls = {
   isolation: optional(

@@ -2,7 +2,8 @@ import { operation } from '../operation.ts'
 import { boolean, integer, json, list, nullable, object, optional, pairs, string } from '../schema.ts'
 import { workspaceView } from '../views.ts'
 import { exportOperation } from './export.ts'
-import { absent, beginning, host } from './shared.ts'
+import { absent, host, made } from './shared.ts'
+import { templateOperations } from './templates.ts'
 
 const baseView = object(
   {
@@ -15,30 +16,6 @@ const baseView = object(
   },
   'A frozen tree of a source, that workspaces begin as',
 )
-
-const templateView = object(
-  {
-    name: string('Its name'),
-    version: integer('Counted from 1'),
-    versions: list(integer('A version'), 'All that are there'),
-    description: string('What it is for'),
-    profile: string('Its layout'),
-    source: json('What it was made from'),
-    variables: json('What can be filled in, with its default; null: it must be given'),
-    files: list(string('A path'), 'The files in which something is filled in'),
-    base: string('The frozen tree'),
-    created_at: string('When this version was made (ISO 8601)'),
-  },
-  'A template',
-)
-
-const templateInput = {
-  name: string('Its name'),
-  description: optional(string('What it is for', { maxLength: 500 })),
-  variables: optional(pairs('What can be filled in where {{NAME}} stands, with a default or without')),
-  profile: optional(string('Layout: aw, ipa, repo or session (default: the configured profile)')),
-  ...beginning,
-}
 
 const sharedFields = {
   name: string('Its name'),
@@ -59,8 +36,6 @@ const listedShared = object(
   },
   'A directory that workspaces share, or did',
 )
-
-const made = ['source_failed', 'invalid_input', 'invalid_name', ...host] as const
 
 export const sourceOperations = [
   exportOperation,
@@ -146,68 +121,7 @@ export const sourceOperations = [
     errors: ['base_not_found', 'base_in_use', ...host],
     examples: ['aw bases remove git-4f1c0e9d'],
   }),
-  operation({
-    name: 'template create',
-    kind: 'write',
-    group: 'Sources',
-    summary: 'Keep a tree under a name, to make workspaces from',
-    details:
-      'Where {{NAME}} stands in a text file and NAME is one of the variables, each workspace gets its own value.',
-    input: object(templateInput),
-    output: templateView,
-    positional: ['name'],
-    flags: { var: 'variables' },
-    errors: ['template_exists', ...made],
-    examples: [
-      'aw template create web-app --from ./starter --var title= --var license=MIT',
-      'aw template create green --from-workspace fix-login --at tests-pass',
-    ],
-  }),
-  operation({
-    name: 'template update',
-    kind: 'write',
-    group: 'Sources',
-    summary: 'Make the next version of a template; workspaces of earlier ones stay as they are',
-    input: object(templateInput),
-    output: templateView,
-    positional: ['name'],
-    flags: { var: 'variables' },
-    errors: ['template_not_found', ...made],
-    examples: ['aw template update web-app --from ./starter'],
-  }),
-  operation({
-    name: 'template list',
-    kind: 'read',
-    group: 'Sources',
-    summary: 'List templates',
-    input: object({}),
-    output: list(templateView, 'The newest version of each, by name'),
-    positional: [],
-    errors: [],
-    examples: ['aw template list'],
-  }),
-  operation({
-    name: 'template show',
-    kind: 'read',
-    group: 'Sources',
-    summary: 'Show a template',
-    input: object({ name: string('NAME, or NAME@VERSION') }),
-    output: templateView,
-    positional: ['name'],
-    errors: ['template_not_found'],
-    examples: ['aw template show web-app@1'],
-  }),
-  operation({
-    name: 'template remove',
-    kind: 'destructive',
-    group: 'Sources',
-    summary: 'Remove a template, or one version of it; workspaces made from it stay',
-    input: object({ name: string('NAME, or NAME@VERSION') }),
-    output: object({ removed: list(integer('A version'), 'The versions that are gone') }),
-    positional: ['name'],
-    errors: ['template_not_found', ...host],
-    examples: ['aw template remove web-app@1'],
-  }),
+  ...templateOperations,
   operation({
     name: 'shared create',
     kind: 'write',

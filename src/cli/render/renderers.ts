@@ -60,6 +60,7 @@ const lazy: Readonly<Record<string, () => Promise<Renderer>>> = {
   'template update': async () => (await import('./sources.ts')).templateSaved,
   'template list': async () => (await import('./sources.ts')).templates,
   'template show': async () => (await import('./sources.ts')).template,
+  'template log': async () => (await import('./setup.ts')).setupLog,
   'template remove': async () => (await import('./sources.ts')).templateRemoved,
   'shared create': async () => (await import('./sources.ts')).sharedMade,
   'shared list': async () => (await import('./sources.ts')).sharedAreas,

@@ -1,5 +1,6 @@
 import type { Outputs } from '../../api/table.ts'
 import { columns, pairsOf, type Row } from './columns.ts'
+import { setupRows } from './setup.ts'
 import { age, bytes, count } from './units.ts'
 import type { Shown, View } from './view.ts'
 import { sourceOf } from './workspace.ts'
@@ -60,6 +61,7 @@ export const template = (one: Outputs['template show'], view: View): Shown => ({
         ([name, value]) => [`{{${name}}}`, typeof value === 'string' ? value : 'must be given'] as const,
       ),
       ...(one.files.length === 0 ? [] : [['filled in', one.files.join(', ')] as const]),
+      ...setupRows(one.setup),
       ['base', one.base],
       ['created', one.created_at],
     ],

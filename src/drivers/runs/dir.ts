@@ -1,13 +1,12 @@
 import { join } from 'node:path'
-import type { RunId } from '../../domain/ids.ts'
-import type { RunLogs } from '../../ports/run-logs.ts'
+import type { LogId, RunLogs } from '../../ports/run-logs.ts'
 import { ensureDirectory, isThere } from '../../sys/directories.ts'
 import { readKeptEnd, readKeptLog } from '../../sys/kept-log.ts'
 import { removeTree } from '../../sys/safe-fs/index.ts'
 
 /** A directory for each run, for its owner alone. */
 export function dirRunLogs({ directory }: { directory: string }): RunLogs {
-  const pathOf = (run: RunId): string => join(directory, run)
+  const pathOf = (run: LogId): string => join(directory, run)
   return {
     async place(run) {
       ensureDirectory(directory, 0o700)

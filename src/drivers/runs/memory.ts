@@ -1,7 +1,6 @@
-import type { RunId } from '../../domain/ids.ts'
 import type { Exit } from '../../domain/sandbox/spec.ts'
 import type { OutputChunk } from '../../ports/sandbox-driver.ts'
-import type { LogItem, ReadOptions, RunEnd, RunLogs } from '../../ports/run-logs.ts'
+import type { LogId, LogItem, ReadOptions, RunEnd, RunLogs } from '../../ports/run-logs.ts'
 
 /** What is kept of one command. */
 export interface KeptInMemory {
@@ -32,7 +31,7 @@ export function keepEnd(at: KeptInMemory, exit: Exit): void {
 }
 
 export function memoryRunLogs(kept: KeptCommands): RunLogs {
-  const place = (run: RunId): string => `/runs/${run}`
+  const place = (run: LogId): string => `/runs/${run}`
   return {
     async place(run) {
       keptAt(kept, place(run))
