@@ -32,7 +32,30 @@ test('what is given is read, what is open is there, what is printed comes back',
     fs.closeSync(fd)
   }
   expect(await shell('printf 123456', { maxOutput: 3 })).toEqual({ stdout: '123' })
+  await expect(shell('yes', { maxOutput: 1000, endsAtMax: true, group: true })).rejects.toMatchObject({
+    message: expect.stringContaining('it printed more than 1000 bytes') as string,
+  })
   expect(await shell('exit 0', { input: 'x'.repeat(1_000_000) })).toEqual({ stdout: '' })
+})
+
+test('what is given may be made while it is read; if that fails, it has failed, and nobody goes on making it', async () => {
+  let made = 0
+  let left = false
+  function* pieces(until: number): Generator<Uint8Array> {
+    try {
+      for (; made < until; made++) yield Buffer.from(`${made}\n`)
+      if (until < 1000) throw new Error('no more of it')
+    } finally {
+      left = true
+    }
+  }
+  expect(await shell('tail -n 1', { input: pieces(1000) })).toEqual({ stdout: '999\n' })
+  made = 0
+  await expect(shell('cat; sleep 60', { input: pieces(5) })).rejects.toMatchObject({ message: 'no more of it' })
+  ;[made, left] = [0, false]
+  expect(await shell('head -n 1', { input: pieces(Infinity) })).toEqual({ stdout: '0\n' })
+  expect(left).toBe(true)
+  expect(await shell(String.raw`printf '\377'`, { encoding: 'latin1' })).toEqual({ stdout: '\xff' })
 })
 
 test('of stderr the end is kept, and all of it is told', async () => {

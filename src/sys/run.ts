@@ -78,6 +78,8 @@ interface RunOptions {
   readonly silentMs?: number | undefined
   /** How much of its output is kept; 64 KiB without it. Of stderr always the last 64 KiB. */
   readonly maxOutput?: number | undefined
+  /** What is more is not thrown away: then the program is ended, and has failed. */
+  readonly endsAtMax?: boolean | undefined
   /** It and all that it starts are ended together; they have no terminal, so none of them can ask anything. */
   readonly group?: boolean | undefined
 }
@@ -98,17 +100,20 @@ function start(path: string, args: readonly string[], options: RunOptions): Prom
     ends.addEventListener('abort', end, { once: true })
     const watch = silentMs === undefined ? undefined : setTimeout(() => silence.abort(), silentMs)
     const output = { stdout: '', stderr: '' }
+    let failure: Error | undefined
+    let unreadable: unknown
     child.stdout.setEncoding(options.encoding ?? 'utf8').on('data', (text: string) => {
       watch?.refresh()
       output.stdout = (output.stdout + text).slice(0, maxOutput)
+      if (options.endsAtMax !== true || output.stdout.length < maxOutput) return
+      failure ??= new Error(`it printed more than ${maxOutput} bytes`)
+      end()
     })
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       watch?.refresh()
       output.stderr = (output.stderr + text).slice(-mostKept)
       options.onStderr?.(text)
     })
-    let failure: Error | undefined
-    let unreadable: unknown
     child.on('error', (error) => (failure = error))
     feed(child, options.input, (error) => {
       unreadable = error

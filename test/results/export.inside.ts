@@ -120,8 +120,9 @@ it(
     fs.mkdirSync(join(repo, '.git/rebase-merge'))
     fs.writeFileSync(join(repo, '.git/rebase-merge/head-name'), 'refs/heads/rebased\n')
     git(repo, ['symbolic-ref', 'refs/heads/alias', 'refs/heads/main'])
+    git(repo, ['symbolic-ref', 'refs/heads/nowhere', 'refs/heads/gone'])
     const before = stateOf(repo)
-    for (const branch of ['main', 'other', 'rebased', 'alias'])
+    for (const branch of ['main', 'other', 'rebased', 'alias', 'nowhere'])
       for (const overwrite of [false, true])
         expect([branch, await codeOf(aw.export({ of: 'task', branch, repo, overwrite }))]).toEqual([
           branch,

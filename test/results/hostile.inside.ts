@@ -262,6 +262,9 @@ it(
       unseen: tree('.g\u200cit'),
       missing: `b=$(echo gone | git hash-object -w --stdin); echo gone > f; git add f; git commit -q -m x; rm -f .git/objects/$(echo $b | cut -c1-2)/$(echo $b | cut -c3-)`,
       damaged: `echo y > y; git add y; git commit -q -m x; f=.git/objects/$(git rev-parse HEAD^{tree} | sed 's:^..:&/:'); chmod +w $f; echo rubbish > $f`,
+      bomb: `b=$(echo x | git hash-object -w --stdin); t=$(printf '100644 blob %s\\tx\\n' $b | git mktree)
+      for i in 1 2 3 4 5 6 7 8 9; do t=$(for n in 0 1 2 3 4 5 6 7 8 9; do printf '040000 tree %s\\t%s\\n' $t $n; done | git mktree); done
+      c=$(git commit-tree -p HEAD -m bomb $t); echo $c > .git/refs/heads/main`,
       'no-commit': `t=$(git rev-parse HEAD^{tree}); echo $t > .git/refs/heads/main; echo x > x`,
     }
     for (const [id, script] of Object.entries(cases)) {

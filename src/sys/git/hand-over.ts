@@ -37,11 +37,15 @@ async function branchAt(target: Target, ref: string): Promise<string | null> {
     .split('\n')
     .map((line) => line.split('\0'))
     .find(([refname]) => refname === pattern)
-  if (found === undefined) return null
-  const [, id = '', symbolic = ''] = found
+  const [, id = '', symbolic = ''] = found ?? ['', '', await namedBy(target, ref)]
+  if (symbolic === '' && found === undefined) return null
   if (symbolic === '' && isCommitId(id)) return id
   throw new AwError('branch_in_use', `${ref} is another name for ${symbolic}`, { hint: 'Choose another name' })
 }
+
+/** What a name leads to that is another name for a branch that does not exist; such a one is in no list. */
+const namedBy = async (target: Target, ref: string): Promise<string> =>
+  (await target.ask(['symbolic-ref', '--quiet', ref]).catch(() => '')).trim()
 
 async function assertFree(target: Target, ref: string, name: string, before: string | null, overwrite: boolean) {
   const used = await usedBy(target, ref)

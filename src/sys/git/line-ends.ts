@@ -5,7 +5,7 @@ import type { Tracked } from './tree-stream.ts'
 /** Larger files are not looked at: nobody edits them line by line. */
 const mostBytes = 8 * 1024 * 1024
 const mostFiles = 5_000
-const mostTogether = 256 * 1024 * 1024
+const mostTogether = 128 * 1024 * 1024
 
 interface Changed {
   readonly mode: string

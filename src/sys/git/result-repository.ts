@@ -57,7 +57,7 @@ export function openDesk(
     async ask(args, { input, env } = {}) {
       const options = { cwd: '/', env: hardened(repository, { ...env }), timeoutMs: hour, signal, group: true }
       try {
-        return (await run(git.path, args, { ...options, input, maxOutput: mostOutput, encoding: 'latin1' })).stdout
+        return (await run(git.path, args, { ...options, input, maxOutput: mostOutput, ...bytes })).stdout
       } catch (error) {
         throw exportFailure(error, 'The export cannot be made')
       }
@@ -65,7 +65,9 @@ export function openDesk(
   }
 }
 
-const mostOutput = 512 * 1024 * 1024
+/** A tree that names itself over and over has more files than can be listed: that is no repository. */
+const mostOutput = 256 * 1024 * 1024
+const bytes = { encoding: 'latin1', endsAtMax: true } as const
 
 /** As git reads it: in quotes if it could be taken for something else than a path. */
 const alternate = (path: string): string =>
