@@ -1,22 +1,27 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { toAwError } from '../domain/errors.ts'
-import type { WorkspaceId } from '../domain/ids.ts'
+import { isGitsOwn } from '../domain/git-patch.ts'
+import type { SnapshotId, WorkspaceId } from '../domain/ids.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import { cancelRun } from './cancel.ts'
+import type { Place } from '../ports/storage-driver.ts'
 import type { Core, Request } from './core.ts'
-import { countChanges } from './diff.ts'
+import { stepsOf } from './diff.ts'
 import { lookUp } from './find.ts'
 import { checkpointSignal } from './operations.ts'
+import { snapshotPlace } from './places.ts'
 import { beginRun, type RunCommand } from './run-begin.ts'
 import { commandFor } from './run-command.ts'
 import { failRequest, planRun, requestRun, tellRun, type RunRequest } from './run-request.ts'
 import { followRun } from './run-logs.ts'
 import { settle } from './run-settle.ts'
 import { findRun, type RunView } from './runs.ts'
+import { excluded } from './snapshots.ts'
 import { createForRun } from './start.ts'
 
 type Input = Inputs['run']
 type Item = Outputs['run']
+type Changes = NonNullable<Item['changes']> | null
 
 /** One run: in a new workspace or one that is there. Whoever stops listening leaves it to itself; a signal cancels it. */
 export async function* runOne(core: Core, input: Input, request: Request): AsyncGenerator<Item> {
@@ -66,7 +71,14 @@ async function* carriedOut(
     await failRequest(core, request, id, asked.run, error)
     throw error
   }
-  await using begun = await beginRun(core, request, id, asked.run, { ...input, agent: asked.plan.agent ?? undefined }, command)
+  await using begun = await beginRun(
+    core,
+    request,
+    id,
+    asked.run,
+    { ...input, agent: asked.plan.agent ?? undefined },
+    command,
+  )
   const { workspace } = begun
   const name = nameOf(workspace)
   const run = await findRun(core, workspace, asked.run)
@@ -101,13 +113,16 @@ async function endedItem(core: Core, workspace: Workspace, run: RunRequest['run'
   }
 }
 
-/** What it changed, as far as that was kept. */
-async function changesOf(core: Core, workspace: Workspace, { before, snapshot }: RunView) {
+/** What it changed, as far as that was kept. What git keeps for itself is not counted: a commit alone changes nothing. */
+async function changesOf(core: Core, workspace: Workspace, { before, snapshot }: RunView): Promise<Changes> {
   if (before === null) return null
-  if (snapshot === null) return { added: 0, changed: 0, removed: 0 }
+  const counts = { added: 0, changed: 0, removed: 0 }
+  if (snapshot === null) return counts
   try {
-    const { added, changed, removed } = await countChanges(core, workspace, before as never, snapshot as never, null)
-    return { added, changed, removed }
+    const [was, is] = [before, snapshot].map((id) => snapshotPlace(id as SnapshotId)) as [Place, Place]
+    for await (const change of core.storage.diff(was, is, { exclude: excluded(workspace) }))
+      for (const [path, kind] of stepsOf(change)) if (!isGitsOwn(path)) counts[kind] += 1
+    return counts
   } catch (error) {
     // One of them made room for another by now.
     if (toAwError(error).code === 'internal') throw error

@@ -1,13 +1,18 @@
 /** The whole way: the real Claude Code on a real repository, in runs that end well, badly and early, and their results. */
 import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Outputs } from '../../src/api/table.ts'
 import { inRoot } from '../../tools/root.ts'
-import { key, stage, type Stage } from './stage.ts'
+import { stage, type Stage } from './stage.ts'
 import { standIn } from './stand-in.ts'
+
+/** Not one that stands in the sources, which are what the agents work on. */
+const key = `sk-ant-${randomUUID()}`
 
 const bash = (command: string) => ({ tool: 'Bash', input: { command, description: 'work' } })
 
@@ -20,12 +25,13 @@ function repository(own: Stage): string {
   return folder
 }
 
-/** One that lets nobody in. */
+/** One that answers nobody. */
 async function closedApi(): Promise<AsyncDisposable & { url: string }> {
   const server = createServer((request, response) => {
     request.resume()
-    const error = { type: 'error', error: { type: 'authentication_error', message: 'invalid x-api-key' } }
-    response.writeHead(401, { 'content-type': 'application/json' }).end(JSON.stringify(error))
+    // One that it need not try again.
+    const error = { type: 'error', error: { type: 'invalid_request_error', message: 'your credit is used up' } }
+    response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(error))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
@@ -46,7 +52,7 @@ describe.each(['same', 'ordinary'] as const)('as the %s user', (user) => {
       bash('git add -A && git commit -qm "Greet" && echo more >> GREETING.md && rm LICENSE'),
       { text: 'I wrote a greeting' },
     ])
-    await using slow = await standIn([bash('echo begun > begun; sleep 600'), { text: 'never' }])
+    await using slow = await standIn([bash('echo begun > begun; tail -f /dev/null'), { text: 'never' }])
     await using closed = await closedApi()
     await using own = stage(user, 'claude')
     const repo = repository(own)
@@ -70,7 +76,10 @@ describe.each(['same', 'ordinary'] as const)('as the %s user', (user) => {
     const stateOf = async (id: string) => (await runs()).find(({ workspace }) => workspace === `greet/${id}`)?.state
 
     const [one, two, three] = [run('one', good), run('two', closed), run('three', slow)]
-    while (!(await own.aw(['fs', 'list', 'greet/three', '--json'])).stdout.includes('begun')) continue
+    for (let tries = 0; tries < 100; tries++) {
+      if ((await own.aw(['fs', 'list', 'greet/three', '--json'])).stdout.includes('begun')) break
+      await sleep(200)
+    }
     expect(await stateOf('three')).toBe('running')
     expect((await own.aw(['destroy', 'greet/three'])).code).toBe(9)
     expect((await own.aw(['cancel', 'greet/three'])).code).toBe(0)
@@ -80,7 +89,7 @@ describe.each(['same', 'ordinary'] as const)('as the %s user', (user) => {
     expect(done).toMatchObject({ code: 0, stdout: 'I wrote a greeting\n' })
     expect(done.stderr).toMatch(/greet\/one {2}completed after \d+\.\d s: 1 added, .*1 removed/)
     expect(await Promise.all(['one', 'two', 'three'].map(stateOf))).toEqual(['completed', 'failed', 'cancelled'])
-    expect((await own.aw(['logs', 'greet/two'])).stdout).toContain('invalid x-api-key')
+    expect((await own.aw(['logs', 'greet/two'])).stdout).toContain('credit')
     expect(good.seen.every(({ headers }) => headers['x-api-key'] === key)).toBe(true)
 
     const about = JSON.parse((await own.aw(['fs', 'read', 'greet/one', '.m/run.json'])).stdout) as object
