@@ -81,6 +81,12 @@ export const argvOf = (command: SetupCommand): readonly string[] =>
 export const commandText = (command: SetupCommand): string =>
   typeof command === 'string' ? command : command.map(quoted).join(' ')
 
+/** Its first line, for a message. */
+export function shortText(command: SetupCommand): string {
+  const [first = '', ...more] = commandText(command).trim().split('\n')
+  return more.length > 0 || first.length > 100 ? `${first.slice(0, 100)}…` : first
+}
+
 const quoted = (word: string): string =>
   /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 

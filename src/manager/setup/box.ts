@@ -53,12 +53,7 @@ export async function withSetupSlot<T>(core: Core, work: (slot: number) => Promi
   const first = slotCount(portBlocks(core))
   for (let n = 0; n < mostAtOnce; n++) {
     using lock = await core.host.lock(`setup-${n}`, { timeoutMs: 0 })
-    if (lock === undefined) continue
-    try {
-      return await work(first + n)
-    } finally {
-      lock.retire()
-    }
+    if (lock !== undefined) return await work(first + n)
   }
   throw new AwError('limit_reached', `${mostAtOnce} templates are being set up`, { hint: 'Try again later' })
 }

@@ -2,7 +2,7 @@ import { AwError, toAwError } from '../../domain/errors.ts'
 import type { CommandId } from '../../domain/ids.ts'
 import { profileOf } from '../../domain/profiles.ts'
 import type { Exit } from '../../domain/sandbox/spec.ts'
-import { argvOf, commandText, type SetupCommand, type SetupPlan } from '../../domain/template-setup.ts'
+import { argvOf, commandText, shortText, type SetupCommand, type SetupPlan } from '../../domain/template-setup.ts'
 import type { Sandbox } from '../../ports/sandbox-driver.ts'
 import type { Place } from '../../ports/storage-driver.ts'
 import { driverOf, withoutZero } from '../boxes.ts'
@@ -86,7 +86,7 @@ async function runCommand(
 ): Promise<Exit> {
   const { template, plan, command, log } = one
   const { settings } = core.config
-  const news = { phase: 'setting up', command: commandText(command) }
+  const news = { phase: 'setting up', command: shortText(command) }
   request.onProgress?.(news)
   const wanted = {
     wall_ms: plan.limits.wall_ms ?? settings['sandbox.timeout_ms'],
@@ -131,7 +131,7 @@ const bytesTold = 16_384
 async function failed(core: Core, { template, plan, command, log }: One, how: string, exit: Exit | null) {
   const output = await lastLines(core, log)
   const said = output.findLast((line) => line.trim() !== '')
-  const what = `The set-up of ${template} failed: ${commandText(command)} ${how}`
+  const what = `The set-up of ${template} failed: ${shortText(command)} ${how}`
   return new AwError('setup_failed', said === undefined ? what : `${what}: ${said.trim().slice(0, 300)}`, {
     hint: `See all that it wrote: aw template log ${template}${networkHint(plan)}`,
     data: {

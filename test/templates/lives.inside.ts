@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import * as fs from 'node:fs'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import type { Progress } from '../../src/ports/manager.ts'
+import { codeOf, openGround } from '../sources/open.ts'
+import { assertClean, running, setupsIn } from './clean.ts'
+import { makeProject } from './project.ts'
+
+it('what cannot be enforced is refused before the source is looked at', async () => {
+  const ground = await openGround()
+  const { aw, base } = ground
+  const from = { folder: join(base, 'not there') }
+  const refused = { name: 'web', from, setup: ['true'], isolation: 'guarded', allow: ['npm'] } as const
+  expect(await codeOf(aw.template.create(refused))).toBe('sandbox_unenforceable')
+  expect(await codeOf(aw.template.create({ name: 'web', from, setup: ['true'] }))).toBe('source_failed')
+  expect(await setupsIn(ground)).toBe(0)
+  await assertClean(ground)
+})
+
+it('a fork bomb ends with its time', { timeout: 60_000 }, async () => {
+  const ground = await openGround({ 'sandbox.processes': '64' })
+  const { aw, base } = ground
+  const bomb = 'bomb() { bomb | bomb & }; bomb; sleep 600'
+  const input = { name: 'web', from: { folder: makeProject(base) }, setup: [bomb], timeout_ms: 1500 }
+  expect(await codeOf(aw.template.create(input))).toBe('setup_failed')
+  await assertClean(ground)
+})
+
+it('others recover while a set-up runs, and two run at once; neither is disturbed', { timeout: 60_000 }, async () => {
+  const ground = await openGround()
+  const { aw, base } = ground
+  const from = { folder: makeProject(base) }
+  const begun = new Set<string>()
+  const mark = `985.${process.pid}`
+  const make = (name: string) =>
+    aw.template.create(
+      { name, from, setup: [`echo up; timeout 3 sleep ${mark}; true`] },
+      { onProgress: ({ output }: Progress) => void (output && begun.add(name)) },
+    )
+  const both = Promise.all([make('one'), make('two')])
+  while (begun.size < 2 || running('sleep', mark).length < 2) await sleep(10)
+  expect(await aw.recover()).toMatchObject({ leftovers: [], orphans: [] })
+  const users = new Set(running('sleep', mark).map((file) => fs.statSync(dirname(file)).uid))
+  expect(users.size).toBe(process.getuid?.() === 0 ? 2 : 1)
+  expect((await both).map(({ setup }) => setup?.reused)).toEqual([false, false])
+  await assertClean(ground)
+})
+
+it('one whose process was killed leaves nothing once aw recover has run', { timeout: 60_000 }, async () => {
+  const ground = await openGround()
+  const { aw, base, home } = ground
+  const program = join(import.meta.dirname, '..', 'crash', 'program.ts')
+  const mark = `986.${process.pid}`
+  const input = { name: 'web', from: { folder: makeProject(base) }, setup: [`sleep ${mark}`] }
+  const child = spawn(process.execPath, [program, 'call', home, 'template create', JSON.stringify(input)], {
+    stdio: 'ignore',
+  })
+  while (child.exitCode === null && running('sleep', mark).length === 0) await sleep(10)
+  expect(running('sleep', mark)).toHaveLength(1)
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  await aw.recover()
+  expect(running('sleep', mark)).toEqual([])
+  expect(fs.readdirSync(join(home, 'runs'))).toEqual([])
+  expect(await codeOf(aw.template.show({ name: 'web' }))).toBe('template_not_found')
+  expect((await aw.template.log({ name: 'web' })).problem).toMatchObject({ code: 'lost' })
+  await assertClean(ground)
+})
