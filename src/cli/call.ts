@@ -34,6 +34,7 @@ const ownDoors: Readonly<Record<string, () => Promise<Door>>> = {
   exec: async () => (await import('./sandbox/exec.ts')).execDoor,
   connect: async () => (await import('./sandbox/connect.ts')).connectDoor,
   run: async () => (await import('./runs/run.ts')).runDoor,
+  status: async () => (await import('./runs/status.ts')).statusDoor,
   logs: async () => (await import('./runs/logs.ts')).logsDoor,
 }
 

@@ -5,6 +5,7 @@ import { boolean, type JsonSchema } from '../api/schema.ts'
  * which the operation knows nothing.
  */
 const fields: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>> = {
+  status: { once: boolean('On a terminal too, show it once and end') },
   exec: {
     interactive: boolean(
       'Pass standard input on. That is so by itself unless it is a terminal; --no-interactive leaves it alone',

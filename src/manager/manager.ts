@@ -36,6 +36,7 @@ import { cancel } from './cancel.ts'
 import { run } from './run-many.ts'
 import { logs } from './run-logs.ts'
 import { runs, wait } from './runs.ts'
+import { status } from './status.ts'
 import { reset } from './reset.ts'
 import { redo, restore, undo } from './restore.ts'
 import * as shared from './shared.ts'
@@ -78,6 +79,7 @@ const useCases: UseCases = {
   runs,
   cancel,
   wait,
+  status,
   'agents list': listAgents,
   'agents show': showAgent,
   'agents test': testAgent,

@@ -24,10 +24,16 @@ async function lastOfEach(core: Core): Promise<RunView[]> {
   const live = await core.store.list({ states: workspaceStates.filter(isLive) })
   const last: RunView[] = []
   for (const workspace of live) {
-    const run = workspace.run?.run ?? workspace.last_run?.run
-    if (run !== undefined) last.push(await findRun(core, workspace, run))
+    const run = await lastRun(core, workspace)
+    if (run !== undefined) last.push(run)
   }
   return last.toSorted((one, other) => (one.requested_at < other.requested_at ? -1 : 1))
+}
+
+/** The run that is under way, or the last one. */
+export async function lastRun(core: Core, workspace: Workspace): Promise<RunView | undefined> {
+  const run = workspace.run?.run ?? workspace.last_run?.run
+  return run === undefined ? undefined : findRun(core, workspace, run)
 }
 
 /** The n-th run of a workspace; without a number the last. */

@@ -1,5 +1,6 @@
 import { isolations } from '../../domain/sandbox/spec.ts'
 import { runSnapshots, runStates } from '../../domain/workspace/runs.ts'
+import { workspaceStates } from '../../domain/workspace/state.ts'
 import { operation } from '../operation.ts'
 import { boolean, bytes, choice, integer, list, nullable, object, optional, pairs, string } from '../schema.ts'
 import { exitView } from '../views.ts'
@@ -120,6 +121,35 @@ export const runOperations = [
     positional: ['id'],
     errors: [...absent],
     examples: ['aw runs', 'aw runs fix-login', 'aw runs --state running --json'],
+  }),
+  operation({
+    name: 'status',
+    kind: 'read',
+    group: 'Runs',
+    summary: 'Show all workspaces and what runs in them; on a terminal, live',
+    input: object({ task: optional(string('Only those of this task')) }),
+    output: object({
+      workspaces: list(
+        object({
+          workspace: string('TASK/AGENT'),
+          state: choice(workspaceStates, 'Where it is in its life'),
+          operation: nullable(string('What is being done with it')),
+          isolation: nullable(choice(isolations, 'Behind which walls its sandbox is; null: it has none')),
+          commands: integer('How many commands run in it'),
+          snapshots: integer('How many snapshots it has'),
+          created_at: string('When it was made (ISO 8601)'),
+          updated_at: string('When its history last grew'),
+          problem: nullable(object({ code: string('Code'), message: string('What happened') })),
+          run: nullable(run),
+        }),
+        'Live workspaces with their last run, the one that changed last at the end',
+      ),
+      running: integer('How many runs are under way or wait'),
+      trashed: integer('How many workspaces are in the trash'),
+    }),
+    positional: ['task'],
+    errors: [],
+    examples: ['aw status', 'aw status fix-login --once', 'aw status --json'],
   }),
   operation({
     name: 'logs',

@@ -31,6 +31,7 @@ const lazy: Readonly<Record<string, () => Promise<Renderer>>> = {
   start: async () => (await import('./sandbox.ts')).started,
   stop: async () => (await import('./sandbox.ts')).stopped,
   runs: async () => (await import('./runs.ts')).runs,
+  status: async () => (await import('./status.ts')).status,
   cancel: async () => (await import('./runs.ts')).run,
   wait: async () => (await import('./runs.ts')).run,
   'agents list': async () => (await import('./agents.ts')).agents,

@@ -1,5 +1,5 @@
 import type { Outputs } from '../../api/table.ts'
-import { columns, type Row } from './columns.ts'
+import { columns, type Cell, type Row } from './columns.ts'
 import { lineOf } from './sandbox.ts'
 import { age } from './units.ts'
 import type { Shown, View } from './view.ts'
@@ -9,20 +9,24 @@ type Run = Outputs['runs'][number]
 export function runs(all: Outputs['runs'], view: View): Shown {
   if (all.length === 0) return { out: '', note: 'Nothing was run yet. Begin: aw run --agent claude "…"' }
   if (view.quiet) return { out: all.map(({ workspace }) => workspace).join('\n') }
-  const rows = all.map((run): Row => [
-    { text: run.workspace, paint: view.paint.bold },
-    { text: String(run.number), right: true },
-    { text: run.state, paint: paintOf(run, view) },
-    { text: view.terminal ? age(run.requested_at, view.now) : run.requested_at, paint: view.paint.dim },
-    { text: secondsOf(run, view), right: true },
-    { text: run.exit?.signal ?? String(run.exit?.code ?? '-'), right: true },
-    whatOf(run),
-  ])
+  const rows = all.map((run): Row => {
+    const [number, state, ...end] = runCells(run, view)
+    const asked = { text: view.terminal ? age(run.requested_at, view.now) : run.requested_at, paint: view.paint.dim }
+    return [{ text: run.workspace, paint: view.paint.bold }, number, state, asked, ...end, whatOf(run)]
+  })
   const right = (text: string) => ({ text, right: true as const })
   return {
     out: columns(['WORKSPACE', right('RUN'), 'STATE', 'ASKED', right('SECONDS'), right('EXIT'), 'WHAT'], rows, view),
   }
 }
+
+/** Its number, its state, how long it took or takes, and how it ended. */
+export const runCells = (run: Run, view: View): [Cell, Cell, Cell, Cell] => [
+  { text: String(run.number), right: true },
+  { text: run.state, paint: paintOf(run, view) },
+  { text: secondsOf(run, view), right: true },
+  { text: run.exit?.signal ?? String(run.exit?.code ?? '-'), right: true },
+]
 
 /** How one run ended. */
 export function run(one: Run, view: View): Shown {

@@ -114,6 +114,14 @@ export function runContract(open: OpenManager): void {
     }
     expect(items.at(-1)).toMatchObject({ type: 'ended', run: { state: 'cancelled' } })
     expect(await manager.call('runs', { id: 'left' })).toMatchObject([{ state: 'running' }])
+    expect(await manager.call('status', {})).toMatchObject({
+      workspaces: [
+        { workspace: 'left/main', isolation: 'namespace', run: { state: 'running' } },
+        { workspace: 'ended/main', isolation: null, run: { state: 'cancelled' } },
+      ],
+      running: 1,
+      trashed: 0,
+    })
     await manager.call('cancel', { id: 'left', grace_ms: 0 })
   })
 

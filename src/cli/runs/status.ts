@@ -1,0 +1,40 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Inputs } from '../../api/table.ts'
+import type { Door } from '../call.ts'
+import { paint, wantsColor } from '../color.ts'
+import { placeOf } from '../connect.ts'
+import { inputsOf } from '../input.ts'
+import { status } from '../render/status.ts'
+
+const clearScreen = '\u001B[H\u001B[2J'
+const pace = 1000
+
+/** `aw status`: once where nobody looks at it, else again and again until Ctrl-C. */
+export const statusDoor: Door = async (operation, given, globals, io) => {
+  const fields = new Map(given.fields)
+  const once = fields.get('once')?.[0] === 'true'
+  fields.delete('once')
+  const [first] = await inputsOf(operation, { ...given, fields }, io)
+  const input = first as Inputs['status']
+  await using manager = await io.connect(placeOf(globals, io))
+  const isLive = io.stdout.isTerminal && !globals.json && !globals.quiet && !once
+  do {
+    const found = await manager.call('status', input, { signal: io.signal })
+    if (globals.json) await io.stdout.write(`${JSON.stringify(found)}\n`)
+    else {
+      const view = {
+        paint: paint(wantsColor(io.stdout.isTerminal, io.env, globals.noColor)),
+        terminal: io.stdout.isTerminal,
+        columns: io.stdout.isTerminal ? io.stdout.columns : Infinity,
+        quiet: globals.quiet,
+        now: io.now(),
+        input: { ...input },
+        told: new Set<string>(),
+      }
+      const { out } = status(found, view)
+      if (out !== '') await io.stdout.write(`${isLive ? clearScreen : ''}${String(out)}\n`)
+    }
+    if (isLive) await sleep(pace, undefined, { signal: io.signal }).catch(() => undefined)
+  } while (isLive && !io.signal.aborted)
+  return 0
+}
