@@ -17,7 +17,7 @@ export function stateCell({ state, operation, problem, commands }: Workspace, { 
 /** `namespace, network allowlist (npm), at /workspace` */
 export function wallsOf({ isolation, network, allow, mount, agent }: NonNullable<Workspace['sandbox']>): string {
   const hosts = allow.length === 0 ? '' : ` (${allow.join(', ')})`
-  const whose = agent === null ? [] : [`for ${agent}`]
+  const whose = agent ? [`for ${agent}`] : []
   return [
     isolation,
     ...whose,
