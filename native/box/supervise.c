@@ -58,6 +58,8 @@ static void watch_signals(void) {
   sigaddset(&set, SIGHUP);
   if (sigprocmask(SIG_SETMASK, &set, NULL) < 0) end_start(errno, "blocking signals");
   signal(SIGPIPE, SIG_IGN);
+  /* A limit of the starter's on files is met by a write that fails. */
+  signal(SIGXFSZ, SIG_IGN);
   box.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   if (box.signals < 0) end_start(errno, "watching signals");
 }

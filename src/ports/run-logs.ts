@@ -46,5 +46,7 @@ export interface LogItem {
 export interface RunEnd {
   readonly exit: Exit | null
   readonly errno: number | null
+  /** So much of what it wrote last is not in its log. */
+  readonly lost: number
   readonly at: Date
 }

@@ -11,6 +11,7 @@ import type { LogItem, ReadOptions, RunEnd } from '../ports/run-logs.ts'
  */
 
 const headBytes = 13
+const nothing = new Uint8Array(0)
 const mostAtOnce = 1 << 20
 /** Whoever waits for more looks again after so long, should nobody tell. */
 const lookAgainMs = 500
@@ -21,8 +22,9 @@ export function readKeptEnd(directory: string): RunEnd | undefined {
   if (bytes === undefined) return undefined
   const tags = decodeTags(bytes)
   const at = new Date(numberTag(tags, 'e'))
-  if (tags.has('E')) return { exit: null, errno: numberTag(tags, 'E'), at }
-  return { exit: readExit(bytes), errno: null, at }
+  const lost = tags.has('l') ? numberTag(tags, 'l') : 0
+  if (tags.has('E')) return { exit: null, errno: numberTag(tags, 'E'), lost, at }
+  return { exit: readExit(bytes), errno: null, lost, at }
 }
 
 /** The log, from a position on. */
@@ -33,7 +35,8 @@ export async function* readKeptLog(directory: string, options: ReadOptions = {})
   for (;;) {
     signal?.throwIfAborted()
     // What is written before the end is there when the end is.
-    const over = readKeptEnd(directory) !== undefined || follow === undefined || (await follow.isOver())
+    const end = readKeptEnd(directory)
+    const over = end !== undefined || follow === undefined || (await follow.isOver())
     let found = false
     for (const item of itemsFrom(directory, position)) {
       position = item.next
@@ -41,7 +44,11 @@ export async function* readKeptLog(directory: string, options: ReadOptions = {})
       yield item
       signal?.throwIfAborted()
     }
-    if (over && !found) return
+    if (over && !found) {
+      if (end !== undefined && end.lost > 0)
+        yield { stream: 'lost', data: nothing, lost: end.lost, at: end.at, next: position }
+      return
+    }
     if (!over) await news?.wait(signal)
   }
 }
@@ -73,7 +80,7 @@ function* itemsFrom(directory: string, from: number): Generator<LogItem> {
     if (piece.start > position) {
       const lost = piece.start - position
       position = piece.start
-      yield { stream: 'lost', data: new Uint8Array(0), lost, at: undefined, next: position }
+      yield { stream: 'lost', data: nothing, lost, at: undefined, next: position }
     }
     const file = unless(['ENOENT'], () => openSync(join(directory, piece.name), 'r'))
     if (file === undefined) continue
@@ -105,7 +112,7 @@ function* recordsOf(file: number, start: number, from: number): Generator<LogIte
       position += headBytes + size
       at += headBytes + size
       if (stream === 'lost') {
-        yield { stream, data: new Uint8Array(0), lost: Number(data.readBigUInt64LE(0)), at: time, next: position }
+        yield { stream, data: nothing, lost: Number(data.readBigUInt64LE(0)), at: time, next: position }
       } else yield { stream, data, at: time, next: position }
     }
     if (at === 0) return

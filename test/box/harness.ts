@@ -36,6 +36,8 @@ export interface BoxOptions {
   readonly env?: Record<string, string>
   /** How many files may be open: `soft:hard`. */
   readonly files?: string
+  /** How large a file may become. */
+  readonly fileBytes?: number
 }
 
 export interface TestBox {
@@ -99,7 +101,7 @@ const wallsOf = (level: string, more: readonly string[]): string[] =>
 
 /** Starts one and waits for its answer, whatever that is. */
 export async function launchBox(options: BoxOptions = {}): Promise<TestBox> {
-  const { level = 'none', spec = [], walls = [], descriptors = [], uid, env = {}, files } = options
+  const { level = 'none', spec = [], walls = [], descriptors = [], uid, env = {}, files, fileBytes } = options
   const folder = testFolder()
   const box = join(folder, 'box')
   const list: Tags = [
@@ -114,7 +116,11 @@ export async function launchBox(options: BoxOptions = {}): Promise<TestBox> {
   if (uid !== undefined) chownSync(box, uid, uid)
   const opened = [openSync(join(folder, 'spec'), 'r'), openSync(join(folder, 'log'), 'a'), openSync(box, 'r')]
   const [input = -1, log = -1, directory = -1] = opened
-  const limited = files === undefined ? [] : ['prlimit', `--nofile=${files}`]
+  const limits = [
+    ...(files === undefined ? [] : [`--nofile=${files}`]),
+    ...(fileBytes === undefined ? [] : [`--fsize=${fileBytes}`]),
+  ]
+  const limited = limits.length === 0 ? [] : ['prlimit', ...limits]
   const [program, ...argv] = [...limited, boxProgram(), 'supervise']
   const supervisor = spawn(program, argv, {
     detached: true,

@@ -167,6 +167,21 @@ describe.each(levels)('in a box of level %s, a command that is kept', (level) =>
     expect(text(folder).endsWith(`${count - 1}\n${count}\n`)).toBe(true)
   })
 
+  test('goes on when there is no room for its log, and what is lost is counted', async () => {
+    const folder = keptFolder()
+    const { client } = await startBox({ level, fileBytes: 200_000 })
+    const written = 1_000_000
+    const { exit } = await finished(
+      client,
+      exec(client, ...script(`head -c ${written} /dev/zero; exit 5`, ['K', folder])),
+    )
+    expect(exit).toMatchObject({ x: '5' })
+    const told = records(folder).flatMap(({ kind, data }) => (kind === 3 ? [Number(data.readBigUInt64LE(0))] : []))
+    const lost = told.reduce((sum, bytes) => sum + bytes, Number(endOf(folder)?.['l'] ?? 0))
+    expect(lost).toBeGreaterThan(800_000)
+    expect(text(folder).length + lost).toBe(written)
+  })
+
   test('that cannot be started has an end that says so', async () => {
     const folder = keptFolder()
     const { client } = await startBox({ level })

@@ -26,7 +26,7 @@ export function keepChunk(at: KeptInMemory, { stream, data }: OutputChunk): void
 }
 
 export function keepEnd(at: KeptInMemory, exit: Exit): void {
-  at.end = { exit, errno: null, at: new Date() }
+  at.end = { exit, errno: null, lost: 0, at: new Date() }
   for (const wake of at.waiting) wake()
 }
 
