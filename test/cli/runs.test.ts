@@ -20,9 +20,9 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
     here[Symbol.dispose]()
   })
 
-  const json = <T>(...words: string[]): T => JSON.parse(here.aw(...words, '--json').stdout) as T
-  const all = (): Run[] => json<Run[]>('runs')
-  const last = (id: string): Run | undefined => json<Run[]>('runs', id).at(-1)
+  const json = (...words: string[]): unknown => JSON.parse(here.aw(...words, '--json').stdout)
+  const all = (): Run[] => json('runs') as Run[]
+  const last = (id: string): Run | undefined => (json('runs', id) as Run[]).at(-1)
   const events = (id: string): string[] =>
     here
       .aw('events', '--workspace', id, '--json')
@@ -111,7 +111,7 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
       code: 0,
       stdout: 'killed/main\n',
     })
-    const box = json<{ sandbox: { id: string } }>('show', 'killed').sandbox.id
+    const box = (json('show', 'killed') as { sandbox: { id: string } }).sandbox.id
     process.kill(ownersOf(join(here.home, 'run', box)).supervisor.pid, 'SIGKILL')
     await until('it has failed', () => last('killed')?.state === 'failed')
     expect(here.aw('wait', 'killed').code).toBe(125)
@@ -154,7 +154,7 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
     // Whoever was killed between the end and the log has left that to the next one who looks.
     expect(here.aw('recover').code).toBe(0)
     const boxes = readdirSync(join(here.home, 'run')).filter((name) => name.startsWith('box_'))
-    const known = json<{ sandbox: { id: string } | null }[]>('list').flatMap(({ sandbox }) => sandbox?.id ?? [])
+    const known = (json('list') as { sandbox: { id: string } | null }[]).flatMap(({ sandbox }) => sandbox?.id ?? [])
     expect(boxes.toSorted()).toEqual(known.toSorted())
   })
 

@@ -18,23 +18,26 @@ export const statusDoor: Door = async (operation, given, globals, io) => {
   const input = first as Inputs['status']
   await using manager = await io.connect(placeOf(globals, io))
   const isLive = io.stdout.isTerminal && !globals.json && !globals.quiet && !once
-  do {
+  const show = async (): Promise<void> => {
     const found = await manager.call('status', input, { signal: io.signal })
-    if (globals.json) await io.stdout.write(`${JSON.stringify(found)}\n`)
-    else {
-      const view = {
-        paint: paint(wantsColor(io.stdout.isTerminal, io.env, globals.noColor)),
-        terminal: io.stdout.isTerminal,
-        columns: io.stdout.isTerminal ? io.stdout.columns : Infinity,
-        quiet: globals.quiet,
-        now: io.now(),
-        input: { ...input },
-        told: new Set<string>(),
-      }
-      const { out } = status(found, view)
-      if (out !== '') await io.stdout.write(`${isLive ? clearScreen : ''}${String(out)}\n`)
+    if (globals.json) return io.stdout.write(`${JSON.stringify(found)}\n`)
+    const view = {
+      paint: paint(wantsColor(io.stdout.isTerminal, io.env, globals.noColor)),
+      terminal: io.stdout.isTerminal,
+      columns: io.stdout.isTerminal ? io.stdout.columns : Infinity,
+      quiet: globals.quiet,
+      now: io.now(),
+      input: { ...input },
+      told: new Set<string>(),
     }
-    if (isLive) await sleep(pace, undefined, { signal: io.signal }).catch(() => undefined)
-  } while (isLive && !io.signal.aborted)
+    const { out } = status(found, view)
+    if (out !== '') await io.stdout.write(`${isLive ? clearScreen : ''}${String(out)}\n`)
+  }
+  await show()
+  while (!io.signal.aborted) {
+    if (!isLive) break
+    await sleep(pace, undefined, { signal: io.signal }).catch(() => undefined)
+    if (!io.signal.aborted) await show()
+  }
   return 0
 }
