@@ -2,6 +2,8 @@ import { expect, it } from 'vitest'
 import { runOnImage } from './storage/on-image.ts'
 import { requirements } from './storage/requirements.ts'
 
+const isRoot = process.getuid?.() === 0
+
 /** What runs in a template does not depend on a third file system. */
 const grounds = requirements.filter(({ fileSystem }) => fileSystem !== 'xfs')
 
@@ -12,9 +14,16 @@ it.each(grounds)('templates are set up on $driver on $fileSystem, as $as', { tim
   const files = names.map((name) => `test/templates/${name}.inside.ts`)
   const { passed, failures } = runOnImage({ fileSystem, as, files, env: { AW_TEST_DRIVER: driver } })
   expect(failures).toEqual([])
-  expect(passed).toBe(driver === 'dir' ? 7 : 3)
+  expect(passed).toBe(driver === 'dir' ? 8 : 3)
+})
+
+it.runIf(isRoot)('and in trees that only sandboxes see, of an ordinary user', { timeout: 600_000 }, () => {
+  const files = ['test/overlay-manager.inside.ts']
+  const { passed, failures } = runOnImage({ fileSystem: 'ext4', as: 'an ordinary user', files, only: ' set-ups ' })
+  expect(failures).toEqual([])
+  expect(passed).toBe(6)
 })
 
 it('is tried wherever it can be', () => {
-  expect(grounds).toHaveLength(process.getuid?.() === 0 ? 5 : 0)
+  expect(grounds).toHaveLength(isRoot ? 5 : 0)
 })

@@ -4,6 +4,7 @@ import { expect } from 'vitest'
 import type { Outputs } from '../../src/api/table.ts'
 import type { Manager } from '../../src/ports/manager.ts'
 import { checkBoxes } from './boxes.ts'
+import { checkSetups, isOfSetup } from './setups.ts'
 
 /**
  * Log == read model == disk == kernel, for the whole home, while nobody works in it. The disk is read here by hand: what is
@@ -36,7 +37,8 @@ export async function checkHome(home: string, manager: Manager): Promise<void> {
         .map((name) => name.replace(/\.json(\.new)?$/, '')),
     ),
   )
-  expect(runs).toEqual(expect.arrayContaining(existsSync(join(home, 'runs')) ? names('runs') : []))
+  const logs = existsSync(join(home, 'runs')) ? names('runs').filter((name) => !isOfSetup(name)) : []
+  expect(runs).toEqual(expect.arrayContaining(logs))
   expect(names('texts').filter((name) => !isOfRun(name))).toEqual(
     all
       .filter(({ state, config }) => state !== 'purged' && (config as object as Texts).documents !== undefined)
@@ -53,6 +55,7 @@ export async function checkHome(home: string, manager: Manager): Promise<void> {
   expect(archives.toSorted()).toEqual(all.flatMap((one) => one.archives.map(({ path }) => path)).toSorted())
 
   await checkBoxes(home, manager)
+  await checkSetups(home, manager)
   const audit = await manager.call('audit verify', {})
   expect(audit).toMatchObject({ intact: true, problems: [] })
 }

@@ -9,6 +9,8 @@ it.each([
   'export',
   'template create',
   'template update',
+  'template create with a set-up',
+  'template update with a set-up',
   'shared create',
   'shared remove',
   'shared undelete',

@@ -48,6 +48,25 @@ const fromArchive: Swept['input'] = (crash, id) => ({ id, from: { archive: archi
 const templateNames = async (crash: CrashHome): Promise<string[]> =>
   (await crash.manager.call('template list', {})).map(({ name, version }) => `${name}@${version}`)
 
+const withSetup = (crash: CrashHome, name: string) => ({
+  name,
+  from: { folder: crash.source },
+  setup: ['echo here > made', 'echo done'],
+  setup_input: ['README'],
+})
+
+/** A workspace that begins as it has what the set-up made, and the set-up's words can be read. */
+async function expectSetUp(crash: CrashHome, id: string, template: string): Promise<void> {
+  const view = await crash.manager.call('create', { id, template })
+  expect(workOf(view.path)).toMatchObject({
+    'work/README': { content: 'from the source\n' },
+    'work/made': { content: 'here\n' },
+  })
+  const { commands } = await crash.manager.call('template log', { name: template })
+  expect(commands.map(({ output }) => Buffer.from(output as Uint8Array).toString())).toEqual(['', 'done\n'])
+  await crash.manager.call('destroy', { id, purge: true })
+}
+
 export const sourceOperations: Readonly<Record<string, Swept>> = {
   'create from git': {
     calls: 'create',
@@ -139,6 +158,36 @@ export const sourceOperations: Readonly<Record<string, Swept>> = {
       for (const ref of [`${name}@1`, `${name}@${version}`])
         await wholeOrFree((_crash, id) => ({ id, template: ref }))(crash, name, undefined, false)
       await crash.manager.call('template update', { name, from: { folder: crash.source } })
+      await crash.manager.call('template remove', { name })
+      expect(await templateNames(crash)).toEqual([])
+    },
+  },
+  'template create with a set-up': {
+    calls: 'template create',
+    prepare: nothing,
+    input: withSetup,
+    touch: byRecovery,
+    async check(crash, name, _before, done) {
+      const there = (await templateNames(crash)).some((ref) => ref.startsWith(`${name}@`))
+      if (done) expect(there).toBe(true)
+      if (!there) await crash.manager.call('template create', withSetup(crash, name))
+      await expectSetUp(crash, name, name)
+      await crash.manager.call('template remove', { name })
+    },
+  },
+  'template update with a set-up': {
+    calls: 'template update',
+    async prepare(crash, name) {
+      await crash.manager.call('template create', withSetup(crash, name))
+      return undefined
+    },
+    input: (crash, name) => ({ ...withSetup(crash, name), setup_again: true }),
+    touch: byRecovery,
+    async check(crash, name, _before, done) {
+      const { version } = await crash.manager.call('template show', { name })
+      if (done) expect(version).toBe(2)
+      for (const ref of [`${name}@1`, `${name}@${version}`]) await expectSetUp(crash, name, ref)
+      await crash.manager.call('template update', { name })
       await crash.manager.call('template remove', { name })
       expect(await templateNames(crash)).toEqual([])
     },

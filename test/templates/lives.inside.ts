@@ -20,6 +20,26 @@ it('what cannot be enforced is refused before the source is looked at', async ()
   await assertClean(ground)
 })
 
+it('runs behind the walls that were asked for, and again behind others', async () => {
+  const ground = await openGround()
+  const { aw, base } = ground
+  const made = await aw.template.create({ name: 'web', from: { folder: makeProject(base) }, setup: ['pwd'] })
+  expect(made.setup).toMatchObject({ isolation: 'namespace', network: 'none' })
+  const guarded = await aw.template.update({ name: 'web', isolation: 'guarded', network: 'host' })
+  expect(guarded.setup).toMatchObject({ isolation: 'guarded', network: 'host', reused: false })
+  expect((await aw.template.update({ name: 'web' })).setup).toMatchObject({ isolation: 'guarded', reused: true })
+  const bare = await aw.template.update({
+    name: 'web',
+    isolation: 'none',
+    setup: ['mkdir ../.aw; touch ../.aw/x made'],
+  })
+  expect(bare.setup).toMatchObject({ isolation: 'none', network: 'host', reused: false })
+  const { path } = await aw.create({ id: 'one', template: 'web' })
+  expect(fs.existsSync(join(path, '.aw', 'x'))).toBe(false)
+  expect(fs.existsSync(join(path, 'work', 'made'))).toBe(true)
+  await assertClean(ground)
+})
+
 it('a fork bomb ends with its time', { timeout: 60_000 }, async () => {
   const ground = await openGround({ 'sandbox.processes': '64' })
   const { aw, base } = ground

@@ -98,7 +98,7 @@ it('a hostile set-up reaches nothing outside, and nothing of it goes on', { time
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const evil = `
-    echo dead > ${canary}; rm -rf ${base} ${home} /usr /etc/passwd; echo x > /owned; echo x > /usr/owned
+    echo dead > ${canary}; rm -rf ${base} ${home} /usr/bin/env /etc/passwd; echo x > /owned; echo x > /usr/owned
     echo evil > ../.aw/run.json; mkdir -p ../.aw
     node -e 'require("net").connect(${port}, "127.0.0.1").on("data", () => fs.writeFileSync("leak", "x")).on("error", () => {})'
     ln -s ${base} out; ln -s / root; ln -s /etc/passwd secret; rm README; ln -s ${canary} README; mkfifo pipe

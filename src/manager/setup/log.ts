@@ -63,10 +63,10 @@ async function written(
   core: Core,
   log: CommandId | undefined,
   most: number,
-): Promise<{ output: Buffer; lost: number }> {
+): Promise<{ output: Uint8Array; lost: number }> {
   const parts: Uint8Array[] = []
   let [bytes, lost] = [0, 0]
-  if (log === undefined) return { output: Buffer.alloc(0), lost }
+  if (log === undefined) return { output: new Uint8Array(0), lost }
   for await (const item of core.logs.read(log, { last: most })) {
     parts.push(item.data)
     bytes += item.data.length
@@ -77,5 +77,6 @@ async function written(
       lost += dropped
     }
   }
-  return { output: Buffer.concat(parts), lost }
+  // Not a Buffer: that would say itself how it becomes JSON.
+  return { output: new Uint8Array(Buffer.concat(parts)), lost }
 }
