@@ -45,6 +45,19 @@ describe('diff', () => {
     })
   })
 
+  test('what git keeps for itself is counted for people, and told to programs and to who asks for it', async () => {
+    const both = [change('a.ts', {}), change('work/.git/index', {}), change('.git/logs/HEAD', {})]
+    expect(await shown(both, people)).toMatchObject({
+      stdout: 'M  a.ts\n',
+      stderr: '1 changed; 2 below .git not shown\n',
+    })
+    expect(await shown(both.slice(1), people)).toMatchObject({
+      stderr: 'No other difference; 2 below .git not shown\n',
+    })
+    expect((await shown(both, {})).stdout).toContain('work/.git/index')
+    expect((await shown(both, people, '--path', '.git')).stdout).toContain('.git/logs/HEAD')
+  })
+
   test('lines that were counted, and their sum', async () => {
     const counted = [
       change('a', { what: ['content'], lines: { added: 3, removed: 1 } }),

@@ -1,4 +1,5 @@
 import type { Outputs } from '../../api/table.ts'
+import { isGitsOwn } from '../../domain/git-patch.ts'
 import type { Paint } from '../color.ts'
 import { visible } from '../text.ts'
 import { bytes } from './units.ts'
@@ -6,12 +7,20 @@ import type { Shown, StreamRenderer, View } from './view.ts'
 
 type Change = Outputs['diff']
 
-/** One line a path, as `git status --short` has it; after the last, a person is told how many there were. */
+/**
+ * One line a path, as `git status --short` has it; after the last, a person is told how many there were. What git keeps
+ * for itself is only counted for a person who did not ask for it: a commit touches a dozen such paths.
+ */
 export function differences(): StreamRenderer {
   const counts = new Map<string, number>()
   const lines = { added: 0, removed: 0 }
+  let gits = 0
   return {
     item(change: Change, view: View): Shown {
+      if (view.terminal && view.input['paths'] === undefined && isGitsOwn(change.path)) {
+        gits += 1
+        return { out: '' }
+      }
       counts.set(change.change, (counts.get(change.change) ?? 0) + 1)
       lines.added += change.lines?.added ?? 0
       lines.removed += change.lines?.removed ?? 0
@@ -21,7 +30,11 @@ export function differences(): StreamRenderer {
     },
     end: (view) => ({
       out: '',
-      note: summary(counts, view) + (view.input['stat'] === true ? `; ${sumOf(lines)}` : ''),
+      note: [
+        summary(counts, view, gits),
+        ...(view.input['stat'] === true ? [sumOf(lines)] : []),
+        ...(gits > 0 ? [`${gits} below .git not shown`] : []),
+      ].join('; '),
     }),
   }
 }
@@ -100,9 +113,9 @@ function colored(row: string, isHead: boolean, paint: Paint): string {
   return row.startsWith('@@') ? paint.cyan(row) : row
 }
 
-function summary(counts: ReadonlyMap<string, number>, { input }: View): string {
-  const total = [...counts.values()].reduce((sum, one) => sum + one, 0)
-  if (total === 0) return 'No difference'
+function summary(counts: ReadonlyMap<string, number>, { input }: View, unshown: number): string {
+  const total = [...counts.values()].reduce((sum, one) => sum + one, unshown)
+  if (total === unshown) return unshown === 0 ? 'No difference' : 'No other difference'
   const parts = Object.keys(letters).flatMap((change) => {
     const found = counts.get(change)
     return found === undefined ? [] : [`${found} ${change}`]

@@ -1,4 +1,5 @@
 import type { Outputs } from '../../api/table.ts'
+import { isGitsOwn } from '../../domain/git-patch.ts'
 import { visible } from '../text.ts'
 import { letters, painterOf } from './diff.ts'
 import { count } from './units.ts'
@@ -45,9 +46,12 @@ function told(output: Restored, view: View, notice: string): Shown {
   return { out: [first, ...(view.terminal ? some(output, total, view) : []), ...onward].join('\n'), notice }
 }
 
+const rank = ({ path }: Restored['differences'][number]): number => (isGitsOwn(path) ? 1 : 0)
+
 /** With the letters of `aw diff`. */
 function some({ differences }: Restored, total: number, view: View): string[] {
-  const shown = differences.slice(0, most)
+  // What git keeps for itself says least.
+  const shown = differences.toSorted((one, other) => rank(one) - rank(other)).slice(0, most)
   const more = total - shown.reduce((sum, { change }) => sum + (change === 'renamed' ? 2 : 1), 0)
   return [
     ...shown.map(({ change, path, from }) => {
