@@ -74,6 +74,7 @@ describe('bash, run for real', () => {
     [['create', 'x', '--from-workspace', ''], ['live-1/mainx']],
     [['create', 'x', '--template', ''], ['templates-1/mainx']],
     [['template', 'show', ''], ['templates-1/main']],
+    [['template', 'log', ''], ['templates-1/main']],
     [['template', 'update', ''], ['templates-1/main']],
     [['template', 'remove', ''], ['templates-1/main']],
     [['template', 'create', ''], ['']],

@@ -130,6 +130,7 @@ function valuesOf(flag: Flag, operation: Operation): Values {
 /** What the commands are about that are not about a workspace. */
 const things: Readonly<Record<string, Names>> = {
   'template show': 'templates',
+  'template log': 'templates',
   'template update': 'templates',
   'template remove': 'templates',
   'bases remove': 'bases',
