@@ -1,5 +1,6 @@
 /** The documents are part of the product: their commands parse, their programs run, their links lead somewhere. */
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
@@ -12,6 +13,7 @@ import { findCommand } from '../src/cli/command.ts'
 import { inputsOf } from '../src/cli/input.ts'
 import { processIo } from '../src/cli/io.ts'
 import { inRoot, root } from '../tools/root.ts'
+import { installedAgent } from './agents/installed.ts'
 import { launcher } from './cli/built.ts'
 import { anchorsOf, awCallsIn, blocksOf, fileLinksOf, inlineCodeOf, stepsOf, type Step } from './markdown.ts'
 import { readFiles, type SourceFile } from './rules/source-tree.ts'
@@ -146,17 +148,21 @@ describe('sessions: the console blocks of a page are what a terminal shows', () 
     expect(sessions.map(([path]) => path)).toContain('README.md')
   })
 
-  test.each(sessions)('%s', (path, steps) => {
+  test.each(sessions)('%s', async (path, steps) => {
+    await using model = await playedModel()
     const home = join(folder, `session-of-${path.replaceAll('/', '-')}`)
     mkdirSync(join(home, 'project'), { recursive: true })
     writeFileSync(join(home, 'project', 'app.py'), 'print("hello")\n')
+    makeSite(join(home, 'site'))
     const env = {
-      PATH: [bin, dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter),
+      PATH: [bin, installedAgent('claude'), dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter),
       HOME: home,
       TERM: 'xterm',
       NO_COLOR: '1',
       // What everybody has, on every file system.
       AW_STORAGE_DRIVER: 'dir',
+      ANTHROPIC_API_KEY: 'sk-ant-nobody',
+      ANTHROPIC_BASE_URL: model.url,
     }
     /** Runs it in a terminal of its own: what is printed there is for people. */
     const seen = steps.map(({ command }) => {
@@ -171,6 +177,34 @@ describe('sessions: the console blocks of a page are what a terminal shows', () 
     expect(seen).toEqual(steps.map(({ command, output }) => ({ command, output: settled(output) })))
   })
 })
+
+/** A repository of the user's. */
+function makeSite(folder: string): void {
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'clock.py'), 'import datetime\nprint(datetime.datetime.utcnow())\n')
+  const who = '-c user.name=Ada -c user.email=ada@example.com'
+  execFileSync('sh', ['-c', `git init -q -b main . && git add . && git ${who} commit -qm "A clock"`], { cwd: folder })
+}
+
+/** What the model of the agent in the pages says, from a process of its own: this one waits for the commands. */
+async function playedModel(): Promise<AsyncDisposable & { url: string }> {
+  const command = "sed -i 's/utcnow()/now().astimezone()/' clock.py && git commit -qam 'Show local time'"
+  const turns = [
+    { tool: 'Bash', input: { command, description: 'Mend it' } },
+    { text: 'The clock shows local time now; it was UTC.' },
+  ]
+  const program = [inRoot('test/agents/stand-in-program.ts'), JSON.stringify(turns)]
+  const child = spawn(process.execPath, program, { stdio: ['pipe', 'pipe', 'inherit'] })
+  const [address] = (await once(child.stdout, 'data')) as [Buffer]
+  return {
+    url: address.toString().trim(),
+    async [Symbol.asyncDispose]() {
+      const ended = once(child, 'exit')
+      child.stdin.end()
+      await ended
+    },
+  }
+}
 
 function sessionOf({ text }: SourceFile): readonly Step[] {
   return blocksOf(text)
@@ -187,6 +221,10 @@ function settled(output: string): string {
     .replaceAll(/\b(?:now|\d+[smhd])\b/g, 'AGE')
     .replaceAll(/\d{4}-\d\d-\d\d[ T][\d:.]+Z?/g, 'TIME')
     .replaceAll(/\b[0-9a-f]{64}\b/g, 'HASH')
+    .replaceAll(/\b[0-9a-f]{40}\b/g, 'COMMIT')
+    .replaceAll(/\b[0-9a-f]{12}\b/g, 'COMMIT')
+    .replaceAll(/\b\d+\.\d s\b/g, 'SECONDS s')
+    .replaceAll(/^(\S+ +\d+ +(?:completed|failed|cancelled) +AGE +)\d+\.\d/gm, '$1SECONDS')
     .replaceAll(/\bsnap_[0-9a-z]{26}\b/g, 'SNAPSHOT')
     .replaceAll('\r', '')
     .replaceAll(/ +/g, ' ')

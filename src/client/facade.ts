@@ -37,6 +37,13 @@ interface AwExtras {
     options?: Omit<ExecOptions, 'stdin'>,
     context?: CallContext,
   ): ExecutionOfAll
+  /**
+   * Runs an agent or a command in a workspace that is made for it, or in one that is there: `await` gives all that was
+   * told, `for await` tells it as it comes. Whoever leaves the loop leaves the run to itself; a signal cancels it.
+   */
+  run(input: Inputs['run'], context?: CallContext): Streamed<Outputs['run']>
+  /** What the last run of a workspace wrote, or another. */
+  logs(id: string, input?: Omit<Inputs['logs'], 'id'>, context?: CallContext): Streamed<Outputs['logs']>
   readonly restore: Restore
   /** Workspaces that begin as another one: a handle, or of several a result for each. */
   readonly fork: Fork
@@ -112,6 +119,8 @@ function extras(manager: Manager): AwExtras & AsyncDisposable {
     start: (id, input, context) => handle(manager.call('start', { ...input, id }, context)),
     stop: (id, input, context) => handle(manager.call('stop', { ...input, id }, context)),
     execAll: (task, argv, options = {}, context) => executeAll(manager, task, argv, options, context),
+    run: (input, context) => streamed(manager, 'run', input, context),
+    logs: (id, input, context) => streamed(manager, 'logs', { ...input, id }, context),
     restore: restoreWith(manager),
     fork: forkWith(manager, (view) => workspaceHandle(manager, view)),
     diff: (from, to, options, context) => streamed(manager, 'diff', { ...options, from, to }, context),
