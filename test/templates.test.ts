@@ -14,7 +14,7 @@ it.each(grounds)('templates are set up on $driver on $fileSystem, as $as', { tim
   const files = names.map((name) => `test/templates/${name}.inside.ts`)
   const { passed, failures } = runOnImage({ fileSystem, as, files, env: { AW_TEST_DRIVER: driver } })
   expect(failures).toEqual([])
-  expect(passed).toBe(driver === 'dir' ? 8 : 3)
+  expect(passed).toBe(driver === 'dir' ? 9 : 3)
 })
 
 const others = isRoot ? (['an ordinary user'] as const) : []

@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import * as fs from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import type { Progress } from '../../src/ports/manager.ts'
 import { codeOf, openGround } from '../sources/open.ts'
 import { assertClean, running, setupsIn } from './clean.ts'
@@ -37,6 +39,27 @@ it('runs behind the walls that were asked for, and again behind others', async (
   const { path } = await aw.create({ id: 'one', template: 'web' })
   expect(fs.existsSync(join(path, '.aw', 'x'))).toBe(false)
   expect(fs.existsSync(join(path, 'work', 'made'))).toBe(true)
+  await assertClean(ground)
+})
+
+it('reaches the hosts that it may reach, and no others', async () => {
+  const ground = await openGround()
+  const { aw, base } = ground
+  const server = createServer((_, answer) => answer.end('from the registry')).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const from = { folder: makeProject(base) }
+  const fetching = `curl -sf --max-time 20 http://127.0.0.1:${port}/package > fetched`
+  expect(await codeOf(aw.template.create({ name: 'web', from, setup: [fetching] }))).toBe('setup_failed')
+  const allow = [`127.0.0.1:${port}`]
+  const made = await aw.template.create({ name: 'web', from, setup: [fetching], allow })
+  expect(made.setup).toMatchObject({ network: 'allowlist', allow })
+  const { path } = await aw.create({ id: 'one', template: 'web' })
+  expect(fs.readFileSync(join(path, 'work', 'fetched'), 'utf8')).toBe('from the registry')
+  expect((await aw.template.update({ name: 'web' })).setup).toMatchObject({ allow, reused: true })
+  const other = { name: 'web', allow: ['example.com'] }
+  expect(await codeOf(aw.template.update(other))).toBe('setup_failed')
   await assertClean(ground)
 })
 

@@ -5,7 +5,7 @@ import type { Template } from '../../domain/templates.ts'
 import type { Source } from '../../domain/workspace/state.ts'
 import type { FileHandle } from '../../ports/files.ts'
 import type { Place } from '../../ports/storage-driver.ts'
-import { basePlace } from '../bases.ts'
+import { basePlace, hasBases } from '../bases.ts'
 import type { Core, Request } from '../core.ts'
 import { openTree } from '../trees.ts'
 import { addedSince, fingerprintOf, type Fingerprint } from './fingerprint.ts'
@@ -73,12 +73,13 @@ async function takeOver(
   { source, base, earlier }: Earlier,
 ): Promise<boolean> {
   if (!(await core.storage.exists(basePlace(base)))) return false
-  if (source !== null && source === earlier.source) {
+  const { added } = earlier
+  // Where a tree from another is a copy of it, only what was added is copied if that is possible.
+  if (source !== null && source === earlier.source && (hasBases(core) || added === null)) {
     await core.storage.erase(place)
     await core.storage.create(place, { from: basePlace(base), signal: request.signal })
     return true
   }
-  const { added } = earlier
   if (added === null || !(await hasRoom(core, place, added))) return false
   for (const path of added) {
     const isDirectory = path.endsWith('/')
