@@ -52,6 +52,18 @@ void keep_free(struct keep *keep) {
   free(keep);
 }
 
+/* Room for how it ends is taken while there is some: the command itself may fill the disk. */
+static bool reserve_end(const struct keep *keep) {
+  static const char nothing[sizeof ((struct record *)0)->bytes];
+  int file = openat(keep->directory, "end.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0) return false;
+  bool whole = write_all(file, nothing, sizeof nothing);
+  int error = errno;
+  close(file);
+  errno = error;
+  return whole;
+}
+
 static bool fill(struct keep *keep, const struct frame *frame) {
   keep->text = malloc(frame->length + 1);
   if (!keep->text) return false;
@@ -64,7 +76,7 @@ static bool fill(struct keep *keep, const struct frame *frame) {
   if (keep->finish.count > 0 && *keep->finish.list[0] != '/') return false;
   if (!keep->path) return !keep->ends_box && keep->finish.count == 0 && keep->environment.count == 0;
   keep->directory = open(keep->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  return keep->directory >= 0;
+  return keep->directory >= 0 && reserve_end(keep);
 }
 
 bool keep_open(struct slot *slot, const struct frame *frame) {
@@ -154,9 +166,10 @@ void keep_output(struct slot *slot, uint8_t type, const void *data, size_t lengt
 }
 
 static void write_end(struct keep *keep, const struct record *record) {
-  int file = openat(keep->directory, "end.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  int file = openat(keep->directory, "end.new", O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) return;
-  bool whole = write_all(file, record->bytes, record->length) && fsync(file) == 0;
+  bool whole = write_all(file, record->bytes, record->length) && ftruncate(file, (off_t)record->length) == 0 &&
+               fsync(file) == 0;
   close(file);
   if (whole && renameat(keep->directory, "end.new", keep->directory, "end") == 0) fsync(keep->directory);
 }

@@ -1,5 +1,6 @@
 /** Commands that outlive whoever asked for them. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { exec, finished, levels, nextId, processesWith, run, sleeper, startBox, testFolder, until } from './harness.ts'
@@ -180,6 +181,22 @@ describe.each(levels)('in a box of level %s, a command that is kept', (level) =>
     const lost = told.reduce((sum, bytes) => sum + bytes, Number(endOf(folder)?.['l'] ?? 0))
     expect(lost).toBeGreaterThan(800_000)
     expect(text(folder).length + lost).toBe(written)
+  })
+
+  test('has its end kept although it has filled the disk', async () => {
+    const folder = keptFolder()
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k,mode=755', 'none', folder])
+    try {
+      const { client } = await startBox({ level })
+      const id = exec(client, ...script('read go; exit 6', ['K', folder], ['i', '']))
+      await client.answer(type.started, id)
+      expect(() => writeFileSync(join(folder, 'large'), Buffer.alloc(1 << 20))).toThrow('ENOSPC')
+      client.send(type.stdin, id, Buffer.from('go\n'))
+      expect((await finished(client, id)).exit).toMatchObject({ x: '6' })
+      expect(endOf(folder)).toMatchObject({ x: '6' })
+    } finally {
+      execFileSync('umount', ['--lazy', folder])
+    }
   })
 
   test('that cannot be started has an end that says so', async () => {
