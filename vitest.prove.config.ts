@@ -2,13 +2,23 @@ import { defineConfig } from 'vitest/config'
 
 const minute = 60_000
 
+/** Of these `npm test` takes a part that is drawn anew each time: test/drawn.ts. */
+const drawn = [
+  'test/agents/run.test.ts',
+  'test/{exec,overlay-driver,power-loss,results,scale,sources,templates}.test.ts',
+  'test/storage/required.test.ts',
+  'test/sandbox/{levels,stress}.test.ts',
+  'test/escape/corpus.test.ts',
+]
+
 /** The long sweeps, `npm run prove`: one after the other, with the time they need. */
 export default defineConfig({
   test: {
     name: 'prove',
     pool: 'forks',
     maxWorkers: 1,
-    include: ['test/prove/**/*.test.ts'],
+    include: ['test/prove/**/*.test.ts', ...drawn],
+    env: { AW_ALL: '1' },
     globalSetup: ['test/build-once.ts'],
     testTimeout: 60 * minute,
     hookTimeout: 10 * minute,

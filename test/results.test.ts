@@ -1,22 +1,27 @@
 import { expect, it } from 'vitest'
+import { drawn, twoDrivers } from './drawn.ts'
 import { runOnImage } from './storage/on-image.ts'
 import { requirements } from './storage/requirements.ts'
 
 /** What is handed out does not depend on a third file system. */
 const grounds = requirements.filter(({ fileSystem }) => fileSystem !== 'xfs')
 
-it.each(grounds)('results come out of workspaces of $driver on $fileSystem, as $as', { timeout: 600_000 }, (ground) => {
-  const { driver, fileSystem, as } = ground
-  const files = ['export', 'patch'].map((name) => `test/results/${name}.inside.ts`)
-  const { passed, failures } = runOnImage({ fileSystem, as, files, env: { AW_TEST_DRIVER: driver } })
-  expect(failures).toEqual([])
-  expect(passed).toBe(13)
-})
+it.each(drawn(grounds, twoDrivers))(
+  'results come out of workspaces of $driver on $fileSystem, as $as',
+  { timeout: 600_000 },
+  (ground) => {
+    const { driver, fileSystem, as } = ground
+    const files = ['export', 'patch'].map((name) => `test/results/${name}.inside.ts`)
+    const { passed, failures } = runOnImage({ fileSystem, as, files, env: { AW_TEST_DRIVER: driver } })
+    expect(failures).toEqual([])
+    expect(passed).toBe(13)
+  },
+)
 
 /** Who reads the tree is the same everywhere; as whom matters. */
 const hosts = requirements.filter(({ driver, fileSystem }) => driver === 'dir' && fileSystem === 'ext4')
 
-it.each(hosts)(
+it.each(drawn(hosts, () => 'hosts'))(
   'nothing that an agent leaves for git runs outside, as $as',
   { timeout: 600_000 },
   ({ fileSystem, as }) => {

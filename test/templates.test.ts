@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { drawn, twoDrivers } from './drawn.ts'
 import { runOnImage } from './storage/on-image.ts'
 import { requirements } from './storage/requirements.ts'
 
@@ -7,15 +8,19 @@ const isRoot = process.getuid?.() === 0
 /** What runs in a template does not depend on a third file system. */
 const grounds = requirements.filter(({ fileSystem }) => fileSystem !== 'xfs')
 
-it.each(grounds)('templates are set up on $driver on $fileSystem, as $as', { timeout: 600_000 }, (ground) => {
-  const { driver, fileSystem, as } = ground
-  // How sandboxes and processes live and end is not the storage's business.
-  const names = driver === 'dir' ? ['set-up', 'lives'] : ['set-up']
-  const files = names.map((name) => `test/templates/${name}.inside.ts`)
-  const { passed, failures } = runOnImage({ fileSystem, as, files, env: { AW_TEST_DRIVER: driver } })
-  expect(failures).toEqual([])
-  expect(passed).toBe(driver === 'dir' ? 9 : 3)
-})
+it.each(drawn(grounds, twoDrivers))(
+  'templates are set up on $driver on $fileSystem, as $as',
+  { timeout: 600_000 },
+  (ground) => {
+    const { driver, fileSystem, as } = ground
+    // How sandboxes and processes live and end is not the storage's business.
+    const names = driver === 'dir' ? ['set-up', 'lives'] : ['set-up']
+    const files = names.map((name) => `test/templates/${name}.inside.ts`)
+    const { passed, failures } = runOnImage({ fileSystem, as, files, env: { AW_TEST_DRIVER: driver } })
+    expect(failures).toEqual([])
+    expect(passed).toBe(driver === 'dir' ? 9 : 3)
+  },
+)
 
 const others = isRoot ? (['an ordinary user'] as const) : []
 

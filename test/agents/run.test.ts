@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Outputs } from '../../src/api/table.ts'
 import { inRoot } from '../../tools/root.ts'
+import { drawn } from '../drawn.ts'
 import { stage, type Stage } from './stage.ts'
 import { standIn } from './stand-in.ts'
 
@@ -45,7 +46,9 @@ async function closedApi(): Promise<AsyncDisposable & { url: string }> {
 
 type Run = Outputs['runs'][number]
 
-describe.each(['same', 'ordinary'] as const)('as the %s user', (user) => {
+const users = drawn(['same', 'ordinary'] as const, () => 'users')
+
+describe.each(users)('as the %s user', (user) => {
   it('three agents at once: one is done, one fails, one is cancelled; results are branches; nothing is lost', async () => {
     await using good = await standIn([
       { tool: 'Write', input: { file_path: '/workspace/GREETING.md', content: 'Hello\n' } },

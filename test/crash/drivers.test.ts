@@ -7,7 +7,7 @@ it.each(sweptDrivers)(
   ({ driver, fileSystem }) => {
     const seed = Number(process.env['AW_SEED'] ?? Math.floor(Math.random() * 1000))
     console.log(`${driver}: AW_SEED=${seed}`)
-    const { passed, failures } = onDriver(driver, fileSystem, { step: 9, seed })
+    const { passed, failures } = onDriver(driver, fileSystem, { step: 23, seed })
     expect(failures).toEqual([])
     expect(passed).toBe(11)
   },

@@ -122,8 +122,10 @@ export async function makeHome({ fresh = false, uid, env: settings = {} }: HomeO
       if (error !== undefined) throw new AwError(error.code, error.message, { data: error.data })
       return result as never
     },
-    stream: () => {
-      throw new AwError('unsupported', 'Only calls are passed on')
+    async *stream(name, input) {
+      const { result, error } = await tell(name, input)
+      if (error !== undefined) throw new AwError(error.code, error.message, { data: error.data })
+      yield* result as never[]
     },
     [Symbol.asyncDispose]: async () => undefined,
   }

@@ -24,7 +24,9 @@ if (mode === 'hold') await hold()
 async function call(operation: string, given: unknown): Promise<string> {
   try {
     if (operation === 'exec' || operation === 'run')
-      return JSON.stringify({ result: await last(manager.stream(operation, given as never)) })
+      return JSON.stringify({ result: (await itemsOf(manager.stream(operation, given as never))).at(-1) })
+    if (operation === 'events')
+      return JSON.stringify({ result: await itemsOf(manager.stream(operation, given as never)) })
     const result: unknown = await manager.call(operation as 'show', given as { id: string })
     return JSON.stringify({ result })
   } catch (error) {
@@ -32,10 +34,9 @@ async function call(operation: string, given: unknown): Promise<string> {
   }
 }
 
-/** How it ended. */
-async function last(items: AsyncIterable<unknown>): Promise<unknown> {
-  let found: unknown
-  for await (const item of items) found = item
+async function itemsOf(items: AsyncIterable<unknown>): Promise<unknown[]> {
+  const found: unknown[] = []
+  for await (const item of items) found.push(item)
   return found
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { someUser } from '../drawn.ts'
 import { runOnImage } from '../storage/on-image.ts'
 
 /** How many tests each file has: one that is left out would not be missed otherwise. */
@@ -12,8 +13,11 @@ const files = {
   trees: 20,
 } as const
 
-describe.each(['root', 'an ordinary user'] as const)('sandboxes of %s', (as) => {
-  it.each(Object.entries(files))('%s', (name, count) => {
+/** What holds for all is tried as one of them, and as both in `npm run prove`; the walls always as both. */
+const both = ['walls', 'contract']
+
+describe.each(Object.entries(files))('sandboxes: %s', (name, count) => {
+  it.each(both.includes(name) ? (['root', 'an ordinary user'] as const) : someUser(name))('of %s', (as) => {
     expectPasses(as, name, count)
   })
 })

@@ -1,15 +1,18 @@
 import { expect, it } from 'vitest'
+import { drawn } from '../drawn.ts'
 import { runOnImage } from '../storage/on-image.ts'
 
 /** How many tests each file has: one that is left out would not be missed otherwise. */
 const files = { stress: 5, kills: 10 } as const
 
 /** A few of everything here, and what waits long as one user only; many, and as both, in `npm run prove`. */
-it.each([
+const some = [
   { name: 'stress', as: 'root' },
   { name: 'stress', as: 'an ordinary user' },
   { name: 'kills', as: 'an ordinary user' },
-] as const)('sandboxes: $name, as $as', { timeout: 600_000 }, ({ name, as }) => {
+] as const
+
+it.each(drawn(some, ({ name }) => name))('sandboxes: $name, as $as', { timeout: 600_000 }, ({ name, as }) => {
   const { passed, failures } = runOnImage({ fileSystem: 'ext4', as, files: [`test/sandbox/${name}.inside.ts`] })
   expect(failures).toEqual([])
   expect(passed).toBe(files[name])

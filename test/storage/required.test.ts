@@ -4,11 +4,12 @@
  */
 import { expect, it } from 'vitest'
 import { isRoot } from '../../src/testing/storage-contract/host.ts'
+import { drawn } from '../drawn.ts'
 import { runOnImage } from './on-image.ts'
 import { requirements } from './requirements.ts'
 import { subjects } from './subjects.ts'
 
-it.each(requirements)(
+it.each(drawn(requirements, ({ driver }) => driver))(
   '$driver on $fileSystem as $as keeps the contract',
   ({ driver, fileSystem, as }) => {
     const { passed, failures } = runOnImage({ fileSystem, as, files: [`test/storage/${driver}.inside.ts`] })

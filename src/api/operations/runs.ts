@@ -60,7 +60,7 @@ export const runOperations = [
       ),
       detach: optional(boolean('Do not wait: print the workspace as soon as it runs')),
       record_prompt: optional(
-        boolean('Keep the prompt in run.json (default: the setting); else only its hash is kept'),
+        boolean('Keep the prompt in run.json; --no-record-prompt keeps only its hash (default: the setting)'),
       ),
       cwd: optional(string('Where it starts, counted from where the content is')),
       env: optional(pairs('Variables for it')),
@@ -104,7 +104,7 @@ export const runOperations = [
       'aw run --repo . --agent claude "Mend the login form"',
       'aw run --repo https://github.com/acme/web.git --id fix-login -- npm test',
       'aw run --from ./site --count 3 --agent codex "Make the page faster"',
-      'aw run --id fix-login --resume "Now add a test"',
+      'aw run --id fix-login --agent claude --resume "Now add a test"',
     ],
   }),
   operation({
@@ -206,6 +206,6 @@ export const runOperations = [
     positional: ['id'],
     batch: true,
     errors: [...absent, ...host, 'run_not_found', 'timeout', 'aborted'],
-    examples: ['aw wait fix-login && aw diff fix-login'],
+    examples: ['aw wait fix-login', 'aw wait fix-login --timeout-ms 60000'],
   }),
 ] as const

@@ -145,8 +145,9 @@ export function sourceContract(open: OpenManager): void {
         manager.call('cp', { from: path, to: 'one:work/copy' }),
         manager.call('export', { of: 'one', file }).then(() => manager.call('import', { file, id: 'two' })),
         manager.call('import', { file: `${path}/none` }).catch((error: unknown) => toAwError(error)),
-        manager.call('export', { of: 'three', patch: true }).then(({ format, files }) => {
-          if (format !== 'patch' || files !== 1) throw new Error('It is no patch of one file')
+        manager.call('export', { of: 'three', patch: true }).then((made) => {
+          if (made.format !== 'patch' || made.files !== 1) throw new Error('It is no patch of one file')
+          return made
         }),
       ].map((call) =>
         call.then(
