@@ -9,7 +9,7 @@ import { keepBefore } from './each-exec.ts'
 import { assertSameWalls, commandOf } from './exec.ts'
 import { launch } from './launch.ts'
 import { append, whose, withWorkspace } from './operations.ts'
-import { endRun } from './run-settle.ts'
+import { endRun, leaveRun } from './run-settle.ts'
 import { closeLostRuns } from './reconcile-boxes.ts'
 import { withSlot } from './slots.ts'
 
@@ -25,8 +25,11 @@ export interface RunCommand {
   readonly prompt?: string | undefined
 }
 
+/** Whoever disposes of it leaves the run to itself. */
 export interface BegunRun extends AsyncDisposable {
   readonly workspace: Workspace
+  /** It has taken all that it is to read, or has ended before that. Nobody waits for it with the lock: it may never. */
+  readonly fed: Promise<void>
 }
 
 /**
@@ -81,8 +84,15 @@ async function kept(
   const box = await (await core.sandboxes(isolation)).find(sandbox)
   if (box === undefined) throw boxGone(workspace)
   try {
-    await keepIn(core, request, await withSlot(core, request, started), run, command, box, isOwn)
-    return { workspace: started, [Symbol.asyncDispose]: () => box[Symbol.asyncDispose]() }
+    const { fed } = await keepIn(core, request, await withSlot(core, request, started), run, command, box, isOwn)
+    return {
+      workspace: started,
+      fed,
+      async [Symbol.asyncDispose]() {
+        await box[Symbol.asyncDispose]()
+        await leaveRun(core, request, started.id, run)
+      },
+    }
   } catch (error) {
     await box[Symbol.asyncDispose]()
     throw error
@@ -97,7 +107,7 @@ async function keepIn(
   command: RunCommand,
   box: Sandbox,
   isOwn: boolean,
-): Promise<void> {
+): Promise<{ fed: Promise<void> }> {
   const { sandbox: facts } = workspace
   if (facts === undefined) throw boxGone(workspace)
   const variables = await core.variables.read(workspace.id)
@@ -122,14 +132,11 @@ async function keepIn(
     endsBox: isOwn,
     follower: core.follower(workspace.id),
   })
-  // It may end before it has read all of it.
-  await Promise.race([
-    fed.promise,
-    exit.then(
-      () => undefined,
-      () => undefined,
-    ),
-  ])
+  const over = exit.then(
+    () => undefined,
+    () => undefined,
+  )
+  return { fed: Promise.race([fed.promise, over]) }
 }
 
 async function* textInput(text: string, done: () => void): AsyncGenerator<CommandInput> {

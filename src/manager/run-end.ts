@@ -57,7 +57,7 @@ async function seenEnd(core: Core, { run }: OpenRun): Promise<RunOver | undefine
 }
 
 /** Whether the sandbox knows of it; one that does not answer may. */
-async function isKept(core: Core, { run, started }: OpenRun): Promise<boolean> {
+export async function isKept(core: Core, { run, started }: OpenRun): Promise<boolean> {
   if (started === undefined) return false
   const driver = await core.sandboxes(started.isolation)
   try {

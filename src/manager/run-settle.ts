@@ -1,9 +1,9 @@
-import type { WorkspaceId } from '../domain/ids.ts'
+import type { RunId, WorkspaceId } from '../domain/ids.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
 import { stopBox } from './launch.ts'
 import { withWorkspace } from './operations.ts'
-import { closeRun, overOf, type RunOver } from './run-end.ts'
+import { closeRun, isKept, overOf, type RunOver } from './run-end.ts'
 
 /** A run that is over is closed in the log, and its own sandbox with it. Needs the lock. */
 export async function settleRun(core: Core, request: Request, workspace: Workspace): Promise<Workspace> {
@@ -23,4 +23,15 @@ export async function endRun(core: Core, request: Request, workspace: Workspace,
 export async function settle(core: Core, request: Request, id: WorkspaceId): Promise<Workspace> {
   const still = { ...request, correlationId: request.correlationId, signal: undefined }
   return withWorkspace(core, still, id, (workspace) => settleRun(core, still, workspace))
+}
+
+/**
+ * For whoever asked for a run and listens no more. One that has ended while it listened is followed by nobody else; one that
+ * the sandbox still knows of is followed by its supervisor. Whatever is in the way, the next one who touches the workspace
+ * brings the run to its end.
+ */
+export async function leaveRun(core: Core, request: Request, id: WorkspaceId, run: RunId): Promise<void> {
+  const workspace = await core.store.get(id)
+  if (workspace?.run?.run !== run || (await isKept(core, workspace.run))) return
+  await settle(core, request, id).catch(() => undefined)
 }

@@ -82,15 +82,16 @@ async function* carriedOut(
   const { workspace } = begun
   const name = nameOf(workspace)
   const run = await findRun(core, workspace, asked.run)
-  yield {
-    type: 'started',
-    workspace: name,
-    path: workspace.path,
-    run,
-    isolation: workspace.sandbox?.isolation ?? 'none',
-  }
-  if (input.detach === true) return
   try {
+    await unlessAborted(begun.fed, request.signal)
+    yield {
+      type: 'started',
+      workspace: name,
+      path: workspace.path,
+      run,
+      isolation: workspace.sandbox?.isolation ?? 'none',
+    }
+    if (input.detach === true) return
     for await (const { stream, data, lost } of followRun(core, id, asked.run, { signal: request.signal }))
       yield stream === 'lost'
         ? { type: 'lost', workspace: name, lost: lost ?? 0 }
@@ -100,6 +101,18 @@ async function* carriedOut(
     await cancelRun(core, request, id, asked.run)
   }
   yield await endedItem(core, await settle(core, request, id), asked.run)
+}
+
+async function unlessAborted(done: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const stop = (): void => reject(signal?.reason)
+  signal?.throwIfAborted()
+  signal?.addEventListener('abort', stop, { once: true })
+  try {
+    await Promise.race([done, aborted])
+  } finally {
+    signal?.removeEventListener('abort', stop)
+  }
 }
 
 async function endedItem(core: Core, workspace: Workspace, run: RunRequest['run']): Promise<Item> {

@@ -54,6 +54,19 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
     expect(here.aw('wait', 'one').code).toBe(3)
   })
 
+  test('an agent that does not read what it is told keeps nobody from the workspace', async () => {
+    const profile = { title: 'Deaf', binary: 'sleep', command: ['sleep', '600'], prompt: 'input' }
+    here.sh(`mkdir -p "$AW_HOME/agents.d"; echo '${JSON.stringify(profile)}' > "$AW_HOME/agents.d/deaf.json"`)
+    here.sh('head -c 1000000 /dev/zero | tr "\\0" x > long.md')
+    const deaf = here.start('run', '--id', 'deaf', '--agent', 'deaf', '@long.md')
+    const ended = once(deaf, 'exit')
+    await until('it runs', () => all().some(({ workspace, state }) => workspace === 'deaf/main' && state === 'running'))
+    expect(here.aw('exec', 'deaf', '--', 'true').code).toBe(0)
+    expect(here.aw('cancel', 'deaf', '--grace-ms', '0').code).toBe(0)
+    expect((await ended)[0]).toBe(130)
+    expect(last('deaf')).toMatchObject({ state: 'cancelled' })
+  })
+
   test('what keeps it from running has codes of its own', () => {
     expect(here.aw('run', '--id', 'odd')).toMatchObject({
       code: 125,

@@ -137,6 +137,16 @@ export function runContract(open: OpenManager): void {
     expect((await eventsOf(manager, 'job')).at(-1)).toMatchObject({ type: 'run_cancelled', data: { why: 'stop' } })
   })
 
+  it('one that has ended before whoever asked for it goes is in the log, although nobody waits for it', async () => {
+    const { manager } = await open()
+    for await (const { type } of manager.stream('run', { id: 'quick', argv: ['true'] })) {
+      if (type !== 'started') continue
+      await expect.poll(() => manager.call('runs', { id: 'quick' })).toMatchObject([{ state: 'completed' }])
+      break
+    }
+    expect((await eventsOf(manager, 'quick')).map(({ type }) => type)).toContain('run_completed')
+  })
+
   it('destroying it with the risk named ends the run first, and says so in the log', async () => {
     const { manager } = await open()
     await run(manager, { id: 'job', argv: ['sleep', '600'], detach: true })
