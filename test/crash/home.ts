@@ -125,7 +125,7 @@ export async function makeHome({ fresh = false, uid, env: settings = {} }: HomeO
     async *stream(name, input) {
       const { result, error } = await tell(name, input)
       if (error !== undefined) throw new AwError(error.code, error.message, { data: error.data })
-      yield* result as never[]
+      yield* result as unknown as never[]
     },
     [Symbol.asyncDispose]: async () => undefined,
   }
