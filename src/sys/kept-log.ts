@@ -123,11 +123,14 @@ function* recordsOf(file: number, start: number, from: number): Generator<LogIte
 function watched(directory: string): Disposable & { wait(signal: AbortSignal | undefined): Promise<void> } {
   let changed = false
   let wake: (() => void) | undefined
-  const watcher = watch(directory, () => {
-    changed = true
-    wake?.()
-  })
-  watcher.on('error', () => undefined)
+  // It need not be there yet, and the kernel watches only so much at once: then looking again has to do.
+  const watcher = unless(['ENOENT', 'ENOSPC', 'EMFILE'], () =>
+    watch(directory, () => {
+      changed = true
+      wake?.()
+    }),
+  )
+  watcher?.on('error', () => undefined)
   return {
     async wait(signal) {
       if (!changed) {
@@ -145,7 +148,7 @@ function watched(directory: string): Disposable & { wait(signal: AbortSignal | u
       changed = false
     },
     [Symbol.dispose]() {
-      watcher.close()
+      watcher?.close()
     },
   }
 }
