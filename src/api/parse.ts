@@ -70,7 +70,7 @@ function checkString(schema: JsonSchema, value: unknown, where: string): void {
   if (typeof value !== 'string') throw wrong(where, 'text', value)
   if (schema.enum !== undefined && !schema.enum.includes(value)) {
     throw new AwError('invalid_input', `${where} is ${shown(value)}; it must be one of ${schema.enum.join(', ')}`, {
-      hint: nearestHint(value, schema.enum),
+      ...nearHint(value, schema.enum),
       data: { field: where, allowed: schema.enum },
     })
   }
@@ -109,14 +109,15 @@ function checkObject(schema: JsonSchema, value: unknown, where: string): void {
 
 function unknownField(key: string, where: string, known: readonly string[]): AwError {
   return new AwError('invalid_input', `There is no field ${where}`, {
-    hint: nearestHint(key, known),
+    hint: `Known are: ${known.join(', ')}`,
+    ...nearHint(key, known),
     data: { field: where, known },
   })
 }
 
-function nearestHint(value: string, known: readonly string[]): string {
+function nearHint(value: string, known: readonly string[]): { hint?: string } {
   const close = nearest(value, known)
-  return close === undefined ? `Known are: ${known.join(', ')}` : `Did you mean ${close}?`
+  return close === undefined ? {} : { hint: `Did you mean ${close}?` }
 }
 
 function wrong(where: string, expected: string, value: unknown): AwError {

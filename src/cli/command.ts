@@ -15,7 +15,8 @@ const aliases: Readonly<Record<string, string>> = { check: 'doctor' }
 /** What people used to other tools type. Only ever suggested: one thing has one name. */
 export const otherWords: Readonly<Record<string, string>> = {
   add: 'create',
-  attach: 'shell',
+  apply: 'export',
+  attach: 'logs',
   back: 'undo',
   branches: 'branch',
   cat: 'fs read',
@@ -33,19 +34,20 @@ export const otherWords: Readonly<Record<string, string>> = {
   get: 'show',
   halt: 'stop',
   info: 'show',
-  kill: 'stop',
-  log: 'events',
+  kill: 'cancel',
+  log: 'logs',
   ls: 'list',
+  merge: 'export',
   mv: 'rename',
   new: 'create',
   port: 'forward',
   'port-forward': 'forward',
-  ps: 'list',
+  patch: 'export',
+  ps: 'status',
   remove: 'destroy',
   revert: 'undo',
   rm: 'destroy',
   rollback: 'restore',
-  run: 'exec',
   save: 'snapshot',
   sh: 'shell',
   snap: 'snapshot',
@@ -56,9 +58,10 @@ export const otherWords: Readonly<Record<string, string>> = {
   'snapshot rm': 'snapshot remove',
   'snapshot tag': 'snapshot label',
   ssh: 'shell',
-  status: 'describe',
   switch: 'restore',
   tag: 'snapshot label',
+  tail: 'logs',
+  version: '--version',
   where: 'path',
 }
 
@@ -101,7 +104,7 @@ export function unknownCommand(word: string, table: Table): AwError {
   const known = [...table.map((entry) => entry.name), ...visibleBuiltins().map((entry) => entry.name)]
   const firstWords = [...new Set(known.map((name) => name.split(' ')[0] ?? name))]
   const other = otherWords[word]
-  const close = other !== undefined && known.includes(other) ? other : nearest(word, firstWords)
+  const close = other !== undefined && [...known, '--version'].includes(other) ? other : nearest(word, firstWords)
   return new AwError('invalid_input', `There is no command ${JSON.stringify(word)}`, {
     hint: close === undefined ? 'See all commands with: aw help' : `Did you mean aw ${close}?`,
     data: { command: word },

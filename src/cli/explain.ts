@@ -11,7 +11,7 @@ type Input = Readonly<Record<string, unknown>>
 /** What only the command line can say about a failure; undefined if it has nothing to add. */
 export function explained({ name }: Operation, input: Input, error: AwError, io: Io): AwError | undefined {
   if (error.code === 'aborted') return io.signal.aborted ? cancelled(name, input, error) : undefined
-  const hint = otherCommand(name, input, error) ?? fileHere(name, input, error, io.cwd)
+  const hint = otherCommand(name, input, error) ?? fileHere(name, input, error, io.cwd) ?? runInIt(name, error)
   return hint === undefined ? undefined : new AwError(error.code, error.message, { hint, data: error.data })
 }
 
@@ -27,6 +27,12 @@ function fileHere(name: string, { from }: Input, { code }: AwError, cwd: string)
   if (name !== 'cp' || typeof from !== 'string' || from.startsWith('/')) return undefined
   const isNoWorkspace = code === 'workspace_not_found' || code === 'invalid_name'
   return isNoWorkspace && existsSync(resolve(cwd, from)) ? `The file of this name here is ./${from}` : undefined
+}
+
+/** `aw run --repo . --id x` once more: most likely another run in it was meant. */
+function runInIt(name: string, { code, data }: AwError): string | undefined {
+  if (name !== 'run' || code !== 'workspace_exists') return undefined
+  return `To run in it, leave out what it begins as: aw run --id ${String(data['name'])}; for a new one, take another name`
 }
 
 /** Whatever part of the work it was that noticed. All of these fields are texts. */

@@ -223,6 +223,11 @@ function unexpected(operation: Operation, word: string, first: string, table: Ta
       hint: 'Copy the directory that holds them all, or run it once for each',
       data: { argument: word },
     })
+  if (operation.name === 'run')
+    return new AwError('invalid_input', `run takes one prompt; ${JSON.stringify(word)} is one more`, {
+      hint: 'Put the prompt into quotes: aw run --agent claude "Mend the login form"; a command comes after --',
+      data: { argument: word },
+    })
   const longer = commandsOf(operation.name, table).map(({ name }) => name.slice(operation.name.length + 1))
   const near = nearest(first, longer)
   const close = otherWords[`${operation.name} ${first}`] ?? (near && `${operation.name} ${near}`)

@@ -89,7 +89,7 @@ async function log(core: Core): Promise<Finding> {
     return {
       name: 'log',
       status: 'ok',
-      message: `${events} records verify; ${unsealed} are not sealed yet`,
+      message: `${events} ${events === 1 ? 'record verifies' : 'records verify'}; ${unsealed} not sealed yet`,
       hint: null,
     }
   return {

@@ -14,8 +14,8 @@ export const hookCommand: BuiltinCommand = async (args, globals, io, { fields })
     const { changeSettings } = await import('./install.ts')
     return changeSettings(verb, fields, globals, io)
   }
-  throw new AwError('invalid_input', `There is no ${JSON.stringify(['aw hook', ...args].join(' '))} with these flags`, {
-    hint: 'aw hook install claude, aw hook uninstall claude; Claude Code itself runs aw hook claude without flags',
+  throw new AwError('invalid_input', `This is not a command: ${['aw hook', ...args].join(' ')}`, {
+    hint: 'Write aw hook install claude, or aw hook uninstall claude; aw hook claude is for Claude Code, without flags',
   })
 }
 

@@ -1,8 +1,10 @@
 import type { Inputs, Outputs } from '../../api/table.ts'
+import { toAwError, type AwError } from '../../domain/errors.ts'
 import type { Door } from '../call.ts'
 import { progressLine } from '../call.ts'
 import { placeOf } from '../connect.ts'
 import { cannotRun } from '../exit-codes.ts'
+import { explained } from '../explain.ts'
 import { inputsOf } from '../input.ts'
 import { ClosedOutput, type TakenSignal } from '../io.ts'
 import { codeOfSignal } from '../sandbox/exit-code.ts'
@@ -18,7 +20,8 @@ type Input = Inputs['run']
 export const runDoor: Door = async (operation, given, globals, io) => {
   const [first] = await inputsOf(operation, given, io)
   await using manager = await io.connect(placeOf(globals, io))
-  return await followRuns({ manager, globals, io }, first as Input)
+  const input = first as Input
+  return await followRuns({ manager, globals, io }, input, (error) => explained(operation, input, error, io))
 }
 
 interface State {
@@ -29,7 +32,11 @@ interface State {
   by?: TakenSignal
 }
 
-async function followRuns(session: Session, input: Input): Promise<number> {
+async function followRuns(
+  session: Session,
+  input: Input,
+  explain: (error: AwError) => AwError | undefined,
+): Promise<number> {
   const { manager, io, globals } = session
   const state: State = { started: new Set(), ended: [], stop: new AbortController(), left: Promise.withResolvers() }
   using taken = io.takeSignals((name) => {
@@ -59,7 +66,8 @@ async function followRuns(session: Session, input: Input): Promise<number> {
   } catch (error) {
     progress?.clear()
     if (error instanceof ClosedOutput) return codeOfSignal('SIGPIPE')
-    if (state.by === undefined) return await couldNot(session, error)
+    const known = toAwError(error)
+    if (state.by === undefined) return await couldNot(session, explain(known) ?? known)
   }
   const detached = input.detach === true || (state.by !== undefined && state.by !== 'SIGINT')
   if (!detached) await summary(session, input, state.ended)
