@@ -21,8 +21,8 @@ test('agents, where they are, and what is wrong with those that are not', async 
     problem: 'there is no codex',
   }
   const { stdout } = await shown(['agents', 'list'], [claude, codex])
-  expect(stdout).toMatch(/claude +Claude Code +\/opt\/claude +ANTHROPIC_API_KEY/)
-  expect(stdout).toMatch(/there is no codex +-/)
+  expect(stdout).toMatch(/claude +Claude Code +ANTHROPIC_API_KEY +\/opt\/claude/)
+  expect(stdout).toMatch(/- +there is no codex/)
   expect((await shown(['agents', 'list', '-q'], [claude, codex])).stdout).toBe('claude\ncodex\n')
 })
 
@@ -37,11 +37,11 @@ test('one agent with all its fields, what it reads, and what to do about it', as
     problem: { message: 'it needs Node 22 or later, and /opt/node is 20.1.0', hint: 'Install Node 22 or later' },
   }
   const { stdout, stderr } = await shown(['agents', 'show', 'claude'], output)
-  expect(stdout).toMatch(/command +\["claude","-p"\]/)
+  expect(stdout).toMatch(/command +\[ "claude", "-p" \]/)
   expect(stdout).toMatch(
-    /run by +\/opt\/node\nreads +\/opt\/claude\.js\nreads +\/opt\/node\ncredential +none is there\n/,
+    /run by +\/opt\/node\ncan read +\/opt\/claude\.js\ncan read +\/opt\/node\nkey +none is there\n/,
   )
-  expect(stdout).toMatch(/from +\/home\/agents\.d\/claude\.json\n/)
+  expect(stdout).toMatch(/profile +\/home\/agents\.d\/claude\.json\n/)
   expect(stderr).toContain('/opt/node is 20.1.0; Install Node 22 or later')
 })
 

@@ -6,6 +6,8 @@ export interface Cell {
   readonly text: string
   readonly paint?: (text: string) => string
   readonly right?: true
+  /** In a head: the column is left out of a terminal that is too narrow, the lowest number first. */
+  readonly spare?: number
 }
 
 export type Row = readonly (string | Cell)[]
@@ -13,10 +15,32 @@ export type Row = readonly (string | Cell)[]
 /** A pipe gets one line a row, tabs between; a terminal gets a head, aligned columns and no line that wraps. */
 export function columns(head: Row, rows: readonly Row[], view: View): string {
   if (!view.terminal) return rows.map((row) => row.map(plain).join('\t')).join('\n')
-  const all = head.length === 0 ? rows : [head, ...rows]
-  const widths = (all[0] ?? []).map((_, i) => Math.max(...all.map((row) => cellOf(row[i] ?? '').text.length)))
+  const wide = head.length === 0 ? rows : [head, ...rows]
+  const kept = columnsThatFit(head, widthsOf(wide), view.columns)
+  const all = wide.map((row) => row.filter((_, i) => kept.includes(i)))
+  const widths = widthsOf(all)
   return all.map((row, i) => line(row, widths, view, head.length > 0 && i === 0)).join('\n')
 }
+
+const widthsOf = (all: readonly Row[]): number[] =>
+  (all[0] ?? []).map((_, i) => Math.max(...all.map((row) => cellOf(row[i] ?? '').text.length)))
+
+/** So that something of the last column can be read. */
+const leastOfLast = 16
+
+function columnsThatFit(head: Row, widths: readonly number[], room: number): number[] {
+  let kept = widths.map((_, i) => i)
+  const spare = kept.filter((i) => spareOf(head[i]) > 0).toSorted((a, b) => spareOf(head[a]) - spareOf(head[b]))
+  const needed = (): number =>
+    kept.reduce(
+      (sum, i) => sum + (i === widths.length - 1 ? Math.min(widths[i] ?? 0, leastOfLast) : (widths[i] ?? 0) + 2),
+      0,
+    )
+  for (const i of spare) if (needed() > room) kept = kept.filter((other) => other !== i)
+  return kept
+}
+
+const spareOf = (cell: Row[number] | undefined): number => (cell === undefined ? 0 : (cellOf(cell).spare ?? 0))
 
 function line(row: Row, widths: readonly number[], view: View, isHead: boolean): string {
   let room = view.columns

@@ -12,13 +12,13 @@ export function status({ workspaces, running, trashed }: Outputs['status'], view
   const right = (text: string) => ({ text, right: true as const })
   const head = [
     'WORKSPACE',
-    'STATE',
-    'SANDBOX',
-    right('RUN'),
-    'STATE',
+    { text: 'STATE', spare: 4 },
+    { text: 'SANDBOX', spare: 2 },
+    { ...right('#'), spare: 3 },
+    'RUN',
     right('SECONDS'),
-    right('EXIT'),
-    right('CHANGED'),
+    { ...right('EXIT'), spare: 5 },
+    { ...right('CHANGED'), spare: 1 },
     'WHAT',
   ]
   const rows = workspaces.map((one): Row => [

@@ -5,6 +5,7 @@ import { inputsOf } from '../input.ts'
 import { ClosedOutput } from '../io.ts'
 import { codeOfSignal } from '../sandbox/exit-code.ts'
 import { bytesOf, jsonLine } from '../sandbox/here.ts'
+import { lostText } from '../sandbox/shower.ts'
 
 /** `aw logs`: what the run wrote is written here, byte for byte. Ctrl-C stops following; the run goes on. */
 export const logsDoor: Door = async (operation, given, globals, io) => {
@@ -15,7 +16,7 @@ export const logsDoor: Door = async (operation, given, globals, io) => {
     for await (const item of manager.stream('logs', input, { signal: io.signal })) {
       if (globals.json) await io.stdout.flow(Buffer.from(jsonLine(item)))
       else if (item.stream !== 'lost') await io[item.stream].flow(bytesOf(item))
-      else await io.stderr.write(`aw: ${item.lost} bytes of the output are not there\n`)
+      else await io.stderr.write(lostText(item.lost))
     }
   } catch (error) {
     if (error instanceof ClosedOutput) return codeOfSignal('SIGPIPE')

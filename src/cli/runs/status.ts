@@ -31,7 +31,8 @@ export const statusDoor: Door = async (operation, given, globals, io) => {
       told: new Set<string>(),
     }
     const { out } = status(found, view)
-    if (out !== '') await io.stdout.write(`${isLive ? clearScreen : ''}${String(out)}\n`)
+    if (isLive) await io.stdout.write(`${clearScreen}${screenful(String(out), io.terminal.size().rows)}\n`)
+    else if (out !== '') await io.stdout.write(`${String(out)}\n`)
   }
   await show()
   while (!io.signal.aborted) {
@@ -40,4 +41,13 @@ export const statusDoor: Door = async (operation, given, globals, io) => {
     if (!io.signal.aborted) await show()
   }
   return 0
+}
+
+/** The head, and as much of the end as there is room for: what changed last is there. */
+function screenful(text: string, rows: number): string {
+  const all = [...text.split('\n'), 'Ctrl-C ends this view; what runs goes on']
+  const [head = '', ...rest] = all
+  if (all.length < rows) return all.join('\n')
+  const shown = rest.slice(rest.length - Math.max(1, rows - 3))
+  return [head, `… ${rest.length - shown.length} more above: aw status --once`, ...shown].join('\n')
 }
