@@ -52,7 +52,7 @@ export async function givenCredential(
   if (found === undefined || broker === undefined || network.mode === 'none') return nothingGiven
   if (canBroker(isolation, network)) {
     const { name } = broker
-    const upstream = (await elsewhere(core, broker)) ?? broker.upstream
+    const upstream = await upstreamOf(core, broker)
     const url = { url: brokerUrl(name) }
     return {
       brokers: [{ name, upstream, headers: fillPairs(broker.headers, { value: found.value }) }],
@@ -69,8 +69,11 @@ export async function givenCredential(
   throw unheld(profile, found.credential, isolation, network)
 }
 
-const elsewhere = async (core: Core, { upstream_from: variable }: CredentialBroker): Promise<string | undefined> =>
-  variable === undefined ? undefined : core.agents.value({ variable })
+/** Where requests go: behind a gateway, what a variable of the user names. */
+export const upstreamOf = async (core: Core, broker: CredentialBroker): Promise<string> => {
+  const { upstream, upstream_from: variable } = broker
+  return (variable === undefined ? undefined : await core.agents.value({ variable })) ?? upstream
+}
 
 /** Files with credentials for a command, and the variables that have their paths. */
 export async function credentialFiles(

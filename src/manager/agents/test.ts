@@ -7,7 +7,7 @@ import type { Sandbox } from '../../ports/sandbox-driver.ts'
 import type { Place } from '../../ports/storage-driver.ts'
 import type { Core, Finding, Request } from '../core.ts'
 import { withScratch } from '../scratch.ts'
-import { credentialOf, sourceText } from './credentials.ts'
+import { credentialOf, sourceText, upstreamOf } from './credentials.ts'
 import { equipmentOf, nameInside, programOf } from './equip.ts'
 import { agentOf } from './profiles.ts'
 
@@ -112,6 +112,9 @@ async function said(box: Sandbox, argv: readonly string[], { signal }: Request):
   throw new Error(`${argv.join(' ')} ${how}: ${shown || 'it said nothing'}`)
 }
 
+/** The rest of an address may hold what is not for everybody's eyes. */
+const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : 'an address that is none')
+
 async function credentialFinding(core: Core, profile: AgentProfile): Promise<Finding> {
   const name = `agent ${profile.name} credential`
   const found = await credentialOf(core, profile)
@@ -120,7 +123,7 @@ async function credentialFinding(core: Core, profile: AgentProfile): Promise<Fin
     const how =
       broker === undefined
         ? 'a file inside that only its user can read has it'
-        : `the proxy adds it for ${broker.upstream}, and it never enters the sandbox`
+        : `the proxy adds it for ${originOf(await upstreamOf(core, broker))}, and it never enters the sandbox`
     return { name, status: 'ok', message: `${sourceText(from)}: ${how}`, hint: null }
   }
   if (profile.credentials.length === 0) return { name, status: 'info', message: 'it uses none', hint: null }
