@@ -225,7 +225,7 @@ function unexpected(operation: Operation, word: string, first: string, table: Ta
     })
   if (operation.name === 'run')
     return new AwError('invalid_input', `run takes one prompt; ${JSON.stringify(word)} is one more`, {
-      hint: 'Put the prompt into quotes: aw run --agent claude "Mend the login form"; a command comes after --',
+      hint: 'Put the prompt into quotes: aw run --repo . --agent claude "Mend the login form"; a command comes after --',
       data: { argument: word },
     })
   const longer = commandsOf(operation.name, table).map(({ name }) => name.slice(operation.name.length + 1))

@@ -91,5 +91,5 @@ interface Adding {
 
 export const nothingKept = (): AwError =>
   new AwError('snapshot_not_found', 'Nothing was kept of what the workspace began as, so nobody knows what changed', {
-    hint: 'Compare with a snapshot of it: --since SNAPSHOT',
+    hint: 'Name one of its snapshots to compare with: aw snapshots lists them, --since SNAPSHOT takes one',
   })

@@ -20,7 +20,11 @@ export async function commandFor(core: Core, input: Input): Promise<PlannedComma
   const common = { cwd, timeout_ms }
   if (agent === '') {
     if (argv.length === 0)
-      throw wrong('What is to be run?', 'An agent: aw run --agent claude "…"; or a command: aw run -- npm test', 'argv')
+      throw wrong(
+        'What is to be run?',
+        'An agent: aw run --repo . --agent claude "…"; or a command: aw run --repo . -- npm test',
+        'argv',
+      )
     const meant = (
       [
         ['model', model],

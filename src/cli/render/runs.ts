@@ -7,7 +7,7 @@ import type { Shown, View } from './view.ts'
 type Run = Outputs['runs'][number]
 
 export function runs(all: Outputs['runs'], view: View): Shown {
-  if (all.length === 0) return { out: '', note: 'Nothing was run yet. Begin: aw run --agent claude "…"' }
+  if (all.length === 0) return { out: '', note: 'Nothing was run yet. Begin: aw run --repo . --agent claude "…"' }
   if (view.quiet) return { out: all.map(({ workspace }) => workspace).join('\n') }
   const rows = all.map((run): Row => {
     const [number, state, ...end] = runCells(run, view)
@@ -46,5 +46,6 @@ function secondsOf({ exit, started_at: since, ended_at: end }: Run, { now }: Vie
   return ((now - Date.parse(since)) / 1000).toFixed(0)
 }
 
-const whatOf = ({ agent, label, argv, argv_cut }: Run): string =>
+/** Who is to do what. */
+export const whatOf = ({ agent, label, argv, argv_cut }: Run): string =>
   agent === null ? lineOf({ argv, argv_cut }) : [agent, label].filter((part) => part !== null).join(': ')

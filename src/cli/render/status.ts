@@ -1,7 +1,7 @@
 import type { Outputs } from '../../api/table.ts'
 import { visible } from '../text.ts'
 import { columns, type Row } from './columns.ts'
-import { runCells } from './runs.ts'
+import { runCells, whatOf } from './runs.ts'
 import { age, count } from './units.ts'
 import type { Shown, View } from './view.ts'
 
@@ -18,7 +18,7 @@ export function status({ workspaces, running, trashed }: Outputs['status'], view
     'RUN',
     right('SECONDS'),
     { ...right('EXIT'), spare: 5 },
-    { ...right('CHANGED'), spare: 1 },
+    { ...right('UPDATED'), spare: 1 },
     'WHAT',
   ]
   const rows = workspaces.map((one): Row => [
@@ -29,7 +29,7 @@ export function status({ workspaces, running, trashed }: Outputs['status'], view
       ? ['-', '-', '-', '-'].map((text) => ({ text, right: true as const }))
       : runCells(one.run, view)),
     right(age(one.updated_at, view.now)),
-    whatOf(one),
+    lastOf(one),
   ])
   const all = [
     count(workspaces.length, 'workspace'),
@@ -44,8 +44,8 @@ export function status({ workspaces, running, trashed }: Outputs['status'], view
 const sandboxOf = ({ isolation, commands }: Line): string =>
   [isolation ?? '-', ...(commands > 0 ? [`(${count(commands, 'command')})`] : [])].join(' ')
 
-const whatOf = ({ problem, run }: Line): string => {
+const lastOf = ({ problem, run }: Line): string => {
   const trouble = problem ?? run?.problem ?? null
   if (trouble !== null) return visible(trouble.message)
-  return run === null ? '' : visible(run.label ?? run.argv.join(' '))
+  return run === null ? '' : visible(whatOf(run))
 }

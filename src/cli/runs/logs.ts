@@ -12,8 +12,10 @@ export const logsDoor: Door = async (operation, given, globals, io) => {
   const [first] = await inputsOf(operation, given, io)
   const input = first as Inputs['logs']
   await using manager = await io.connect(placeOf(globals, io))
+  let isSilent = true
   try {
     for await (const item of manager.stream('logs', input, { signal: io.signal })) {
+      isSilent = false
       if (globals.json) await io.stdout.flow(Buffer.from(jsonLine(item)))
       else if (item.stream !== 'lost') await io[item.stream].flow(bytesOf(item))
       else await io.stderr.write(lostText(item.lost))
@@ -22,5 +24,7 @@ export const logsDoor: Door = async (operation, given, globals, io) => {
     if (error instanceof ClosedOutput) return codeOfSignal('SIGPIPE')
     if (!io.signal.aborted) throw error
   }
+  if (isSilent && io.stderr.isTerminal && !globals.json && !globals.quiet)
+    await io.stderr.write(`Nothing was written. How the run is: aw runs ${input.id}\n`)
   return io.signal.aborted ? codeOfSignal('SIGINT') : 0
 }
