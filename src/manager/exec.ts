@@ -96,6 +96,8 @@ export interface Begun {
   readonly box: BoxFacts
   /** Of a sandbox of its own, which is not started yet. */
   readonly own: { readonly driver: SandboxDriver; readonly spec: SandboxSpec } | undefined
+  /** The one that was started before. */
+  readonly meeting: { readonly found: Promise<Sandbox | undefined> } | undefined
   readonly variables: Readonly<Record<string, Variable>>
   readonly each: boolean
 }
@@ -116,8 +118,15 @@ async function beginCommand(core: Core, input: Input, request: Request, id: Work
     const before = each ? await keepBefore(core, request, known, command) : known
     const starting = { box: planned, command, own: own !== undefined }
     const data = { ...whose(before), ...startedData(core, input, before, starting) }
-    const after = await append(core, request, before, [newEvent(core, request, 'command_started', data)])
-    return { workspace: { ...after, slot: known.slot }, command, box: planned, own, variables, each }
+    // It answers while the log waits for the disk.
+    const meeting = own === undefined ? await meet(core, planned) : undefined
+    try {
+      const after = await append(core, request, before, [newEvent(core, request, 'command_started', data)])
+      return { workspace: { ...after, slot: known.slot }, command, box: planned, own, meeting, variables, each }
+    } catch (error) {
+      await (await meeting?.found.catch(() => undefined))?.[Symbol.asyncDispose]()
+      throw error
+    }
   })
 }
 
@@ -200,8 +209,15 @@ function directoryOf({ profile }: Workspace, { mount }: BoxFacts, cwd = '.'): st
   return steps.join('/') || '.'
 }
 
+/** Begins to connect to a sandbox; whoever waits for it later is told what came of it. */
+async function meet(core: Core, { isolation, sandbox }: BoxFacts): Promise<NonNullable<Begun['meeting']>> {
+  const found = (await core.sandboxes(isolation)).find(sandbox)
+  found.catch(() => undefined)
+  return { found }
+}
+
 async function boxFor(core: Core, begun: Begun, signal: AbortSignal): Promise<Sandbox> {
-  const { workspace, box, own, command } = begun
+  const { workspace, box, own, command, meeting } = begun
   if (own !== undefined) {
     const started = await own.driver.start(box.sandbox, own.spec, { signal })
     const now = await core.store.get(workspace.id)
@@ -212,7 +228,7 @@ async function boxFor(core: Core, begun: Begun, signal: AbortSignal): Promise<Sa
       data: { id: workspace.id },
     })
   }
-  const found = await (await core.sandboxes(box.isolation)).find(box.sandbox)
+  const found = await (meeting ?? (await meet(core, box))).found
   if (found === undefined) throw boxGone(workspace)
   return found
 }
