@@ -1,5 +1,5 @@
 import type { Inputs, Outputs } from '../api/table.ts'
-import { AwError, toAwError } from '../domain/errors.ts'
+import { toAwError } from '../domain/errors.ts'
 import { nameOf } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
 import { merged } from './exec-all.ts'
@@ -23,8 +23,8 @@ async function* runMany(core: Core, input: Input, request: Request, count: numbe
   const start = await startFor(core, input, request)
   const { forks } = await fork(core, { id: start, count, labels: input.labels, ttl: input.ttl }, request)
   const made = forks.flatMap(({ workspace }) => (workspace ? [workspace] : []))
-  const [failed] = forks.filter(({ error }) => error !== undefined && error !== null)
-  if (made.length === 0) throw new AwError('internal', failed?.error?.message ?? 'No fork was made')
+  // One that could not be made is told as one that has failed.
+  for (const { name, error } of forks) if (error) yield { type: 'failed', workspace: name, error }
   yield* merged(made.map(({ id, workspace_id: name }) => settled(name, runOne(core, only(input, id), request))))
 }
 

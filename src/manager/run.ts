@@ -127,8 +127,9 @@ async function endedItem(core: Core, workspace: Workspace, run: RunRequest['run'
 }
 
 /** What it changed, as far as that was kept. What git keeps for itself is not counted: a commit alone changes nothing. */
-async function changesOf(core: Core, workspace: Workspace, { before, snapshot }: RunView): Promise<Changes> {
-  if (before === null) return null
+async function changesOf(core: Core, workspace: Workspace, view: RunView): Promise<Changes> {
+  const { before, snapshot, not_kept: notKept } = view
+  if (before === null || notKept !== null) return null
   const counts = { added: 0, changed: 0, removed: 0 }
   if (snapshot === null) return counts
   try {

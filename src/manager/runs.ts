@@ -78,7 +78,7 @@ async function runsOf(core: Core, workspace: Workspace): Promise<Map<string, Run
 function requestedView(workspace: Workspace, { data, at }: Extract<AnyEvent, { type: 'run_requested' }>): RunView {
   const { run, number, agent, argv, argv_cut, label } = data
   const open = { state: 'pending' as const, started_at: null, ended_at: null, exit: null, problem: null }
-  const kept = { before: null, snapshot: null }
+  const kept = { before: null, snapshot: null, not_kept: null }
   return {
     run,
     number,
@@ -120,7 +120,9 @@ function viewAfter(view: RunView, event: AnyEvent): RunView {
   }
 }
 
-const outcome = ({ exit, snapshot }: Pick<RunView, 'exit' | 'snapshot'>) => ({ exit, snapshot })
+type Outcome = Pick<RunView, 'exit' | 'snapshot'> & Partial<Pick<RunView, 'not_kept'>>
+
+const outcome = ({ exit, snapshot, not_kept: notKept = null }: Outcome) => ({ exit, snapshot, not_kept: notKept })
 
 /** Until the last run of a workspace has ended; then it is in the log. */
 export async function wait(core: Core, input: Inputs['wait'], request: Request): Promise<RunView> {

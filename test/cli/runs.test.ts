@@ -54,6 +54,30 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
     expect(here.aw('wait', 'one').code).toBe(3)
   })
 
+  test('what could not be kept of it is told, and not taken for nothing', () => {
+    here.aw('create', 'full')
+    here.aw('snapshot', 'full')
+    const noRoom = ['--set', 'snapshots.max=1']
+    const script = ['--', 'sh', '-c', 'echo new > new; exit 2']
+    const { code, stderr } = here.aw('run', '--id', 'full', ...noRoom, ...script)
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringMatching(/exit code 2\); what it left is there, and not kept: full/),
+    ])
+    expect(stderr).not.toContain('nothing changed')
+    expect(last('full')).toMatchObject({ state: 'failed', snapshot: null, not_kept: { code: 'snapshot_limit' } })
+  })
+
+  test('of several at once, one that cannot be made is told as failed, and the others run', () => {
+    const there = (json('list') as unknown[]).length
+    const few = ['--set', `workspaces.max_workspaces=${there + 2}`]
+    const { code, stdout, stderr } = here.aw('run', '--id', 'few', '--count', '2', ...few, '--', 'echo', 'ran')
+    expect(code).toBe(125)
+    expect(stdout).toContain('ran')
+    expect(stderr).toMatch(/few\/main-1\s+completed/)
+    expect(stderr).toMatch(/few\/main-2\s+failed/)
+  })
+
   test('an agent that does not read what it is told keeps nobody from the workspace', async () => {
     const profile = { title: 'Deaf', binary: 'sleep', command: ['sleep', '600'], prompt: 'input' }
     here.sh(`mkdir -p "$AW_HOME/agents.d"; echo '${JSON.stringify(profile)}' > "$AW_HOME/agents.d/deaf.json"`)

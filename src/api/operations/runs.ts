@@ -22,6 +22,9 @@ const runView = {
   problem: nullable(object({ code: string('Code'), message: string('What happened') })),
   before: nullable(string('The snapshot of the workspace before it')),
   snapshot: nullable(string('What it left, if it changed anything and that was kept')),
+  not_kept: nullable(
+    object({ code: string('Code'), message: string('What happened') }, 'Why what it left could not be kept'),
+  ),
 }
 
 const run = object(runView)
@@ -60,7 +63,7 @@ export const runOperations = [
       ),
       detach: optional(boolean('Do not wait: print the workspace as soon as it runs')),
       record_prompt: optional(
-        boolean('Keep the prompt in run.json; --no-record-prompt keeps only its hash (default: the setting)'),
+        boolean('Keep the prompt in run.json (default: the setting); --no-record-prompt keeps only its hash'),
       ),
       cwd: optional(string('Where it starts, counted from where the content is')),
       env: optional(pairs('Variables for it')),

@@ -12,10 +12,19 @@ type Input = Inputs['run']
 /** Where it runs: at once, as it may take long. */
 export async function tellStarted({ io, globals }: Session, input: Input, item: EndedItem): Promise<void> {
   if (globals.json) return
-  if (input.detach === true) return void (await io.stdout.write(`${item.workspace}\n`))
+  if (input.detach === true) await io.stdout.write(`${item.workspace}\n`)
   if (globals.quiet || !io.stderr.isTerminal) return
   const { dim } = paint(wantsColor(io.stderr.isTerminal, io.env, globals.noColor))
-  await io.stderr.write(`${dim(`${item.workspace}  run ${item.run?.number}, ${item.isolation}  ${item.path}`)}\n`)
+  const { workspace, run, isolation, path } = item
+  const lines =
+    input.detach === true
+      ? [
+          `its output  aw logs ${workspace} --follow`,
+          `its end     aw wait ${workspace}`,
+          `cancel it   aw cancel ${workspace}`,
+        ]
+      : [`${workspace}  run ${run?.number}, ${isolation}  ${path}`]
+  await io.stderr.write(lines.map((line) => `${dim(line)}\n`).join(''))
 }
 
 /** What became of it, and what to do next. On standard error: the output of the run is the output. */
@@ -30,8 +39,9 @@ function one(session: Session, item: EndedItem | undefined): string {
   const { io, globals } = session
   const { dim } = paint(wantsColor(io.stderr.isTerminal, io.env, globals.noColor))
   if (item?.run === undefined) return ''
-  const { workspace, changes } = item
-  const head = `${workspace}  ${stateText(session, item.run)}${changes == null ? '' : `: ${changesText(changes)}`}`
+  const { workspace, changes, run } = item
+  const left = run.not_kept === null ? '' : `; what it left is there, and not kept: ${visible(run.not_kept.message)}`
+  const head = `${workspace}  ${stateText(session, run)}${changes == null ? left : `: ${changesText(changes)}`}`
   return [head, ...nextSteps(item).map((line) => dim(line))].join('\n')
 }
 
@@ -43,6 +53,7 @@ function nextSteps({ workspace, changes, run }: EndedItem): string[] {
       : []),
     ...(changed && run?.snapshot != null ? [`undo it     aw undo ${workspace}`] : []),
     ...(run?.state === 'completed' ? [] : [`its output  aw logs ${workspace}`]),
+    ...(run?.state === 'failed' && run.agent !== null ? [`its agent   aw agents test ${run.agent}`] : []),
     `destroy it  aw destroy ${workspace}`,
   ]
 }
@@ -70,20 +81,28 @@ function many({ io, globals }: Session, ended: readonly EndedItem[]): string {
       { text: run?.state ?? 'failed', paint: paintOf(view.paint, run?.state) },
       right(seconds),
       ...numbers,
-      visible(run?.problem?.message ?? error?.message ?? ''),
+      visible(run?.not_kept?.message ?? run?.problem?.message ?? error?.message ?? ''),
     ]
   })
   const head = ['WORKSPACE', 'STATE', right('SECONDS'), right('ADDED'), right('CHANGED'), right('REMOVED'), '']
-  return columns(head, rows, view)
+  const [first, second] = byName.filter(({ run }) => run !== undefined).map(({ workspace }) => workspace)
+  if (!view.terminal || first === undefined || second === undefined) return columns(head, rows, view)
+  const next = [
+    `see one     aw diff ${first}`,
+    `compare     aw diff ${first} ${second}`,
+    `take one    aw export ${first} --branch NAME --repo .`,
+  ]
+  return [columns(head, rows, view), ...next.map((line) => colours.dim(line))].join('\n')
 }
 
 const paintOf = (colours: ReturnType<typeof paint>, state: Run['state'] | undefined) =>
   state === 'completed' ? colours.green : state === 'cancelled' ? colours.yellow : colours.red
 
-function stateText({ io, globals }: Session, { state, exit, problem }: Run): string {
+function stateText({ io, globals }: Session, { state, exit, problem, not_kept: notKept }: Run): string {
   const colours = paint(wantsColor(io.stderr.isTerminal, io.env, globals.noColor))
   const seconds = exit?.duration_ms === undefined ? '' : ` after ${(exit.duration_ms / 1000).toFixed(1)} s`
-  const why = problem === null ? '' : ` (${visible(problem.message)})`
+  const isTold = problem === null || problem.message === notKept?.message
+  const why = isTold ? '' : ` (${visible(problem.message)})`
   return `${paintOf(colours, state)(state)}${seconds}${why}`
 }
 

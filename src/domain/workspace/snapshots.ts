@@ -7,6 +7,8 @@ export interface Snapshot extends SnapshotFacts {
   readonly workspace: WorkspaceId
   readonly author: string
   readonly at: string
+  /** Somebody gave it its label afterwards. */
+  readonly named?: true
 }
 
 /** The events that say something about snapshots; all others may be left out of `foldSnapshots`. */
@@ -34,7 +36,7 @@ export function foldSnapshots(events: Iterable<AnyEvent>): Map<SnapshotId, Snaps
         break
       case 'snapshot_labelled': {
         const found = snapshots.get(event.data.snapshot)
-        if (found) snapshots.set(found.snapshot, { ...found, label: event.data.label })
+        if (found) snapshots.set(found.snapshot, { ...found, label: event.data.label, named: true })
         break
       }
       case 'snapshot_removed':
@@ -71,11 +73,13 @@ export function makeRoom(
 ): SnapshotId[] | undefined {
   const excess = snapshots.filter(isCounted).length + 1 - limit
   if (excess <= 0) return []
-  const spare = snapshots.filter(
-    ({ snapshot, reason, label }) => reason === 'auto' && label === null && !needed.has(snapshot),
-  )
+  const spare = snapshots.filter((one) => one.reason === 'auto' && isNameless(one) && !needed.has(one.snapshot))
   return spare.length < excess ? undefined : spare.slice(0, excess).map(({ snapshot }) => snapshot)
 }
+
+/** The label of what a run left is its prompt, which nobody wrote to keep it: else so many runs would be the last ones. */
+const isNameless = ({ label, meta, key, named }: Snapshot): boolean =>
+  label === null || (named !== true && key !== null && meta['run'] === key)
 
 export interface SnapshotNode<T> {
   readonly snapshot: T

@@ -147,6 +147,21 @@ export function runContract(open: OpenManager): void {
     expect((await eventsOf(manager, 'quick')).map(({ type }) => type)).toContain('run_completed')
   })
 
+  it('so many runs may follow one another: what the oldest left makes room, unless somebody gave it a label', async () => {
+    const { manager } = await open({ 'snapshots.max': '3' })
+    const turn = (name: string) => run(manager, { id: 'turns', prompt: name, argv: ['tee', name] })
+    await turn('first')
+    await manager.call('snapshot label', { id: 'turns', snapshot: 'head', label: 'good' })
+    for (const name of ['second', 'third', 'fourth', 'fifth']) {
+      const { items } = await turn(name)
+      expect(items.at(-1)).toMatchObject({ type: 'ended', run: { state: 'completed', not_kept: null } })
+    }
+    const labels = (await manager.call('snapshots', { id: 'turns' })).map(({ label }) => label)
+    expect(labels).toContain('good')
+    expect(labels).toContain('fifth')
+    expect(labels).not.toContain('second')
+  })
+
   it('destroying it with the risk named ends the run first, and says so in the log', async () => {
     const { manager } = await open()
     await run(manager, { id: 'job', argv: ['sleep', '600'], detach: true })
