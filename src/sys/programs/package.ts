@@ -16,10 +16,14 @@ export function packageOf(program: string): string {
   return parts.slice(0, first + (scoped ? 3 : 2)).join('/')
 }
 
-/** What an interpreter needs besides itself: Python finds its library from where it is. */
-export function librariesOf(interpreter: string): string {
-  if (!/\/python[0-9.]*$/.test(interpreter)) return interpreter
-  return dirname(dirname(interpreter))
+/**
+ * An interpreter, and what it needs besides: Python finds its library beside where it is. What else is there is not for it:
+ * that may be the whole home of a user who has put it into `~/bin`.
+ */
+export function librariesOf(interpreter: string): string[] {
+  if (!/\/python[0-9.]*$/.test(interpreter)) return [interpreter]
+  const libraries = ['lib', 'lib64'].map((name) => join(dirname(dirname(interpreter)), name))
+  return [interpreter, ...libraries.filter((path) => statSync(path, { throwIfNoEntry: false }) !== undefined)]
 }
 
 /** The directory of a virtual environment that an interpreter stands in, if it does. */

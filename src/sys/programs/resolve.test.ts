@@ -102,10 +102,25 @@ test('a Python program needs its environment, and the Python that this was made 
     'venv/pyvenv.cfg': '',
     'venv/bin/python': `-> ${join(folder, 'python/bin/python3.12')}`,
     'python/bin/python3.12': native,
+    'python/lib/python3.12/os.py': '',
+    'python/share/other': '',
     'home/.local/bin/agent': `-> ${join(folder, 'venv/bin/agent')}`,
     'venv/bin/agent': `#!${join(folder, 'venv/bin/python')}\n`,
   })
-  expect(await seen('agent')).toEqual({ path: 'venv/bin/agent', reads: ['python', 'venv'] })
+  expect(await seen('agent')).toEqual({
+    path: 'venv/bin/agent',
+    reads: ['python/bin/python3.12', 'python/lib', 'venv'],
+  })
+})
+
+test('a Python in the home of a user shows nothing else of that home', async () => {
+  put({
+    'home/bin/python3': native,
+    'home/lib/python3.12/os.py': '',
+    'home/.ssh/id_ed25519': 'secret',
+    'bin/agent': `#!${join(folder, 'home/bin/python3')}\n`,
+  })
+  expect(await seen('agent')).toEqual({ path: 'bin/agent', reads: ['bin/agent', 'home/bin/python3', 'home/lib'] })
 })
 
 test('what every sandbox sees is not bound again', async () => {

@@ -24,7 +24,7 @@ export async function resolveProgram(
   if (!beginning.byName) {
     const interpreter = canonical(beginning.interpreter)
     const own = environmentOf(beginning.interpreter)
-    const libraries = isSystem(interpreter) ? [] : [librariesOf(interpreter)]
+    const libraries = isSystem(interpreter) ? [] : librariesOf(interpreter)
     return { path, reads: unseen([...reads, ...(own === undefined ? [] : [own]), ...libraries]) }
   }
   return withRuntime(path, beginning.interpreter, reads, around)
@@ -65,7 +65,7 @@ async function withRuntime(
     const runtime = { name, path: canonical(candidate), version: await versionOf(name, candidate) }
     found ??= runtime
     if (oldest !== undefined && runtime.version !== undefined && isOlder(runtime.version, oldest)) continue
-    return { path, runtime, reads: unseen([...reads, librariesOf(runtime.path)]) }
+    return { path, runtime, reads: unseen([...reads, ...librariesOf(runtime.path)]) }
   }
   const problem =
     found === undefined
