@@ -63,7 +63,7 @@ function overview(table: Table, page: Page): string {
       own.filter(({ group }) => group === undefined),
     ),
     `${bold('Flags for every command')}\n${globalRows(page)}`,
-    `${dim('New here?')} aw tour   ${dim('More:')} aw help COMMAND, aw help exit-codes`,
+    `${dim('New here?')} aw tour   ${dim('At work:')} aw run --repo . --agent claude "Mend the login form"\n${dim('More:')} aw help COMMAND, aw help exit-codes`,
   ].join('\n\n')
 }
 
