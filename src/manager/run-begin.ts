@@ -1,5 +1,6 @@
 import { AwError, toAwError } from '../domain/errors.ts'
 import type { RunId, WorkspaceId } from '../domain/ids.ts'
+import type { Isolation } from '../domain/sandbox/spec.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { CommandInput, Sandbox } from '../ports/sandbox-driver.ts'
@@ -23,6 +24,8 @@ export interface RunCommand {
   readonly timeout_ms?: number | undefined
   /** For a command, which finds it in a file. */
   readonly prompt?: string | undefined
+  /** The walls that it was made for: an agent does everything without asking only behind some. Others are refused. */
+  readonly isolation?: Isolation | undefined
 }
 
 /** Whoever disposes of it leaves the run to itself. */
@@ -41,9 +44,10 @@ export async function beginRun(
   request: Request,
   id: WorkspaceId,
   run: RunId,
-  wish: BoxWish,
+  wanted: BoxWish,
   command: RunCommand,
 ): Promise<BegunRun> {
+  const wish = { ...wanted, isolation: command.isolation ?? wanted.isolation }
   return withWorkspace(core, request, id, async (found) => {
     if (found.run?.run !== run) throw isOver(found)
     try {

@@ -1,7 +1,9 @@
 import type { Inputs } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
+import type { Isolation } from '../domain/sandbox/spec.ts'
 import { agentCommand } from './agents/command.ts'
 import type { Core } from './core.ts'
+import { lookUp } from './find.ts'
 import type { RunCommand } from './run-begin.ts'
 
 type Input = Inputs['run']
@@ -37,9 +39,15 @@ export async function commandFor(core: Core, input: Input): Promise<PlannedComma
   }
   if (prompt === undefined)
     throw wrong(`What is ${agent} to do?`, `As in: aw run --agent ${agent} "Mend the login form"`, 'prompt')
-  const isolation = input.isolation ?? settings['sandbox.isolation']
+  const isolation = input.isolation ?? (await startedWith(core, input)) ?? settings['sandbox.isolation']
   const made = await agentCommand(core, agent, { prompt, model, resume, arguments: argv, isolation })
-  return { ...common, agent, argv: made.argv, stdin: made.stdin, env: { ...made.env, ...input.env }, files: made.files }
+  const env = { ...made.env, ...input.env }
+  return { ...common, agent, argv: made.argv, stdin: made.stdin, env, files: made.files, isolation }
+}
+
+/** The sandbox that is around the workspace by now, in which it will run. */
+async function startedWith(core: Core, { id }: Input): Promise<Isolation | undefined> {
+  return id === undefined ? undefined : (await lookUp(core, id))?.sandbox?.isolation
 }
 
 const wrong = (message: string, hint: string, field: string): AwError =>

@@ -78,6 +78,16 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
     expect(stderr).toMatch(/few\/main-2\s+failed/)
   })
 
+  test('in a sandbox without walls that was started before, an agent is not told to do everything without asking', () => {
+    const command = ['echo', '{{unattended}}', '{{prompt}}']
+    const profile = { title: 'Bold', binary: 'echo', command, prompt: 'argument', unattended: ['--yes'] }
+    here.sh(`mkdir -p "$AW_HOME/agents.d"; echo '${JSON.stringify(profile)}' > "$AW_HOME/agents.d/bold.json"`)
+    expect(here.aw('run', '--id', 'bold', '--agent', 'bold', 'go').stdout).toBe('--yes go\n')
+    expect(here.aw('start', 'bold', '--agent', 'bold', '--isolation', 'none').code).toBe(0)
+    expect(here.aw('run', '--id', 'bold', '--agent', 'bold', 'go').stdout).toBe('go\n')
+    expect(here.aw('stop', 'bold').code).toBe(0)
+  })
+
   test('an agent that does not read what it is told keeps nobody from the workspace', async () => {
     const profile = { title: 'Deaf', binary: 'sleep', command: ['sleep', '600'], prompt: 'input' }
     here.sh(`mkdir -p "$AW_HOME/agents.d"; echo '${JSON.stringify(profile)}' > "$AW_HOME/agents.d/deaf.json"`)
