@@ -121,7 +121,7 @@ async function keepIn(
   const env =
     command.prompt === undefined
       ? command.env
-      : { AW_PROMPT_FILE: await box.put('prompt', Buffer.from(command.prompt), 0o400), ...command.env }
+      : { AW_PROMPT_FILE: await box.put(promptFile, Buffer.from(command.prompt), 0o400), ...command.env }
   const spec = await commandOf(
     core,
     { ...command, env },
@@ -142,6 +142,9 @@ async function keepIn(
   )
   return { fed: Promise.race([fed.promise, over]) }
 }
+
+/** A name that no variable has: secrets are files beside it. */
+const promptFile = 'aw-prompt'
 
 async function* textInput(text: string, done: () => void): AsyncGenerator<CommandInput> {
   yield { kind: 'data', data: Buffer.from(text) }

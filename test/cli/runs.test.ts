@@ -88,6 +88,13 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
     expect(here.aw('stop', 'bold').code).toBe(0)
   })
 
+  test('a prompt and a secret of that name are two files', () => {
+    here.aw('create', 'asked')
+    expect(here.awWith('secret', 'env', 'set', 'asked', '--secret', 'prompt').code).toBe(0)
+    const both = ['sh', '-c', 'cat "$AW_PROMPT_FILE" "$prompt_FILE"']
+    expect(here.aw('run', '--id', 'asked', 'task ', '--', ...both).stdout).toBe('task secret')
+  })
+
   test('an agent that does not read what it is told keeps nobody from the workspace', async () => {
     const profile = { title: 'Deaf', binary: 'sleep', command: ['sleep', '600'], prompt: 'input' }
     here.sh(`mkdir -p "$AW_HOME/agents.d"; echo '${JSON.stringify(profile)}' > "$AW_HOME/agents.d/deaf.json"`)
