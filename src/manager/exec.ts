@@ -107,7 +107,9 @@ async function beginCommand(core: Core, input: Input, request: Request, id: Work
   return withWorkspace(core, request, id, async (found) => {
     assertAllowed(found, 'exec')
     const open = await closeLostRuns(core, request, found)
-    if (found.sandbox !== undefined && open.sandbox === undefined) throw boxGone(found)
+    // That of a run has ended with it, as it should.
+    const isOfRun = found.run?.started?.own_sandbox === true
+    if (found.sandbox !== undefined && open.sandbox === undefined && !isOfRun) throw boxGone(found)
     assertSameWalls(open, input)
     const planned = open.sandbox ?? { sandbox: newId(core, 'box'), ...(await plannedBox(core, open, input)) }
     const known = await withSlot(core, request, open)

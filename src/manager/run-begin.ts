@@ -52,6 +52,8 @@ export async function beginRun(
     if (found.run?.run !== run) throw isOver(found)
     try {
       const open = await closeLostRuns(core, request, found)
+      // The walls that somebody has chosen are not replaced by others without a word.
+      if (found.sandbox !== undefined && open.sandbox === undefined) throw boxGone(found)
       assertAllowed(open, 'exec')
       if (found.run.cancelling === true) throw cancelled()
       assertSameWalls(open, wish)

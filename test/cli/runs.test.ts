@@ -42,6 +42,7 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
     const script = 'cat "$AW_PROMPT_FILE"; echo; echo note > note; echo err >&2; exit 3'
     const { code, stdout, stderr } = here.aw('run', '--id', 'one', 'Take a note', '--', 'sh', '-c', script)
     expect([code, stdout]).toEqual([3, 'Take a note\n'])
+    expect(stderr).toContain('aw: The workspace began empty; --repo . or --from . gives it your files\n')
     expect(stderr).toContain('err\n')
     expect(stderr).toMatch(/one\/main {2}failed after \d+\.\d s \(it ended with exit code 3\): 1 added/)
     for (const next of ['aw diff one/main', 'aw export one/main', 'aw undo one/main', 'aw destroy one/main'])
@@ -168,9 +169,21 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
     const box = (json('show', 'killed') as { sandbox: { id: string } }).sandbox.id
     process.kill(ownersOf(join(here.home, 'run', box)).supervisor.pid, 'SIGKILL')
     await until('it has failed', () => last('killed')?.state === 'failed')
+    // Its sandbox was its own: whoever comes next does not miss it.
+    expect(here.aw('exec', 'killed', '--', 'echo', 'fine')).toMatchObject({ code: 0, stdout: 'fine\n' })
     expect(here.aw('wait', 'killed').code).toBe(125)
     expect(last('killed')).toMatchObject({ problem: { code: 'lost' } })
     expect(here.aw('run', '--id', 'killed', '--', 'true').code).toBe(0)
+  })
+
+  test('where the sandbox that was started is gone, no other takes its place unasked', async () => {
+    here.aw('create', 'walls')
+    here.aw('start', 'walls')
+    const box = (json('show', 'walls') as { sandbox: { id: string } }).sandbox.id
+    process.kill(ownersOf(join(here.home, 'run', box)).supervisor.pid, 'SIGKILL')
+    await until('it is gone', () => here.aw('run', '--id', 'walls', '--', 'true').code === 125)
+    expect(last('walls')).toMatchObject({ state: 'failed', problem: { code: 'sandbox_gone' } })
+    expect(here.aw('run', '--id', 'walls', '--', 'true').code).toBe(0)
   })
 
   test('a log that grows too long loses its oldest part, and tells how much', () => {
