@@ -10,6 +10,7 @@ import { assertAllowed } from '../domain/workspace/allow.ts'
 import { baseNameOf, baseOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import { basePlace } from './bases.ts'
+import { passingNames } from './commands.ts'
 import type { Core, Request } from './core.ts'
 import { checkpointSignal } from './operations.ts'
 import { snapshotPlace, volumeOf } from './places.ts'
@@ -111,9 +112,11 @@ export async function* diff(core: Core, input: Inputs['diff'], request: Request)
   const { from, to, exclude } = between
   if (paths !== null) await assertPresent(core, between, paths)
   const options = { exclude, signal: request.signal }
+  const passing = to.area === 'volumes' ? await passingNames(core, between.workspace) : new Set<string>()
   let left = input.limit ?? Infinity
   for await (const change of core.storage.diff(from, to, options)) {
     checkpointSignal(request)
+    if (change.change === 'added' && passing.has(change.path)) continue
     if (!stepsOf(change).some(([path]) => isBelow(path, paths))) continue
     const view = viewOf(change)
     const isRead = input.text === true || input.stat === true

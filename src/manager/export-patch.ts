@@ -8,6 +8,7 @@ import { inBox, nothingKept, treeFrom, withDesk, type Desk } from './export-tree
 import { snapshotPlace } from './places.ts'
 import { frozenOf } from './present-state.ts'
 import { sideOf, type Side } from './sides.ts'
+import { snapshotsOf } from './snapshots.ts'
 
 /** What differs from the beginning, or from a snapshot, as git tells it. */
 export async function exportPatch(
@@ -57,7 +58,10 @@ async function beginning(desk: Desk, since: Place | undefined): Promise<Beginnin
   const base = await baseOfIts(desk)
   if (base !== undefined) return { ...(await treeFrom(desk, base, { tracked, ignored: desk.ignored })), tracked }
   if (workspace.source.kind === 'empty') return { tree: null, tracked }
-  throw nothingKept()
+  // As aw diff has it.
+  const [first] = (await snapshotsOf(desk.core, workspace.id)).keys()
+  if (first === undefined) throw nothingKept()
+  return { ...(await treeFrom(desk, snapshotPlace(first), { tracked, ignored: desk.ignored })), tracked }
 }
 
 function forkedFrom({ workspace }: Desk): Place | undefined {

@@ -4,6 +4,7 @@ import type { GitSource, Workspace } from '../domain/workspace/state.ts'
 import type { AddedTree, ResultRepository } from '../ports/git-results.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import type { Core, Request } from './core.ts'
+import { passingNames } from './commands.ts'
 import { existsAt } from './diff.ts'
 import { withGitBox, type GitBox } from './git-box.ts'
 import { withCopy, withScratch } from './scratch.ts'
@@ -21,6 +22,8 @@ export interface Desk {
   /** Also what git ignores. */
   readonly ignored: boolean
   readonly maxBytes: number
+  /** What is there only because a sandbox is: it is not handed out. */
+  readonly passing: ReadonlySet<string>
 }
 
 interface Opening {
@@ -45,7 +48,8 @@ export async function withDesk<T>(opening: Opening, use: (desk: Desk) => Promise
     })
     const { bytes: free } = await core.storage.free()
     const maxBytes = Math.max(0, free - core.config.settings['space.min_free_mb'] * 2 ** 20)
-    return use({ core, request, workspace, frozen, results, origin, ignored, maxBytes })
+    const passing = await passingNames(core, workspace)
+    return use({ core, request, workspace, frozen, results, origin, ignored, maxBytes, passing })
   })
 }
 
@@ -74,13 +78,19 @@ export function hasRepository({ core, workspace, frozen }: Desk): Promise<boolea
 
 /** The content of a frozen state as git would have it. */
 export async function treeFrom(desk: Desk, frozen: Place, options: Adding): Promise<AddedTree> {
-  const { core, request, workspace, results, maxBytes } = desk
+  const { core, request, workspace, results, maxBytes, passing } = desk
   const { content, metadata } = profileOf(workspace.profile)
   return withCopy(core, request, frozen, async (place) => {
     using reached = await core.storage.reach(place)
     request.onProgress?.({ phase: 'reading files' })
     const directory = content === '.' ? reached.path : `${reached.path}/${content}`
-    return await results.add(directory, { exclude: content === '.' ? [metadata] : [], maxBytes, ...options })
+    const exclude = [
+      ...(content === '.' ? [metadata] : []),
+      ...(frozen === desk.frozen
+        ? [...passing].map((path) => (content === '.' ? path : path.slice(content.length + 1)))
+        : []),
+    ]
+    return await results.add(directory, { exclude, maxBytes, ...options })
   })
 }
 

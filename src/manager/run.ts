@@ -10,8 +10,8 @@ import { stepsOf } from './diff.ts'
 import { lookUp } from './find.ts'
 import { checkpointSignal } from './operations.ts'
 import { snapshotPlace } from './places.ts'
-import { beginRun, type RunCommand } from './run-begin.ts'
-import { commandFor } from './run-command.ts'
+import { beginRun } from './run-begin.ts'
+import { commandFor, type PlannedCommand } from './run-command.ts'
 import { failRequest, planRun, requestRun, tellRun, type RunRequest } from './run-request.ts'
 import { followRun } from './run-logs.ts'
 import { settle } from './run-settle.ts'
@@ -26,7 +26,10 @@ type Changes = NonNullable<Item['changes']> | null
 /** One run: in a new workspace or one that is there. Whoever stops listening leaves it to itself; a signal cancels it. */
 export async function* runOne(core: Core, input: Input, request: Request): AsyncGenerator<Item> {
   checkpointSignal(request)
-  const command = await commandFor(core, input)
+  const planned = await commandFor(core, input)
+  const found = input.id === undefined || beginsAnew(input) ? undefined : await lookUp(core, input.id)
+  const isEmpty = found === undefined && !beginsAnew(input)
+  const command = isEmpty ? { ...planned, notes: [...planned.notes, emptyNote] } : planned
   const asked = planRun(core, {
     agent: command.agent,
     argv: command.argv,
@@ -34,7 +37,10 @@ export async function* runOne(core: Core, input: Input, request: Request): Async
     recordPrompt: input.record_prompt ?? core.config.settings['runs.record_prompt'],
     snapshot: input.snapshot ?? core.config.settings['runs.snapshot'],
   })
-  const id = await requested(core, withFiles(input, command.files), request, asked)
+  const id =
+    found === undefined
+      ? await createForRun(core, withFiles(input, command.files), request, asked)
+      : (await requestRun(core, request, found.id, asked)).id
   yield* carriedOut(core, input, request, id, asked, command)
 }
 
@@ -43,13 +49,6 @@ const withFiles = (input: Input, files: readonly string[]): Input =>
   files.length === 0 || input.config === undefined
     ? input
     : { ...input, config: { agent_file_names: files, ...input.config } }
-
-/** The workspace, with the run in its log. */
-async function requested(core: Core, input: Input, request: Request, asked: RunRequest): Promise<WorkspaceId> {
-  const found = input.id === undefined || beginsAnew(input) ? undefined : await lookUp(core, input.id)
-  if (found !== undefined) return (await requestRun(core, request, found.id, asked)).id
-  return createForRun(core, input, request, asked)
-}
 
 /** Whether anything is said about what the workspace starts from. */
 const beginsAnew = (input: Input): boolean =>
@@ -63,7 +62,7 @@ async function* carriedOut(
   request: Request,
   id: WorkspaceId,
   asked: RunRequest,
-  command: RunCommand,
+  command: PlannedCommand,
 ): AsyncGenerator<Item> {
   try {
     await tellRun(core, request, id, asked)
@@ -90,6 +89,7 @@ async function* carriedOut(
       path: workspace.path,
       run,
       isolation: workspace.sandbox?.isolation ?? 'none',
+      notes: [...command.notes],
     }
     if (input.detach === true) return
     for await (const { stream, data, lost } of followRun(core, id, asked.run, { signal: request.signal }))
@@ -114,6 +114,9 @@ async function unlessAborted(done: Promise<void>, signal: AbortSignal | undefine
     signal?.removeEventListener('abort', stop)
   }
 }
+
+/** Whoever does not say what it starts from may have thought that it is where they are. */
+const emptyNote = 'The workspace began empty; --repo . or --from . gives it your files'
 
 async function endedItem(core: Core, workspace: Workspace, run: RunRequest['run']): Promise<Item> {
   const view = await findRun(core, workspace, run)

@@ -116,6 +116,8 @@ export interface Sandbox extends AsyncDisposable {
   /** Its supervisor. */
   readonly owner: Owner
   readonly plan: Plan
+  /** What is in the tree only as long as boxes are around it: names that are missing there and protected all the same. */
+  readonly placeholders: readonly string[]
   /** Many may run at once; one whose output is not read does not slow the others. */
   exec(command: Command): Execution
   /**

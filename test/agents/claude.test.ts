@@ -187,5 +187,8 @@ it('one that is not installed says how to install it', async () => {
   expect(stderr).toContain('Claude Code is not installed: there is no claude in PATH')
   expect(stderr).toContain('npm install -g @anthropic-ai/claude-code')
   expect(await own.aw(['agents', 'test', 'claude'])).toMatchObject({ code: 1 })
+  // Nothing is made for it.
+  expect(await own.aw(['run', '--agent', 'claude', '--id', 'new', 'Do it'])).toMatchObject({ code: 125 })
+  expect((await own.aw(['exists', 'new'])).code).toBe(3)
   expect((await own.aw(['start', 'job', '--agent', 'claud'])).stderr).toContain('Did you mean claude?')
 })

@@ -84,6 +84,11 @@ describe.each(users)('as the %s user', (user) => {
       await sleep(200)
     }
     expect(await stateOf('three')).toBe('running')
+    // What is there only to be protected is nobody's work.
+    const meanwhile = await own.aw(['diff', 'greet/three'])
+    expect(meanwhile.stdout).toContain('begun')
+    expect(meanwhile.stdout).not.toMatch(/\.mcp\.json|\.claude/)
+    expect((await own.aw(['export', 'greet/three', '--patch', '-'])).stdout).not.toMatch(/mcp\.json/)
     expect((await own.aw(['destroy', 'greet/three'])).code).toBe(9)
     expect((await own.aw(['cancel', 'greet/three'])).code).toBe(0)
     expect((await three).code).toBe(130)
@@ -125,7 +130,7 @@ describe.each(users)('as the %s user', (user) => {
     Object.assign(own.here.env, { ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: api.url })
     const first = await own.aw(['run', '--agent', 'claude', '--id', 'talk', 'Remember heliotrope'])
     expect(first).toMatchObject({ code: 0, stdout: 'done\n' })
-    const again = await own.aw(['run', '--agent', 'claude', '--id', 'talk', '--resume', 'And now?'])
+    const again = await own.aw(['run', '--id', 'talk', '--resume', 'And now?'])
     expect(again.code).toBe(0)
     expect(api.seen.at(-1)?.body).toContain('heliotrope')
     const snapshots = JSON.parse((await own.aw(['snapshots', 'talk', '--json'])).stdout) as { label: string | null }[]

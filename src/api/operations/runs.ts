@@ -78,6 +78,7 @@ export const runOperations = [
       path: optional(string('Its directory')),
       run: optional(run),
       isolation: optional(choice(isolations, 'Behind which walls it runs')),
+      notes: optional(list(string('A note'), 'What its owner should know')),
       data: optional(bytes('What it wrote')),
       lost: optional(integer('So many bytes of its output are not there')),
       changes: optional(nullable(changes)),

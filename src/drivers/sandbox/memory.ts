@@ -85,6 +85,7 @@ export function memorySandboxes(options: MemorySandboxOptions): SandboxDriver {
       name,
       owner: supervisor(),
       plan: box.planned.plan,
+      placeholders: [],
       exec: (command) => exec(box, command),
       keep: (command) => keep(name, box, command),
       async signalKept(directory, signal) {
