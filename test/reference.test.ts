@@ -41,7 +41,9 @@ const reallyDone = ['tour', 'init', 'deinit', 'shell', 'git', 'forward', 'hook']
 describe('every example is a command line that works', () => {
   test.each(examples.filter(({ name }) => !reallyDone.includes(name)))('$example', async ({ name, example }) => {
     const isStream = (operations as Table).some((entry) => entry.name === name && entry.form === 'stream')
-    const answers = { [name]: isStream ? [] : { items: [], results: [], failed: [], forks: [], exit: null, problem: null } }
+    const answers = {
+      [name]: isStream ? [] : { items: [], results: [], failed: [], forks: [], exit: null, problem: null },
+    }
     const result = await runCli(['--json', ...(await wordsOf(example))], { answers })
     expect(result.stderr).toBe('')
     const isBuiltin = builtins.some((entry) => entry.name === name)
