@@ -32,6 +32,8 @@ struct slot {
   uint8_t request;
   /* `ended`: the command itself has, and its output is on the way. */
   bool started, ended, timed_out, cut;
+  /* Some of its input has come, and not the end of it. */
+  bool half_told;
   /* Counts up with each use, so that what is late for one is not taken for the next. */
   uint32_t use;
   /* Nobody: the client has gone, or it was the supervisor itself that asked. */

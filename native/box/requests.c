@@ -145,8 +145,10 @@ static bool pass_to_job(struct client *client, const struct frame *frame) {
   if (frame->type == FRAME_STDIN) {
     if (frame->length > STDIN_MOST - slot->unacknowledged) return false;
     slot->unacknowledged += (uint32_t)frame->length;
+    slot->half_told = true;
   }
   if (frame->type == FRAME_EOF && frame->length != 0) return false;
+  if (frame->type == FRAME_EOF) slot->half_told = false;
   if ((frame->type == FRAME_SIGNAL || frame->type == FRAME_RESIZE) && frame->length != 4) return false;
   wire_send(&box.init, frame->type, slot_number(slot), frame->data, frame->length);
   return true;

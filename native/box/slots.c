@@ -73,7 +73,9 @@ void slot_abandon(struct slot *slot) {
   slot->client = NULL;
   slot->queued = 0;
   if (slot->keep) {
-    wire_send(&box.init, FRAME_EOF, slot_number(slot), NULL, 0);
+    /* Half of what it was to be told may mean something else. */
+    if (slot->half_told) kill_slot(slot);
+    else wire_send(&box.init, FRAME_EOF, slot_number(slot), NULL, 0);
     return;
   }
   if (slot->kind != SLOT_JOB && slot->kind != SLOT_STREAM) return;

@@ -76,6 +76,20 @@ describe.each(levels)('in a box of level %s, a command that is kept', (level) =>
     expect((await run(other, ['true'])).exit).toMatchObject({ x: '0' })
   })
 
+  test('does not go on with half of its input when its client goes; with all of it, it does', async () => {
+    const [half, whole] = [keptFolder(), keptFolder()]
+    const { client } = await startBox({ level })
+    const line = 'sleep 0.3; cat'
+    const ids = [half, whole].map((folder) => exec(client, ...script(line, ['K', folder], ['i', ''])))
+    for (const id of ids) await client.answer(type.started, id)
+    for (const id of ids) client.send(type.stdin, id, Buffer.from('told'))
+    client.send(type.eof, ids[1] ?? 0)
+    client.socket.end()
+    await until(() => [half, whole].every((folder) => endOf(folder) !== undefined), 'both have ended')
+    expect([endOf(half), text(half)]).toEqual([expect.objectContaining({ s: '9' }), ''])
+    expect([endOf(whole), text(whole)]).toEqual([expect.objectContaining({ x: '0' }), 'told'])
+  })
+
   test('is ended by a signal that any client sends', async () => {
     const folder = keptFolder()
     const box = await startBox({ level })
