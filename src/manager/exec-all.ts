@@ -38,8 +38,14 @@ async function* everywhere(
   )
 }
 
+interface FailedItem {
+  readonly type: 'failed'
+  readonly workspace: string
+  readonly error: { readonly code: string; readonly message: string; readonly hint: string | null }
+}
+
 /** A failure is an item like the others. */
-async function* settled(workspace: string, items: AsyncIterable<Item>): AsyncGenerator<Item> {
+export async function* settled<T>(workspace: string, items: AsyncIterable<T>): AsyncGenerator<T | FailedItem> {
   try {
     yield* items
   } catch (error) {

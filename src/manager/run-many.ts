@@ -1,8 +1,7 @@
 import type { Inputs, Outputs } from '../api/table.ts'
-import { toAwError } from '../domain/errors.ts'
 import { nameOf } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
-import { merged } from './exec-all.ts'
+import { merged, settled } from './exec-all.ts'
 import { lookUp } from './find.ts'
 import { fork } from './fork.ts'
 import { runOne } from './run.ts'
@@ -45,13 +44,4 @@ async function startFor(core: Core, input: Input, request: Request): Promise<str
   const { template, variables, config, labels, ttl } = input
   const beginning = { from, repo, ref, full, from_workspace, at, exclude, ignored, template, variables }
   return (await create(core, { id, generate, profile, config, labels, ttl, ...beginning }, request)).id
-}
-
-async function* settled(workspace: string, items: AsyncIterable<Item>): AsyncGenerator<Item> {
-  try {
-    yield* items
-  } catch (error) {
-    const { code, message, hint } = toAwError(error)
-    yield { type: 'failed', workspace, error: { code, message, hint: hint ?? null } }
-  }
 }

@@ -104,11 +104,9 @@ const isFreeName = (name: string): boolean => /^[a-z0-9!#$%&'*+.^_`|~-]{1,128}$/
 const isValue = (value: unknown): boolean =>
   typeof value === 'string' && value.length <= longestValue && /^[!-~](?:[ -~]*[!-~])?$/.test(value)
 
-const ofTheProxy = new Set([
+/** Headers that are between two neighbours, and not for whom the request is meant. */
+export const ofOneHop: readonly string[] = [
   'connection',
-  'content-length',
-  'expect',
-  'host',
   'keep-alive',
   'proxy-authenticate',
   'proxy-authorization',
@@ -117,7 +115,9 @@ const ofTheProxy = new Set([
   'trailer',
   'transfer-encoding',
   'upgrade',
-])
+]
+
+const ofTheProxy = new Set([...ofOneHop, 'content-length', 'expect', 'host'])
 
 const mostBrokers = 32
 const mostHeaders = 16

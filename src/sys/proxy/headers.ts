@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { ofOneHop } from '../../domain/network/broker.ts'
 import { hostText } from '../../domain/network/host.ts'
 import type { Target } from '../../domain/network/rules.ts'
 
@@ -60,22 +61,10 @@ const bodyIsUnusual = ['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE']
 
 const ours = ['host', 'content-length', 'expect']
 
-const ofThisHop = [
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]
-
 /** Also without what Connection names: it is about this hop then. */
 function without(headers: RawHeaders, more: readonly string[]): string[] {
   const named = valuesOf(headers, 'connection').flatMap((value) => value.split(','))
-  const dropped = new Set([...ofThisHop, ...more, ...named.map((name) => name.trim().toLowerCase())])
+  const dropped = new Set([...ofOneHop, ...more, ...named.map((name) => name.trim().toLowerCase())])
   return pairsOf(headers).flatMap(([key, value]) => (dropped.has(key.toLowerCase()) ? [] : [key, value]))
 }
 
