@@ -14,6 +14,7 @@
 
 #define SOCKET_FD 3
 #define LOG_FD 4
+#define SETTINGS_FD 5
 /* A proxy that ends at once is not started again and again. */
 #define AGAIN_AFTER_MS 1000
 /* How long it may take to write down what was under way when its box ends. */
@@ -47,8 +48,10 @@ _Noreturn static void run_proxy(pid_t parent, int life) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) _exit(1);
   int socket = fcntl(box.proxy_socket, F_DUPFD_CLOEXEC, 10);
   int log = fcntl(box.proxy_log, F_DUPFD_CLOEXEC, 10);
+  int settings = box.spec.settings < 0 ? -1 : fcntl(box.spec.settings, F_DUPFD_CLOEXEC, 10);
   if (socket < 0 || log < 0 || dup2(life, 0) < 0 || dup2(socket, SOCKET_FD) < 0 || dup2(log, LOG_FD) < 0) _exit(1);
-  if (sys_close_range(LOG_FD + 1, ~0u, 0) < 0) _exit(1);
+  if (settings >= 0 && dup2(settings, SETTINGS_FD) < 0) _exit(1);
+  if (sys_close_range(settings < 0 ? SETTINGS_FD : SETTINGS_FD + 1, ~0u, 0) < 0) _exit(1);
   if (!restore_file_limit()) _exit(1);
   execve(box.spec.proxy.list[0], box.spec.proxy.list, environ);
   _exit(127);

@@ -66,6 +66,7 @@ static bool take(struct spec *spec, const struct tag *tag) {
     case 'n': return !*value && (spec->own_user_namespace = true);
     case 'X': return strings_add(&spec->proxy, value);
     case 'x': return once(&spec->proxy_log, value);
+    case 's': return parse_handle(value, &spec->settings);
     case 'P': return parse_port(spec, value);
     case 'i': return !*value && (spec->ends_with_clients = true);
     case 'w': return parse_number(value, INT32_MAX, &spec->wall_ms) && spec->wall_ms > 0;
@@ -87,6 +88,7 @@ static const char *missing(const struct spec *spec, bool has_level) {
   if (!spec->overlay && (spec->lowers.count || spec->upper || spec->work)) return "layers without an overlay (o)";
   if ((spec->proxy.count > 0) != (spec->port > 0) || (spec->proxy.count > 0) != !!spec->proxy_log)
     return "a proxy needs X, x and P";
+  if (spec->settings >= 0 && spec->proxy.count == 0) return "settings without a proxy (X)";
   if (spec->proxy.count > 0 && *spec->proxy.list[0] != '/') return "the proxy is no absolute path (X)";
   if ((spec->landlock >= 0 || spec->filter >= 0) && spec->level != LEVEL_GUARDED) return "L and F are of guarded";
   if (spec->level == LEVEL_GUARDED && spec->landlock < 0) return "guarded needs a ruleset (L)";
@@ -94,7 +96,7 @@ static const char *missing(const struct spec *spec, bool has_level) {
 }
 
 bool spec_parse(struct spec *spec, char *text, size_t length, const char **problem) {
-  *spec = (struct spec){.directory = -1, .landlock = -1, .filter = -1};
+  *spec = (struct spec){.directory = -1, .landlock = -1, .filter = -1, .settings = -1};
   struct tags tags = tags_of(text, length);
   struct tag tag;
   static char unknown[] = "the tag ?";

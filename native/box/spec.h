@@ -23,7 +23,7 @@ struct spec {
   const char *stage, *overlay, *upper, *work, *proxy_log;
   bool own_user_namespace, ends_with_clients;
   uint16_t port;
-  int landlock, filter;
+  int landlock, filter, settings;
   uint64_t wall_ms;
   enum level level;
 };

@@ -69,7 +69,9 @@ static void close_others(void) {
   int last = 2;
   for (int next; last >= 0; last = next) {
     next = next_above(box.spec.handles, box.spec.handle_count, last);
-    if (box.spec.directory > last && (next < 0 || box.spec.directory < next)) next = box.spec.directory;
+    const int own[] = {box.spec.directory, box.spec.settings};
+    int mine = next_above(own, 2, last);
+    if (mine > 0 && (next < 0 || mine < next)) next = mine;
     unsigned end = next < 0 ? ~0u : (unsigned)next - 1;
     if ((unsigned)last + 1 <= end && sys_close_range((unsigned)last + 1, end, 0) < 0) end_start(errno, "close_range");
   }

@@ -1,6 +1,6 @@
 /** Boxes with brokers, as their driver starts them: the key is used, and is nowhere to be found. */
 import { randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createHttps } from 'node:https'
 import { join } from 'node:path'
@@ -60,9 +60,7 @@ test('a command asks with a key that it does not have, and reaches nothing else'
 
   const holding = (): string[] => filesBelow(base).filter((file) => readFileSync(file, 'latin1').includes(secret))
   expect(readFileSync(networkLog, 'latin1')).toMatch(/"verdict":"allowed","reason":null/)
-  expect(holding().map((file) => [file.slice(base.length), statSync(file).mode & 0o777])).toEqual([
-    ['/run/box_1/proxy.json', 0o400],
-  ])
+  expect(holding()).toEqual([])
   await box.stop()
   expect(holding()).toEqual([])
 })

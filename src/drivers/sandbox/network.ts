@@ -4,7 +4,8 @@ import { proxyPort } from '../../domain/network/proxy-port.ts'
 import { parseRules } from '../../domain/network/rules.ts'
 import type { SandboxSpec } from '../../ports/sandbox-driver.ts'
 import type { Tag } from '../../sys/box/frames.ts'
-import { writeSettings } from '../../sys/box/proxy-settings.ts'
+import type { Handles } from '../../sys/box/handles.ts'
+import { keepSettings, settingsPath } from '../../sys/box/proxy-settings.ts'
 import { hasAllIds, hasId } from '../../sys/ids.ts'
 import { extraAuthorities } from '../../sys/proxy/authorities.ts'
 import { settingsText } from '../../sys/proxy/settings.ts'
@@ -79,9 +80,9 @@ export function networkEnv(way: Way): Record<string, string> {
   }
 }
 
-export function networkTags(way: Way, directory: string): Tag[] {
+export function networkTags(way: Way, directory: string, held: Handles): Tag[] {
   if (way === undefined) return []
   const log = way.log ?? join(directory, 'network.log')
-  const settings = writeSettings(directory, way.settings)
-  return [...[...way.program, settings].map((argument): Tag => ['X', argument]), ['x', log], ['P', proxyPort]]
+  const program = [...way.program, settingsPath].map((argument): Tag => ['X', argument])
+  return [...program, ['s', keepSettings(directory, way.settings, held)], ['x', log], ['P', proxyPort]]
 }
