@@ -58,9 +58,9 @@ async function beginning(desk: Desk, since: Place | undefined): Promise<Beginnin
   const base = await baseOfIts(desk)
   if (base !== undefined) return { ...(await treeFrom(desk, base, { tracked, ignored: desk.ignored })), tracked }
   if (workspace.source.kind === 'empty') return { tree: null, tracked }
-  // As aw diff has it.
+  // As aw diff has it; but what is exported was kept only now.
   const [first] = (await snapshotsOf(desk.core, workspace.id)).keys()
-  if (first === undefined) throw nothingKept()
+  if (first === undefined || snapshotPlace(first).name === desk.frozen.name) throw nothingKept()
   return { ...(await treeFrom(desk, snapshotPlace(first), { tracked, ignored: desk.ignored })), tracked }
 }
 

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
+import { makeMappedFile } from './mapped-file.ts'
 
 /**
  * FULL: a commit is on the disk when it returns. A schema that somebody edited runs no functions (trusted_schema), and
@@ -12,8 +13,10 @@ const writerPragmas = `${readerPragmas}; PRAGMA foreign_keys = ON; PRAGMA journa
 const look = 'PRAGMA schema_version'
 
 /** Opens the file as usual: SQLite puts two files beside it, one of 32 KiB, whether one writes or only reads. */
-export const connect = (file: string, readOnly: boolean): DatabaseSync =>
-  opened(file, readOnly, readOnly ? `${readerPragmas}; ${look}` : writerPragmas)
+export function connect(file: string, readOnly: boolean): DatabaseSync {
+  makeMappedFile(`${file}-shm`)
+  return opened(file, readOnly, readOnly ? `${readerPragmas}; ${look}` : writerPragmas)
+}
 
 /**
  * Opens it for reading where nothing can be written. What a process that died has left in the WAL is read as well; its

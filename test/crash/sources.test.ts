@@ -17,7 +17,7 @@ it.each([
 ])(
   '%s can be killed at any point',
   async (operation) => {
-    const points = await sweep(operation, sweptOperation(operation), { recovery: byRecover, ...sampled(6) })
+    const points = await sweep(operation, sweptOperation(operation), { recovery: byRecover, ...sampled(17) })
     console.log(`${operation}: ${points} points`)
     expect(points).toBeGreaterThan(0)
   },
