@@ -5,6 +5,7 @@ const minute = 60_000
 /** Of these `npm test` takes a part that is drawn anew each time: test/drawn.ts. */
 const drawn = [
   'test/agents/run.test.ts',
+  'test/crash/recovery.test.ts',
   'test/{exec,overlay-driver,power-loss,results,scale,sources,templates}.test.ts',
   'test/storage/required.test.ts',
   'test/sandbox/{levels,stress}.test.ts',

@@ -9,7 +9,7 @@ import { byRecoverOrTouch, sampled, sweep } from './sweep.ts'
 it.each(['create', 'reset', 'undelete'])(
   '%s can be killed at any point',
   async (operation) => {
-    const points = await sweep(operation, sweptOperation(operation), { recovery: byRecoverOrTouch, ...sampled(2) })
+    const points = await sweep(operation, sweptOperation(operation), { recovery: byRecoverOrTouch, ...sampled(5) })
     console.log(`${operation}: ${points} points`)
     expect(points).toBeGreaterThan(10)
   },

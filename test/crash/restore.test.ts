@@ -6,7 +6,7 @@ import { byRecoverOrTouch, sampled, sweep } from './sweep.ts'
 it.each(['restore', 'restore of paths', 'undo of a snapshot'])(
   '%s can be killed at any point',
   async (operation) => {
-    const points = await sweep(operation, sweptOperation(operation), { recovery: byRecoverOrTouch, ...sampled(3) })
+    const points = await sweep(operation, sweptOperation(operation), { recovery: byRecoverOrTouch, ...sampled(9) })
     console.log(`${operation}: ${points} points`)
     expect(points).toBeGreaterThan(20)
   },

@@ -7,7 +7,7 @@ import { byRecoverOrTouch, sampled, sweep } from './sweep.ts'
 it.each(Object.entries(sandboxOperations))(
   '%s can be killed at any point',
   async (operation, swept) => {
-    const sample = sampled(7)
+    const sample = sampled(13)
     const points = await sweep(operation, swept, { recovery: byRecoverOrTouch, ...sample })
     console.log(`${operation}: ${points} points`)
     expect(points).toBeGreaterThanOrEqual(sample.from)
