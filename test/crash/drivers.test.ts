@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest'
+import { drawn } from '../drawn.ts'
 import { onDriver, sweptDrivers } from './on-driver.ts'
 
 /** Every few points here, from a first one that changes; all of them in `npm run prove`. */
-it.each(sweptDrivers)(
+it.each(drawn(sweptDrivers, () => 'drivers'))(
   'what is killed on $driver leaves everything whole',
   ({ driver, fileSystem }) => {
     const seed = Number(process.env['AW_SEED'] ?? Math.floor(Math.random() * 1000))
