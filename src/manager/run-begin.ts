@@ -2,7 +2,7 @@ import { AwError, toAwError } from '../domain/errors.ts'
 import type { RunId, WorkspaceId } from '../domain/ids.ts'
 import type { Isolation } from '../domain/sandbox/spec.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
-import { nameOf, type Workspace } from '../domain/workspace/state.ts'
+import { nameOf, type BoxFacts, type Workspace } from '../domain/workspace/state.ts'
 import type { CommandInput, Sandbox } from '../ports/sandbox-driver.ts'
 import { boxGone, plannedBox, type BoxWish } from './boxes.ts'
 import { newEvent, newId, type Core, type Request } from './core.ts'
@@ -59,9 +59,8 @@ export async function beginRun(
       assertSameWalls(open, wish)
       const known = await withSlot(core, request, open)
       const before = found.run.snapshot === 'off' ? known : await keepBefore(core, request, known, run)
-      const isOwn = before.sandbox === undefined
-      const running = isOwn ? await launched(core, request, before, wish) : before
-      return await kept(core, request, running, run, command, isOwn)
+      const own = before.sandbox === undefined ? await ownBox(core, before, wish) : undefined
+      return await kept(core, request, await aboutToRun(core, request, before, run, own), run, command, own)
     } catch (error) {
       await failed(core, request, id, run, error)
       throw error
@@ -69,9 +68,24 @@ export async function beginRun(
   })
 }
 
-async function launched(core: Core, request: Request, workspace: Workspace, wish: BoxWish): Promise<Workspace> {
-  const planned = await plannedBox(core, workspace, wish)
-  return launch(core, request, workspace, { sandbox: newId(core, 'box'), ...planned })
+const ownBox = async (core: Core, workspace: Workspace, wish: BoxWish): Promise<BoxFacts> => ({
+  sandbox: newId(core, 'box'),
+  ...(await plannedBox(core, workspace, wish)),
+})
+
+/** In the log before there is a sandbox: so one of its own is ended with it, whoever dies in between. */
+async function aboutToRun(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  run: RunId,
+  own: BoxFacts | undefined,
+): Promise<Workspace> {
+  const facts = own ?? workspace.sandbox
+  if (facts === undefined) throw boxGone(workspace)
+  const { sandbox, isolation } = facts
+  const of = { sandbox, isolation, own_sandbox: own !== undefined, before: workspace.head }
+  return append(core, request, workspace, [newEvent(core, request, 'run_started', { ...whose(workspace), run, ...of })])
 }
 
 async function kept(
@@ -80,17 +94,23 @@ async function kept(
   workspace: Workspace,
   run: RunId,
   command: RunCommand,
-  isOwn: boolean,
+  own: BoxFacts | undefined,
 ): Promise<BegunRun> {
-  const { sandbox: facts, head } = workspace
-  if (facts === undefined) throw boxGone(workspace)
-  const { sandbox, isolation } = facts
-  const data = { ...whose(workspace), run, sandbox, own_sandbox: isOwn, isolation, before: head }
-  const started = await append(core, request, workspace, [newEvent(core, request, 'run_started', data)])
+  const started = own === undefined ? workspace : await launch(core, request, workspace, own)
+  if (started.sandbox === undefined) throw boxGone(workspace)
+  const { sandbox, isolation } = started.sandbox
   const box = await (await core.sandboxes(isolation)).find(sandbox)
   if (box === undefined) throw boxGone(workspace)
   try {
-    const { fed } = await keepIn(core, request, await withSlot(core, request, started), run, command, box, isOwn)
+    const { fed } = await keepIn(
+      core,
+      request,
+      await withSlot(core, request, started),
+      run,
+      command,
+      box,
+      own !== undefined,
+    )
     return {
       workspace: started,
       fed,

@@ -16,7 +16,7 @@ const after = (now: string) =>
 const run = {
   run: 'run_1',
   owner: owner('first'),
-  started: { sandbox: 'box_1', isolation: 'none' },
+  started: { sandbox: 'box_1', isolation: 'none', launched: true },
 } as unknown as OpenRun
 const workspace = { sandbox: { sandbox: 'box_1', supervisor: owner('first') } } as unknown as Workspace
 
@@ -26,6 +26,10 @@ it('after a reboot a run has failed, with that reason', async () => {
     exit: null,
     problem: { code: 'lost', message: 'the machine was started anew' },
   })
+  // One whose sandbox is not up yet is waited for as long as whoever makes it lives.
+  const making = { ...run, started: { ...run.started, launched: false } } as OpenRun
+  expect(await overOf(after('first'), {} as Workspace, making)).toBeUndefined()
+  expect(await overOf(after('first'), {} as Workspace, run)).toMatchObject({ problem: { code: 'lost' } })
   const waiting = { ...run, started: undefined }
   expect(await overOf(after('first'), workspace, waiting)).toBeUndefined()
   expect(await overOf(after('second'), workspace, waiting)).toMatchObject({ problem: { code: 'lost' } })

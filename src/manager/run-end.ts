@@ -30,9 +30,9 @@ export async function overOf(core: Core, workspace: Workspace, run: OpenRun): Pr
   const seen = await seenEnd(core, run)
   if (seen !== undefined) return seen
   const box = workspace.sandbox?.sandbox === started.sandbox ? workspace.sandbox : undefined
+  const isGone = box === undefined ? started.launched : core.host.liveness(box.supervisor) === 'dead'
   // The end is written before the sandbox is gone.
-  if (box === undefined || core.host.liveness(box.supervisor) === 'dead')
-    return (await seenEnd(core, run)) ?? lost(core, workspace)
+  if (isGone) return (await seenEnd(core, run)) ?? lost(core, workspace)
   if (core.host.liveness(run.owner) !== 'dead' || (await isKept(core, run))) return undefined
   return (await seenEnd(core, run)) ?? neverStarted
 }

@@ -61,6 +61,8 @@ const ranOrNot: Swept['check'] = async (crash, name, before, done) => {
     const { 'work/made': _, ...rest } = now
     expect(rest).toEqual(before.tree)
   }
+  // A sandbox that was there stays; one that was made for the run is gone with it.
+  expect(view.sandbox?.id).toBe(before?.view.sandbox?.id)
   const runs = await crash.manager.call('runs', { id: view.id })
   expect(runs.every(({ state }) => state === 'completed' || state === 'failed')).toBe(true)
   if (done) expect(runs).toMatchObject([{ state: 'completed', exit: { code: 0 } }])

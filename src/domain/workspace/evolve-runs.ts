@@ -12,8 +12,13 @@ export function evolveRuns(before: Workspace, event: AnyEvent): Workspace {
     case 'run_started': {
       if (before.run?.run !== event.data.run) return before
       const { sandbox, own_sandbox, isolation, before: kept } = event.data
-      const started = { at: event.at, sandbox, own_sandbox, isolation, before: kept }
+      const started = { at: event.at, sandbox, own_sandbox, isolation, before: kept, launched: !own_sandbox }
       return { ...before, run: { ...before.run, state: 'running', started } }
+    }
+    case 'sandbox_launched': {
+      const { run } = before
+      if (run?.started?.sandbox !== event.data.sandbox) return before
+      return { ...before, run: { ...run, started: { ...run.started, launched: true } } }
     }
     case 'run_cancel_started':
       if (before.run?.run !== event.data.run) return before

@@ -63,4 +63,17 @@ describe('a sandbox in the fold', () => {
     expect(gone).toMatchObject({ state: 'trashed' })
     for (const field of ['sandbox', 'commands', 'slot']) expect(gone).not.toHaveProperty(field)
   })
+
+  it('a run knows whether its own sandbox has been up', () => {
+    const { sandbox } = sampleData.run_started
+    const begun = folded(...made, 'run_requested', 'run_started')
+    expect(begun?.run).toMatchObject({ state: 'running', started: { sandbox, launched: false } })
+    const up = folded(...made, 'run_requested', 'run_started', 'sandbox_launch_started', 'sandbox_launched')
+    expect(up).toMatchObject({ state: 'running', run: { started: { launched: true } } })
+    const shared = folded(...launched, 'run_requested', ['run_started', { own_sandbox: false }])
+    expect(shared?.run).toMatchObject({ started: { launched: true } })
+    const over = folded(...launched, 'run_requested', 'run_started', 'run_completed')
+    expect(over).not.toHaveProperty('run')
+    expect(over?.last_run).toMatchObject({ state: 'completed', number: 2, code: 0 })
+  })
 })

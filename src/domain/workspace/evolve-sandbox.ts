@@ -2,8 +2,11 @@ import type { AnyEvent } from '../event.ts'
 import { evolveRuns } from './evolve-runs.ts'
 import type { Workspace } from './state.ts'
 
-/** The part of `evolve` that is about sandboxes and commands. */
-export function evolveSandbox(before: Workspace, event: AnyEvent): Workspace {
+/** The part of `evolve` that is about sandboxes and what runs in them. */
+export const evolveSandbox = (before: Workspace, event: AnyEvent): Workspace =>
+  evolveRuns(evolveBox(before, event), event)
+
+function evolveBox(before: Workspace, event: AnyEvent): Workspace {
   switch (event.type) {
     case 'sandbox_launched': {
       if (before.operation?.kind !== 'launch') return before
@@ -29,7 +32,7 @@ export function evolveSandbox(before: Workspace, event: AnyEvent): Workspace {
         (before.commands ?? []).filter(({ command }) => command !== event.data.command),
       )
     default:
-      return evolveRuns(before, event)
+      return before
   }
 }
 

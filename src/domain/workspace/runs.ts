@@ -40,6 +40,8 @@ export interface StartedRun {
   readonly at: string
   readonly sandbox: BoxId
   readonly own_sandbox: boolean
+  /** The sandbox has been up; one of its own may still be in the making. */
+  readonly launched: boolean
   readonly isolation: Isolation
   /** What the workspace was kept as before it. */
   readonly before: SnapshotId | null
