@@ -1,4 +1,5 @@
 import { toAwError } from '../domain/errors.ts'
+import type { NewEvent } from '../domain/event.ts'
 import type { SnapshotId } from '../domain/ids.ts'
 import type { Exit } from '../domain/sandbox/spec.ts'
 import type { CancelReason } from '../domain/workspace/events.ts'
@@ -87,17 +88,21 @@ export async function closeRun(
   const kept = await keepLeft(core, request, workspace, run, over)
   const outcome = { ...whose(workspace), run: run.run, snapshot: kept.snapshot, ...kept.trouble }
   const { exit } = over
-  const cancelled = why ?? (run.cancelling === true ? ('user' as const) : undefined)
-  const event =
-    cancelled !== undefined
-      ? newEvent(core, request, 'run_cancelled', { ...outcome, exit, why: cancelled })
-      : exit?.code === 0
-        ? newEvent(core, request, 'run_completed', { ...outcome, exit })
-        : newEvent(core, request, 'run_failed', { ...outcome, exit, problem: over.problem ?? problemOf(exit) })
+  const event = outcomeOf(why === undefined ? stateOf(run, over) : 'cancelled')
   const closed = await append(core, request, kept.workspace, [event])
   await dropOldLogs(core, closed, run.number)
   return closed
+
+  function outcomeOf(state: ReturnType<typeof stateOf>): NewEvent {
+    if (state === 'cancelled') return newEvent(core, request, 'run_cancelled', { ...outcome, exit, why: why ?? 'user' })
+    if (state === 'completed' && exit !== null) return newEvent(core, request, 'run_completed', { ...outcome, exit })
+    return newEvent(core, request, 'run_failed', { ...outcome, exit, problem: over.problem ?? problemOf(exit) })
+  }
 }
+
+/** As what a run that is over will be in the log. */
+export const stateOf = ({ cancelling }: OpenRun, { exit }: RunOver): 'completed' | 'failed' | 'cancelled' =>
+  cancelling === true ? 'cancelled' : exit?.code === 0 ? 'completed' : 'failed'
 
 /** Whatever is in the way of that, the next run tries again. */
 async function dropOldLogs(core: Core, { id }: Workspace, newest: number): Promise<void> {

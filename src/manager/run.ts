@@ -27,7 +27,7 @@ type Changes = NonNullable<Item['changes']> | null
 export async function* runOne(core: Core, input: Input, request: Request): AsyncGenerator<Item> {
   checkpointSignal(request)
   const planned = await commandFor(core, input)
-  const found = input.id === undefined || beginsAnew(input) ? undefined : await lookUp(core, input.id)
+  const found = await workspaceFor(core, input)
   const isEmpty = found === undefined && !beginsAnew(input)
   const command = isEmpty ? { ...planned, notes: [...planned.notes, emptyNote] } : planned
   const asked = planRun(core, {
@@ -49,6 +49,10 @@ const withFiles = (input: Input, files: readonly string[]): Input =>
   files.length === 0 || input.config === undefined
     ? input
     : { ...input, config: { agent_file_names: files, ...input.config } }
+
+/** The workspace that is there and meant; undefined if one is to be made. */
+export const workspaceFor = async (core: Core, input: Input): Promise<Workspace | undefined> =>
+  input.id === undefined || beginsAnew(input) ? undefined : lookUp(core, input.id)
 
 /** Whether anything is said about what the workspace starts from. */
 const beginsAnew = (input: Input): boolean =>

@@ -5,7 +5,7 @@ import type { RunId } from '../domain/ids.ts'
 import { isLive, nameOf, workspaceStates, type Workspace } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
 import { findWorkspace } from './find.ts'
-import { overOf } from './run-end.ts'
+import { overOf, stateOf } from './run-end.ts'
 import { settle } from './run-settle.ts'
 
 export type RunView = Outputs['runs'][number]
@@ -69,8 +69,7 @@ async function runsOf(core: Core, workspace: Workspace): Promise<Map<string, Run
   const over = open === undefined ? undefined : await overOf(core, workspace, open)
   if (open !== undefined && view !== undefined && over !== undefined) {
     const { exit, problem = null, at } = over
-    const state = open.cancelling === true ? 'cancelled' : exit?.code === 0 ? 'completed' : 'failed'
-    found.set(open.run, { ...view, state, exit, problem, ended_at: at?.toISOString() ?? null })
+    found.set(open.run, { ...view, state: stateOf(open, over), exit, problem, ended_at: at?.toISOString() ?? null })
   }
   return found
 }
