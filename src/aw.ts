@@ -14,7 +14,7 @@ import {
   laterArchives,
   laterRepositories,
   laterResults,
-  laterRunLogs,
+  laterKeptLogs,
   laterSandboxes,
 } from './drivers/later.ts'
 import { linuxHost } from './drivers/host/linux.ts'
@@ -123,7 +123,7 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
         avoid: [home, basePath, place.root],
         owner: place.owner,
       }),
-      logs: laterRunLogs(join(home, 'runs')),
+      logs: laterKeptLogs(join(home, 'runs')),
       follower: followerOf(options, home, configFile),
       sandboxes: laterSandboxes(join(home, 'run')),
       clock,

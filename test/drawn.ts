@@ -1,6 +1,6 @@
 /** Which of many grounds a test stands on this time. All of them: `npm run prove`. */
 
-const takesAll = process.env['AW_ALL'] === '1'
+export const takesAll = process.env['AW_ALL'] === '1'
 
 /**
  * One of each group, drawn anew each time with a seed that is printed: whatever fails can be had again with AW_SEED. With

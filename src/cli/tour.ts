@@ -115,6 +115,7 @@ const intro = ({ bold, dim }: Paint): string =>
 
 const ending = ({ bold, cyan, dim }: Paint): string => {
   const next: readonly (readonly [string, string])[] = [
+    ['aw run --repo . --agent claude "…"', 'an agent at work in a workspace of its own'],
     ['aw create my-task --from .', 'a workspace with a copy of this folder'],
     ['cd "$(aw path my-task)"', 'go there'],
     ['aw exec my-task -- ls', 'run a command in it, behind walls'],

@@ -3,7 +3,7 @@ import type { Archives } from '../ports/archives.ts'
 import type { Isolation } from '../domain/sandbox/spec.ts'
 import type { GitResults } from '../ports/git-results.ts'
 import type { Repositories } from '../ports/repositories.ts'
-import type { RunLogs } from '../ports/run-logs.ts'
+import type { KeptLogs } from '../ports/kept-logs.ts'
 import type { SandboxDriver } from '../ports/sandbox-driver.ts'
 import type { AgentsOptions } from './agents/linux.ts'
 
@@ -53,10 +53,10 @@ export function laterSandboxes(run: string): (isolation: Isolation) => Promise<S
 }
 
 /** @param directory where each run has one of its own */
-export function laterRunLogs(directory: string): RunLogs {
-  let opened: Promise<RunLogs> | undefined
-  const driver = (): Promise<RunLogs> =>
-    (opened ??= import('./runs/dir.ts').then(({ dirRunLogs }) => dirRunLogs({ directory })))
+export function laterKeptLogs(directory: string): KeptLogs {
+  let opened: Promise<KeptLogs> | undefined
+  const driver = (): Promise<KeptLogs> =>
+    (opened ??= import('./kept-logs/dir.ts').then(({ dirKeptLogs }) => dirKeptLogs({ directory })))
   return {
     place: async (run) => (await driver()).place(run),
     async *read(run, options) {

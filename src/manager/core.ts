@@ -18,7 +18,7 @@ import type { Isolation } from '../domain/sandbox/spec.ts'
 import type { Follower, SandboxDriver } from '../ports/sandbox-driver.ts'
 import type { Texts } from '../ports/texts.ts'
 import type { Requests } from '../ports/requests.ts'
-import type { RunLogs } from '../ports/run-logs.ts'
+import type { KeptLogs } from '../ports/kept-logs.ts'
 import type { Variables } from '../ports/variables.ts'
 
 /** Everything a use case may use. Assembled once, in `aw.ts`. */
@@ -36,7 +36,7 @@ export interface Core {
   readonly variables: Variables
   readonly requests: Requests
   readonly agents: Agents
-  readonly logs: RunLogs
+  readonly logs: KeptLogs
   /** What is started when the last run of a workspace has ended and nobody is there to write it down. */
   readonly follower: (workspace: WorkspaceId) => Follower | undefined
   /** The driver of a level, loaded when it is first asked for. */

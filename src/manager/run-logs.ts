@@ -1,7 +1,7 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
 import type { RunId, WorkspaceId } from '../domain/ids.ts'
-import type { LogItem, ReadOptions } from '../ports/run-logs.ts'
+import type { LogItem, ReadOptions } from '../ports/kept-logs.ts'
 import type { Core, Request } from './core.ts'
 import { findWorkspace } from './find.ts'
 import { overOf } from './run-end.ts'

@@ -122,7 +122,7 @@ export interface Sandbox extends AsyncDisposable {
   exec(command: Command): Execution
   /**
    * Begins a command that goes on when we let go of the box, or die: what it writes and how it ends is kept in a directory
-   * outside, for `RunLogs` to read. Resolves when it has begun; rejects as `Execution.exit` does.
+   * outside, for `KeptLogs` to read. Resolves when it has begun; rejects as `Execution.exit` does.
    */
   keep(command: KeptCommand): Promise<{ readonly exit: Promise<Exit> }>
   /** To a kept command, whoever began it; 0 only asks. False if none with that directory runs here. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { decodeTags, numberTag } from './box/frames.ts'
 import { readExit } from './box/job.ts'
 import { unless } from './errno.ts'
-import type { LogItem, ReadOptions, RunEnd } from '../ports/run-logs.ts'
+import type { LogItem, ReadOptions, KeptEnd } from '../ports/kept-logs.ts'
 
 /**
  * Reads what the supervisor of a sandbox keeps of a command: see "Kept commands" in docs/spec/box-protocol.md. The bytes
@@ -17,7 +17,7 @@ const mostAtOnce = 1 << 20
 const lookAgainMs = 500
 
 /** How the command ended, if it has. */
-export function readKeptEnd(directory: string): RunEnd | undefined {
+export function readKeptEnd(directory: string): KeptEnd | undefined {
   const bytes = unless(['ENOENT', 'ENOTDIR'], () => readFileSync(join(directory, 'end')))
   if (bytes === undefined) return undefined
   const tags = decodeTags(bytes)

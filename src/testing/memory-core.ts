@@ -9,7 +9,7 @@ import { memorySizes } from '../drivers/sizes/memory.ts'
 import { memoryStorage } from '../drivers/storage/memory.ts'
 import { memoryBoxes, memorySandboxes } from '../drivers/sandbox/memory.ts'
 import { memoryTexts } from '../drivers/texts/memory.ts'
-import { memoryRunLogs } from '../drivers/runs/memory.ts'
+import { memoryKeptLogs } from '../drivers/kept-logs/memory.ts'
 import { memoryRequests } from '../drivers/requests/memory.ts'
 import { memoryVariables } from '../drivers/variables/memory.ts'
 import { resolveConfig } from '../domain/config.ts'
@@ -111,7 +111,7 @@ export function memoryCore({
       archives: { digest: outside, about: outside, unpack: outside, pack: outside },
       requests: memoryRequests,
       agents: mortal(agents, life, ['prepare', 'remove']),
-      logs: memoryRunLogs(boxes.kept),
+      logs: memoryKeptLogs(boxes.kept),
       follower: () => undefined,
       variables: mortal(variables, life, ['write']),
       sandboxes: async (isolation: Isolation) =>

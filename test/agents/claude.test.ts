@@ -105,6 +105,9 @@ describe.each(users)('as the %s user', (user) => {
     const of = (name: string) => findings.find((finding) => finding.name === `agent claude${name}`)
     expect(of(' at namespace')).toMatchObject({ status: 'ok', message: 'starts: 2.1.325 (Claude Code)' })
     expect(of(' at none')?.message).toBe('starts: 2.1.325 (Claude Code)')
+    const doctor = await own.aw(['doctor', '--agent', 'claude', '--json'])
+    const found = (JSON.parse(doctor.stdout) as { findings: { name: string; status: string }[] }).findings
+    expect(found).toContainEqual(expect.objectContaining({ name: 'agent claude at namespace', status: 'ok' }))
     expect(of(' credential')).toMatchObject({ status: 'warning' })
     expect(of(' credential')?.message).toContain('ANTHROPIC_API_KEY')
     expect(existsSync(join(own.here.home, 'agents')) ? readdirSync(join(own.here.home, 'agents')) : []).toEqual([])

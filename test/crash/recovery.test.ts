@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { drawn } from '../drawn.ts'
+import { drawn, takesAll } from '../drawn.ts'
 import { checkHome, checkReadModel } from './check.ts'
 import { makeHome } from './home.ts'
 import { operations, sweptOperation } from './operations.ts'
@@ -27,7 +27,7 @@ it.each(some)(
 )
 
 it('a home can be killed at any point of its first use', async () => {
-  const { from, step } = sampled(process.env['AW_ALL'] === '1' ? 1 : 5)
+  const { from, step } = sampled(takesAll ? 1 : 5)
   let point = from
   for (let crashed = true; crashed; point += step) {
     await using crash = await makeHome({ fresh: true })

@@ -47,6 +47,14 @@ export function sampled(step: number): { from: number; step: number } {
   return { from, step }
 }
 
+/** A sample of the points of an operation, from the first that was drawn to its last. */
+export async function expectSurvives(operation: string, swept: Swept, every: number): Promise<void> {
+  const sample = sampled(every)
+  const points = await sweep(operation, swept, { recovery: byRecoverOrTouch, ...sample })
+  console.log(`${operation}: ${points} points`)
+  expect(points).toBeGreaterThanOrEqual(sample.from)
+}
+
 export const byRecover: SweepOptions['recovery'] = async (crash) => {
   expect((await crash.tell('recover', {})).error).toBeUndefined()
 }

@@ -13,7 +13,7 @@ import type {
 import { failed } from '../../sys/box/job.ts'
 import type { Disk } from '../files/memory-disk.ts'
 import { assertBrokers } from './brokers.ts'
-import { keepChunk, keepEnd, keptAt, type KeptCommands } from '../runs/memory.ts'
+import { keepChunk, keepEnd, keptAt, type KeptCommands } from '../kept-logs/memory.ts'
 import { commandLimits, planLimits, type PlannedLimits } from './limits.ts'
 import { memoryExecution } from './memory-execution.ts'
 import { programOf } from './memory-programs.ts'

@@ -5,11 +5,11 @@ import type { CommandId, RunId } from '../domain/ids.ts'
 export type LogId = RunId | CommandId
 
 /**
- * What runs write and how they end, outside the reach of what runs. Each run has a directory; the supervisor of its
+ * What kept commands write and how they end, outside the reach of what runs. Each has a directory; the supervisor of its
  * sandbox writes there, whoever else is alive. A log has a limit: of one that grew beyond it the oldest is gone, and its
  * first item says how much.
  */
-export interface RunLogs {
+export interface KeptLogs {
   /** The directory of a run, made if need be: for `Sandbox.keep`. */
   place(run: LogId): Promise<string>
   /**
@@ -18,7 +18,7 @@ export interface RunLogs {
    */
   read(run: LogId, options?: ReadOptions): AsyncIterable<LogItem>
   /** How it ended; undefined as long as it has not, or if nobody saw its end. */
-  end(run: LogId): Promise<RunEnd | undefined>
+  end(run: LogId): Promise<KeptEnd | undefined>
   /** Absent = done. */
   remove(run: LogId): Promise<void>
 }
@@ -43,7 +43,7 @@ export interface LogItem {
 }
 
 /** `errno`: it could not be started. */
-export interface RunEnd {
+export interface KeptEnd {
   readonly exit: Exit | null
   readonly errno: number | null
   /** So much of what it wrote last is not in its log. */

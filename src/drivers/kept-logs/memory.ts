@@ -1,11 +1,11 @@
 import type { Exit } from '../../domain/sandbox/spec.ts'
 import type { OutputChunk } from '../../ports/sandbox-driver.ts'
-import type { LogId, LogItem, ReadOptions, RunEnd, RunLogs } from '../../ports/run-logs.ts'
+import type { LogId, LogItem, ReadOptions, KeptEnd, KeptLogs } from '../../ports/kept-logs.ts'
 
 /** What is kept of one command. */
 export interface KeptInMemory {
   readonly items: LogItem[]
-  end: RunEnd | undefined
+  end: KeptEnd | undefined
   /** Wakes who waits for more. */
   readonly waiting: Set<() => void>
 }
@@ -30,7 +30,7 @@ export function keepEnd(at: KeptInMemory, exit: Exit): void {
   for (const wake of at.waiting) wake()
 }
 
-export function memoryRunLogs(kept: KeptCommands): RunLogs {
+export function memoryKeptLogs(kept: KeptCommands): KeptLogs {
   const place = (run: LogId): string => `/runs/${run}`
   return {
     async place(run) {

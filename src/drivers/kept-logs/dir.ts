@@ -1,11 +1,11 @@
 import { join } from 'node:path'
-import type { LogId, RunLogs } from '../../ports/run-logs.ts'
+import type { LogId, KeptLogs } from '../../ports/kept-logs.ts'
 import { ensureDirectory, isThere } from '../../sys/directories.ts'
 import { readKeptEnd, readKeptLog } from '../../sys/kept-log.ts'
 import { removeTree } from '../../sys/safe-fs/index.ts'
 
 /** A directory for each run, for its owner alone. */
-export function dirRunLogs({ directory }: { directory: string }): RunLogs {
+export function dirKeptLogs({ directory }: { directory: string }): KeptLogs {
   const pathOf = (run: LogId): string => join(directory, run)
   return {
     async place(run) {
