@@ -11,7 +11,7 @@ import type { Broker } from '../../src/domain/network/broker.ts'
 import { proxyCommand } from '../../src/sys/proxy/program.ts'
 import { settingsText } from '../../src/sys/proxy/settings.ts'
 import { ownAuthority, type OwnAuthority } from './own-authority.ts'
-import { proxyUser, readAll, readUntil, reasonOf, startProxy, statusOf, upstream, type Place } from './place.ts'
+import { type Place, proxyUser, readAll, readUntil, reasonOf, seen, startProxy, statusOf, upstream } from './place.ts'
 
 const secret = 'sk-very-secret-0123456789'
 
@@ -27,9 +27,6 @@ async function echo(request: IncomingMessage, response: ServerResponse): Promise
   const [status, headers] = JSON.parse(String(request.headers['x-say'] ?? '[200,[]]')) as [number, string[]]
   response.writeHead(status, ['Content-Length', String(text.length), ...headers]).end(text)
 }
-
-const seen = (answer: string): { method: string; url: string; raw: string[]; body: string } =>
-  JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)) as ReturnType<typeof seen>
 
 let proxy: Place
 let site: Awaited<ReturnType<typeof upstream>>

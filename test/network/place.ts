@@ -132,3 +132,7 @@ export async function upstream(server: Server): Promise<{ port: number; server: 
 
 export const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1])
 export const reasonOf = (answer: string): string => /^X-Aw-Reason: (\w+)/m.exec(answer)?.[1] ?? ''
+
+/** What a host that echoes has been asked. */
+export const seen = (answer: string): { method: string; url: string; raw: string[]; body: string } =>
+  JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)) as ReturnType<typeof seen>

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { connect as tlsConnect } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { inRoot } from '../../tools/root.ts'
-import { readAll, readUntil, reasonOf, startProxy, statusOf, upstream, type Place } from './place.ts'
+import { type Place, readAll, readUntil, reasonOf, seen, startProxy, statusOf, upstream } from './place.ts'
 
 /** Says what it was asked. */
 const echo = () => createHttp((request, response) => void echoTo(request, response))
@@ -27,9 +27,6 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   for await (const chunk of request as AsyncIterable<Buffer>) body += chunk.toString('latin1')
   return body
 }
-
-const seen = (answer: string): { method: string; url: string; raw: string[]; body: string } =>
-  JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)) as ReturnType<typeof seen>
 
 let proxy: Place
 let site: Awaited<ReturnType<typeof upstream>>
