@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../domain/errors.ts'
+import type { Scope } from '../domain/scopes.ts'
 import type { UseCase } from '../domain/workspace/allow.ts'
 import type { Infer, Schema } from './schema.ts'
 
@@ -12,6 +13,14 @@ export interface Operation<I = unknown, O = unknown> {
   /** `read` changes nothing. `destructive` takes something away from its place, though never for good unless it says so. */
   readonly kind: 'read' | 'write' | 'destructive'
   readonly group: 'Workspaces' | 'Runs' | 'Sandboxes' | 'Snapshots' | 'Sources' | 'Files' | 'Log' | 'Care'
+  /** Where HTTP has it, below /api. A word after a colon is a field; of several, the first whose fields are given. */
+  readonly routes: readonly Route[]
+  /** What a token must allow. */
+  readonly scope: Scope
+  /** Fields that name workspaces, so that a token can be held to some of them. */
+  readonly names?: Readonly<Record<string, Reference>>
+  /** It makes something new: HTTP answers 201. */
+  readonly makes?: true
   /** One line for `--help`. */
   readonly summary: string
   /** More for its own help page and the reference. */
@@ -33,6 +42,14 @@ export interface Operation<I = unknown, O = unknown> {
   readonly errors: readonly ErrorCode[]
   readonly examples: readonly string[]
 }
+
+export type Route = `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`
+
+/**
+ * How a field names a workspace: one that is there; one that is to be made (or is there already); one in the trash; or
+ * a tree: WORKSPACE, WORKSPACE@SNAPSHOT or the id of a snapshot.
+ */
+export type Reference = 'workspace' | 'new' | 'trash' | 'tree'
 
 /** Checks the entry and keeps its exact types. */
 export const operation = <I, O, const R extends Omit<Operation<I, O>, 'input' | 'output'>>(

@@ -26,6 +26,7 @@ export const errorTable = {
     retryable: false,
     about: 'The program of the agent is not on this machine, or cannot be started',
   },
+  token_not_found: { exit: 3, status: 404, retryable: false, about: 'No such token' },
   // exists or conflict
   workspace_exists: { exit: 4, status: 409, retryable: false, about: 'A live workspace already has that name' },
   template_exists: { exit: 4, status: 409, retryable: false, about: 'A template already has that name' },
@@ -60,7 +61,14 @@ export const errorTable = {
   },
   nothing_to_undo: { exit: 4, status: 409, retryable: false, about: 'There is nothing to undo' },
   nothing_to_redo: { exit: 4, status: 409, retryable: false, about: 'There is nothing to redo' },
+  idempotency_conflict: {
+    exit: 4,
+    status: 409,
+    retryable: false,
+    about: 'The idempotency key was used for another request, or it is not known what became of the first one',
+  },
   // denied or path
+  unauthorized: { exit: 5, status: 401, retryable: false, about: 'There is no token, or it is not valid any more' },
   permission_denied: { exit: 5, status: 403, retryable: false, about: 'The operating system or a policy refused' },
   path_outside_workspace: { exit: 5, status: 403, retryable: false, about: 'The path leaves the workspace' },
   symlink_outside_workspace: {
@@ -110,6 +118,7 @@ export const errorTable = {
   disk_full: { exit: 7, status: 507, retryable: false, about: 'The disk is full, or nearly' },
   quota_exceeded: { exit: 7, status: 507, retryable: false, about: 'The workspace is at its size limit' },
   // active or busy
+  rate_limited: { exit: 9, status: 429, retryable: true, about: 'More was asked for than is allowed in that time' },
   workspace_active: { exit: 9, status: 409, retryable: false, about: 'Processes or a lease still use the workspace' },
   workspace_busy: { exit: 9, status: 409, retryable: true, about: 'Another operation on the workspace is in progress' },
   branch_in_use: { exit: 9, status: 409, retryable: false, about: 'That branch is checked out in the repository' },
@@ -132,6 +141,7 @@ export const errorTable = {
   aw_command_failed: { exit: 1, status: 500, retryable: false, about: 'A command that aw ran has failed' },
   log_damaged: { exit: 1, status: 500, retryable: false, about: 'The log does not verify' },
   storage_unavailable: { exit: 1, status: 503, retryable: true, about: 'The storage root is missing or not mounted' },
+  daemon_unavailable: { exit: 1, status: 503, retryable: true, about: 'The daemon does not answer, or is ending' },
   internal: { exit: 1, status: 500, retryable: false, about: 'A defect in aw' },
 } as const satisfies Record<string, { exit: number; status: number; retryable: boolean; about: string }>
 

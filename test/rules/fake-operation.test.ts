@@ -13,6 +13,9 @@ const fake = operation({
   name: 'fake thing',
   kind: 'write',
   group: 'Care',
+  routes: ['POST /workspaces/:id/fake-thing'],
+  scope: 'admin',
+  names: { id: 'workspace' },
   summary: 'Do a thing that is not there',
   details: 'It exists only in this test.',
   input: object({

@@ -9,6 +9,8 @@ export const agentOperations = [
     name: 'agents list',
     kind: 'read',
     group: 'Runs',
+    routes: ['GET /agents'],
+    scope: 'admin',
     summary: 'List the agents that can work in a workspace',
     details:
       'Those that aw knows, and those of your own files in agents.d of the home. installed says whether the program is on this machine.',
@@ -33,6 +35,8 @@ export const agentOperations = [
     name: 'agents show',
     kind: 'read',
     group: 'Runs',
+    routes: ['GET /agents/:name'],
+    scope: 'admin',
     summary: 'Show the profile of an agent, and what its sandbox would be given',
     input: object({ name }),
     output: object({
@@ -52,6 +56,8 @@ export const agentOperations = [
     name: 'agents test',
     kind: 'write',
     group: 'Runs',
+    routes: ['POST /agents/:name/test'],
+    scope: 'admin',
     summary: 'Start an agent in a sandbox of each level, and say what is missing',
     details:
       'It is asked for its version, without a network, in an empty directory that is erased afterwards. Its credential is looked for and not used.',

@@ -18,6 +18,9 @@ export const careOperations = [
     name: 'events',
     kind: 'read',
     group: 'Log',
+    routes: ['GET /events'],
+    scope: 'read',
+    names: { workspace: 'workspace' },
     summary: 'Show what happened, oldest first',
     input: object({
       task: optional(string('Only of this task')),
@@ -39,6 +42,8 @@ export const careOperations = [
     name: 'audit verify',
     kind: 'read',
     group: 'Log',
+    routes: ['GET /audit'],
+    scope: 'admin',
     summary: 'Check that nobody changed the log',
     input: object({}),
     output: object({
@@ -58,6 +63,8 @@ export const careOperations = [
     name: 'audit seal',
     kind: 'write',
     group: 'Log',
+    routes: ['POST /audit/seal'],
+    scope: 'admin',
     summary: 'Seal the log now and print the checkpoint',
     input: object({}),
     output: object({ checkpoint: nullable(checkpointView) }),
@@ -69,6 +76,9 @@ export const careOperations = [
     name: 'ttl',
     kind: 'write',
     group: 'Care',
+    routes: ['PUT /workspaces/:id/ttl'],
+    scope: 'workspace',
+    names: { id: 'workspace' },
     summary: 'Show or say how long a workspace is still needed',
     details:
       'When that time is over, the next aw gc moves it to the trash, unless a process or a lease holds it or it has the label keep. From there it can be brought back as long as trash is kept.',
@@ -86,6 +96,8 @@ export const careOperations = [
     name: 'gc',
     kind: 'destructive',
     group: 'Care',
+    routes: ['POST /gc'],
+    scope: 'admin',
     summary: 'Erase what nobody needs any more, and move workspaces to the trash whose time is over',
     details:
       'Goes first what is made again by itself: unfinished trees, bases and caches that were not used for long. Then trees that were in the trash for long enough, spare snapshots, old archives. Workspaces only move to the trash, and only those with a time of their own (--ttl) or if workspaces.retention_days or space.high_percent is set; never one that a process or a lease holds, or that has the label keep.',
@@ -140,6 +152,9 @@ export const careOperations = [
     name: 'recover',
     kind: 'write',
     group: 'Care',
+    routes: ['POST /workspaces/:id/recover', 'POST /recover'],
+    scope: 'admin',
+    names: { id: 'workspace' },
     summary: 'Finish or undo what a crash left behind, and compare log and disk',
     input: object({
       id: optional(string('Only this workspace (name or id)')),
@@ -184,6 +199,8 @@ export const careOperations = [
     name: 'shutdown',
     kind: 'destructive',
     group: 'Care',
+    routes: ['POST /shutdown'],
+    scope: 'admin',
     summary: 'Apply the shutdown policy to the workspaces of a task, or to all',
     input: object({
       task: optional(string('Only of this task')),
@@ -204,6 +221,8 @@ export const careOperations = [
     name: 'doctor',
     kind: 'read',
     group: 'Care',
+    routes: ['GET /doctor'],
+    scope: 'admin',
     summary: 'Try what this machine can do, and say how to get more',
     input: object({
       rebuild: optional(boolean('Make the read model anew from the log')),
@@ -218,6 +237,8 @@ export const careOperations = [
     name: 'config show',
     kind: 'read',
     group: 'Care',
+    routes: ['GET /config'],
+    scope: 'admin',
     summary: 'Show every setting, its value and where it came from',
     input: object({}),
     output: object({

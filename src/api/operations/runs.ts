@@ -40,6 +40,9 @@ export const runOperations = [
     name: 'run',
     kind: 'write',
     group: 'Runs',
+    routes: ['POST /runs'],
+    scope: 'run',
+    names: { id: 'new', from_workspace: 'workspace' },
     summary: 'Run an agent or a command in a workspace of its own, and say what it changed',
     details:
       'Makes the workspace, or takes the one named by --id; keeps it as it is; runs the agent with the prompt, or the command after --, in a sandbox; shows what it writes; keeps what it left as one snapshot. The run goes on when the terminal is closed, and also when this process is killed: follow it again with aw logs. Ctrl-C cancels it. The exit code is that of what ran; 125 for every failure of aw itself, 130 if it was cancelled.',
@@ -115,6 +118,9 @@ export const runOperations = [
     name: 'runs',
     kind: 'read',
     group: 'Runs',
+    routes: ['GET /workspaces/:id/runs', 'GET /runs'],
+    scope: 'read',
+    names: { id: 'workspace' },
     summary: 'List runs: the last of each workspace, or all of one',
     input: object({
       id: optional(id),
@@ -130,6 +136,8 @@ export const runOperations = [
     name: 'status',
     kind: 'read',
     group: 'Runs',
+    routes: ['GET /status'],
+    scope: 'read',
     summary: 'Show all workspaces and what runs in them; on a terminal, live',
     input: object({ task: optional(string('Only those of this task')) }),
     output: object({
@@ -159,6 +167,9 @@ export const runOperations = [
     name: 'logs',
     kind: 'read',
     group: 'Runs',
+    routes: ['GET /workspaces/:id/logs'],
+    scope: 'read',
+    names: { id: 'workspace' },
     summary: 'Show what a run wrote',
     details: 'Of a run that is under way, what it has written so far; with --follow also what follows, until it ends.',
     input: object({
@@ -185,6 +196,9 @@ export const runOperations = [
     name: 'cancel',
     kind: 'write',
     group: 'Runs',
+    routes: ['POST /workspaces/:id/cancel'],
+    scope: 'run',
+    names: { id: 'workspace' },
     summary: 'End the run of a workspace; what it did until then is kept',
     input: object({
       id,
@@ -201,6 +215,9 @@ export const runOperations = [
     name: 'wait',
     kind: 'write',
     group: 'Runs',
+    routes: ['POST /workspaces/:id/wait'],
+    scope: 'run',
+    names: { id: 'workspace' },
     summary: 'Wait until the run of a workspace has ended; the exit code is that of the run',
     input: object({
       id,

@@ -30,6 +30,9 @@ export const spaceOperations = [
     name: 'limit',
     kind: 'write',
     group: 'Workspaces',
+    routes: ['PUT /workspaces/:id/limit'],
+    scope: 'admin',
+    names: { id: 'workspace' },
     summary: 'Show or change how much a workspace may hold beyond what it began as',
     details:
       'Where the kernel holds it to its limit, it does so to the new one at once. A larger limit must fit the budgets, as that of a new workspace must. What is there already is never touched, also if the new limit is smaller.',
@@ -47,6 +50,9 @@ export const spaceOperations = [
     name: 'usage',
     kind: 'read',
     group: 'Care',
+    routes: ['GET /usage'],
+    scope: 'admin',
+    names: { ids: 'workspace' },
     summary: 'Show what takes up how much space, the largest first',
     details:
       'Sizes are those of files. A tree that shares blocks with others takes up less. Large trees are counted only in ' +
