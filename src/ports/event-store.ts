@@ -57,6 +57,8 @@ export interface EventStore extends AsyncDisposable {
 
   /** The end of the log now: following after it gives only what is appended later. */
   position(): Promise<number>
+  /** The version of the last event of a stream, 0 for an unwritten one: cheap to ask whether it has grown. */
+  version(stream: StreamId): Promise<number>
 
   /** One workspace by its id, in whatever state. */
   get(id: WorkspaceId): Promise<Workspace | undefined>
@@ -67,15 +69,21 @@ export interface EventStore extends AsyncDisposable {
 
   /**
    * Takes the one lease of a resource, unless another holder has it and it has not expired (then the holder's lease is
-   * returned with `acquired: false`). A holder may take its own lease again, which renews it under the same id.
+   * returned with `acquired: false`). A holder may take its own lease again, which renews it under the same id. With
+   * `idleSince` also the lease of another is taken, under a new id, if that one was not active after this instant;
+   * `previous` is then what is void now.
    *
    * A lease is no event: whoever tells the log of it does so afterwards. A crash in between leaves a lease that the log
    * does not know, which expires by itself, or one that was given back and that the log says lasts until it expires. The
    * lease of a workspace goes in the append that takes the workspace from its name.
    */
-  acquireLease(resource: string, request: LeaseRequest): Promise<{ acquired: boolean; lease: Lease }>
+  acquireLease(resource: string, request: LeaseRequest): Promise<LeaseAnswer>
   /** Extends a lease that is still held; `undefined` if it was lost or has expired. */
   renewLease(resource: string, id: LeaseId, now: string, expiresAt: string): Promise<Lease | undefined>
+  /** Its holder was active now; `undefined` as with renewing. */
+  touchLease(resource: string, id: LeaseId, now: string): Promise<Lease | undefined>
+  /** Nobody counts as active any more until they are again: after a restart nobody can be asked. */
+  restLeases(): Promise<void>
   /** Absent = done. */
   releaseLease(resource: string, id: LeaseId): Promise<boolean>
   /** Also an expired one: the caller compares with its own clock. */
@@ -143,6 +151,16 @@ export interface LeaseRequest {
   readonly holder: string
   readonly now: string
   readonly expiresAt: string
+  /** The lease of another that was last active at this instant or before is taken over. */
+  readonly idleSince?: string | undefined
+}
+
+export interface LeaseAnswer {
+  readonly acquired: boolean
+  /** What is in force now: the caller's, or the other one's. */
+  readonly lease: Lease
+  /** The other one's that was taken over. */
+  readonly previous?: Lease
 }
 
 export interface Lease {
@@ -151,6 +169,8 @@ export interface Lease {
   readonly holder: string
   readonly acquired_at: string
   readonly expires_at: string
+  /** When its holder last took it, renewed it or used it. */
+  readonly active_at: string
 }
 
 export interface Checkpoint {

@@ -23,7 +23,7 @@ import { isLive, type Workspace } from '../../domain/workspace/state.ts'
 import type { Checkpoint, EventStore, FollowOptions, Lease } from '../../ports/event-store.ts'
 import { auditor } from './audit.ts'
 import { matchesEvent, matchesWorkspace } from './filter.ts'
-import { decideLease, expired } from './leases.ts'
+import { decideLease, kept, longAgo } from './leases.ts'
 
 /** The log in the memory of one process: the shortest store that keeps the contract, and the oracle for the others. */
 export function memoryEvents(): EventStore {
@@ -105,6 +105,7 @@ export function memoryEvents(): EventStore {
     },
     follow: (options = {}) => follow(options),
     position: async () => log.length,
+    version: async (stream) => heads.get(stream)?.version ?? 0,
 
     get: async (id) => parse(workspaces.get(id)),
     find: async (task, agent) => find(task, agent),
@@ -119,11 +120,17 @@ export function memoryEvents(): EventStore {
       return answer
     },
     async renewLease(resource, id, now, expiresAt) {
-      const current = leases.get(resource)
-      if (current?.id !== id || expired(current, now)) return undefined
-      const lease = { ...current, expires_at: expiresAt }
-      leases.set(resource, lease)
+      const lease = kept(leases.get(resource), id, now, expiresAt)
+      if (lease !== undefined) leases.set(resource, lease)
       return lease
+    },
+    async touchLease(resource, id, now) {
+      const lease = kept(leases.get(resource), id, now)
+      if (lease !== undefined) leases.set(resource, lease)
+      return lease
+    },
+    async restLeases() {
+      for (const [resource, lease] of leases) leases.set(resource, { ...lease, active_at: longAgo })
     },
     releaseLease: async (resource, id) => leases.get(resource)?.id === id && leases.delete(resource),
     lease: async (resource) => leases.get(resource),

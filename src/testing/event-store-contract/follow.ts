@@ -50,6 +50,16 @@ export function followContract(open: OpenStore): void {
     expect(await all(store, { after })).toHaveLength(2)
   })
 
+  it('tells how far a stream has come', async () => {
+    const store = await open()
+    const home = (await collect(store.read('home'))).length
+    expect(await store.version('home')).toBe(home)
+    const id = await make(store, 'a')
+    expect(await store.version(id)).toBe(2)
+    expect(await store.version('home')).toBe(home)
+    expect(await store.version(newId('ws'))).toBe(0)
+  })
+
   it('filters', async () => {
     const store = await open()
     const a = await make(store, 'a', 'one')

@@ -142,6 +142,21 @@ describe('an older home', () => {
     expect(readdirSync(home.folder).filter((name) => name.endsWith('.tmp'))).toEqual([])
   })
 
+  it('of format 2 keeps its leases, whose holders were last active when they took them', async () => {
+    const id = newId('ws')
+    {
+      await using store = await sqliteEvents(home)
+      const times = { now: '2026-01-01T00:00:00.000Z', expiresAt: '2026-01-01T01:00:00.000Z' }
+      await store.acquireLease(id, { id: 'ls_1', holder: 'ci', ...times })
+      await store.touchLease(id, 'ls_1', '2026-01-01T00:30:00.000Z')
+    }
+    edit(`ALTER TABLE leases DROP COLUMN active_at; UPDATE meta SET value = '2' WHERE key = 'format'`)
+    await using store = await sqliteEvents(home)
+    expect(await store.lease(id)).toMatchObject({ id: 'ls_1', holder: 'ci', active_at: '2026-01-01T00:00:00.000Z' })
+    expect(await store.touchLease(id, 'ls_1', '2026-01-01T00:40:00.000Z')).toBeDefined()
+    expect((await store.verify()).problems).toEqual([])
+  })
+
   it('is left alone if the migration fails', async () => {
     edit(formatZero)
     const failing: Formats = {

@@ -1,18 +1,31 @@
+import type { LeaseId } from '../../../domain/ids.ts'
 import type { EventStore, Lease } from '../../../ports/event-store.ts'
 import type { Database } from '../../../sys/database.ts'
-import { decideLease, expired } from '../leases.ts'
+import { decideLease, kept, longAgo } from '../leases.ts'
 
-type Leases = Pick<EventStore, 'acquireLease' | 'renewLease' | 'releaseLease' | 'lease'>
+type Leases = Pick<EventStore, 'acquireLease' | 'renewLease' | 'touchLease' | 'releaseLease' | 'restLeases' | 'lease'>
 
-const saveSql = 'REPLACE INTO leases (resource, id, holder, acquired_at, expires_at) VALUES (?, ?, ?, ?, ?)'
+const columns = 'resource, id, holder, acquired_at, expires_at, active_at'
 
 export function sqliteLeases(database: Database): Leases {
   const find = (resource: string): Lease | undefined =>
-    database.get('SELECT resource, id, holder, acquired_at, expires_at FROM leases WHERE resource = ?', resource) as
-      | Lease
-      | undefined
-  const save = ({ resource, id, holder, acquired_at, expires_at }: Lease): void =>
-    database.run(saveSql, resource, id, holder, acquired_at, expires_at)
+    database.get(`SELECT ${columns} FROM leases WHERE resource = ?`, resource) as Lease | undefined
+  const save = ({ resource, id, holder, acquired_at, expires_at, active_at }: Lease): void =>
+    database.run(
+      `REPLACE INTO leases (${columns}) VALUES (?, ?, ?, ?, ?, ?)`,
+      resource,
+      id,
+      holder,
+      acquired_at,
+      expires_at,
+      active_at,
+    )
+  const keep = (resource: string, id: LeaseId, now: string, expiresAt?: string): Promise<Lease | undefined> =>
+    database.transaction(() => {
+      const lease = kept(find(resource), id, now, expiresAt)
+      if (lease !== undefined) save(lease)
+      return lease
+    })
 
   return {
     acquireLease: (resource, request) =>
@@ -21,20 +34,15 @@ export function sqliteLeases(database: Database): Leases {
         if (answer.acquired) save(answer.lease)
         return answer
       }),
-    renewLease: (resource, id, now, expiresAt) =>
-      database.transaction(() => {
-        const current = find(resource)
-        if (current?.id !== id || expired(current, now)) return undefined
-        const lease = { ...current, expires_at: expiresAt }
-        save(lease)
-        return lease
-      }),
+    renewLease: keep,
+    touchLease: (resource, id, now) => keep(resource, id, now),
     releaseLease: (resource, id) =>
       database.transaction(() => {
         if (find(resource)?.id !== id) return false
         database.run('DELETE FROM leases WHERE resource = ?', resource)
         return true
       }),
+    restLeases: () => database.transaction(() => database.run('UPDATE leases SET active_at = ?', longAgo)),
     lease: (resource) => database.reading(() => find(resource)),
   }
 }

@@ -13,4 +13,12 @@ export interface Migration {
 export const migrations: readonly Migration[] = [
   // The fold of a workspace tells of its snapshots.
   { from: 1, up: () => undefined },
+  // A lease tells when its holder was last active.
+  {
+    from: 2,
+    up: (database) =>
+      database.script(`
+        ALTER TABLE leases ADD COLUMN active_at TEXT NOT NULL DEFAULT '';
+        UPDATE leases SET active_at = acquired_at;`),
+  },
 ]

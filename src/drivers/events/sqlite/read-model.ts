@@ -1,4 +1,5 @@
 import { AwError } from '../../../domain/errors.ts'
+import type { StreamId } from '../../../domain/event.ts'
 import type { SharedLimit } from '../../../domain/space-limits.ts'
 import { isLive, type Workspace } from '../../../domain/workspace/state.ts'
 import type { WorkspaceFilter } from '../../../ports/event-store.ts'
@@ -55,6 +56,10 @@ export function saveWorkspace(database: Database, workspace: Workspace): void {
 
 export const allRows = (database: Database): WorkspaceRow[] =>
   database.all(`SELECT ${columns.join(', ')} FROM workspaces`) as WorkspaceRow[]
+
+/** Of the table `streams`, which has the last record of each. */
+export const streamVersion = (database: Database, stream: StreamId): number =>
+  Number(database.get('SELECT version FROM streams WHERE stream = ?', stream)?.['version'] ?? 0)
 
 export const countLive = (database: Database): number =>
   Number(database.get('SELECT count(*) AS count FROM workspaces WHERE live = 1')?.['count'])

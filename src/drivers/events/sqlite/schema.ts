@@ -1,6 +1,6 @@
-/** The tables of a home, as of format 1. `docs/spec/event-log.md` explains each; change one only with a migration. */
+/** The tables of a home. `docs/spec/event-log.md` explains each; change one only with a migration. */
 
-export const currentFormat = 2
+export const currentFormat = 3
 
 export const schema = `
 CREATE TABLE meta (
@@ -59,7 +59,8 @@ CREATE TABLE leases (
   id          TEXT NOT NULL,
   holder      TEXT NOT NULL,
   acquired_at TEXT NOT NULL,
-  expires_at  TEXT NOT NULL
+  expires_at  TEXT NOT NULL,
+  active_at   TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE checkpoints (

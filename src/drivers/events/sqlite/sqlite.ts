@@ -10,7 +10,7 @@ import { anchorIsBehind, anchorText, completeAnchor, seal } from './checkpoints.
 import { lastPosition, sqliteFeed } from './follow.ts'
 import { formats as ourFormats, prepareHome, type Formats } from './format.ts'
 import { sqliteLeases } from './leases.ts'
-import { findWorkspace, getWorkspace, listWorkspaces } from './read-model.ts'
+import { findWorkspace, getWorkspace, listWorkspaces, streamVersion } from './read-model.ts'
 import { rebuild } from './rebuild.ts'
 import { readStream } from './records.ts'
 import { verify } from './verify.ts'
@@ -61,6 +61,7 @@ export async function sqliteEvents(options: SqliteEventsOptions): Promise<EventS
     read: (stream, { after = 0, types } = {}) => readStream(database, stream, after, types),
     follow: (choice = {}) => feed.follow(choice),
     position: () => database.reading(() => lastPosition(database)),
+    version: (stream) => database.reading(() => streamVersion(database, stream)),
     get: (id) => database.reading(() => getWorkspace(database, id)),
     find: (task, agent) => database.reading(() => findWorkspace(database, task, agent)),
     list: (filter = {}) => database.reading(() => listWorkspaces(database, filter)),
