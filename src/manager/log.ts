@@ -36,11 +36,11 @@ async function* follow(
 
 async function filterOf(core: Core, input: Inputs['events']) {
   const types = input.type as readonly EventType[] | undefined
-  const { workspace: ref, task } = input
-  if (ref === undefined) return { task, types }
-  if (isWorkspaceId(ref)) return { task, types, stream: (await findWorkspace(core, ref)).id as StreamId }
+  const { workspace: ref, task, correlation } = input
+  if (ref === undefined) return { task, types, correlation }
+  if (isWorkspaceId(ref)) return { task, types, correlation, stream: (await findWorkspace(core, ref)).id as StreamId }
   const name = parseName(ref)
-  return { types, task: name.task, agent: name.agent }
+  return { types, correlation, task: name.task, agent: name.agent }
 }
 
 export const verifyAudit = (

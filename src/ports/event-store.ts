@@ -122,6 +122,8 @@ export interface FollowOptions {
   readonly agent?: string | undefined
   readonly stream?: StreamId | undefined
   readonly types?: readonly EventType[] | undefined
+  /** Only events with this `meta.correlation_id`: those of one request. */
+  readonly correlation?: string | undefined
 }
 
 export interface WorkspaceFilter {

@@ -26,6 +26,7 @@ export const careOperations = [
       task: optional(string('Only of this task')),
       workspace: optional(string('Only of this workspace (name or id, also of a destroyed one)')),
       type: optional(list(string('A type'), 'Only these types')),
+      correlation: optional(string('Only of this request: the correlation_id of its events')),
       after: optional(integer('Only after this position', { minimum: 0 })),
       limit: optional(integer('At most so many', { minimum: 1 })),
       follow: optional(boolean('Go on with what happens next')),

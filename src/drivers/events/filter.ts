@@ -1,4 +1,5 @@
-import type { AnyEvent } from '../../domain/event.ts'
+import type { LogRecord } from '../../domain/chain.ts'
+import type { EventMeta, EventType } from '../../domain/event.ts'
 import { baseNameOf, baseOf, type Workspace } from '../../domain/workspace/state.ts'
 import type { FollowOptions, WorkspaceFilter } from '../../ports/event-store.ts'
 
@@ -27,13 +28,15 @@ export function matchesWorkspace(workspace: Workspace, filter: WorkspaceFilter):
   )
 }
 
-export function matchesEvent(event: AnyEvent, options: FollowOptions): boolean {
-  const { task, agent, stream, types } = options
-  const whose = event.data as { task_id?: string; agent_id?: string }
+export function matchesRecord(record: LogRecord, options: FollowOptions): boolean {
+  const { task, agent, stream, types, correlation } = options
   return (
-    (task === undefined || whose.task_id === task) &&
-    (agent === undefined || whose.agent_id === agent) &&
-    (stream === undefined || event.stream === stream) &&
-    (types === undefined || types.includes(event.type))
+    (task === undefined || record.task === task) &&
+    (agent === undefined || record.agent === agent) &&
+    (stream === undefined || record.stream === stream) &&
+    (types === undefined || types.includes(record.type as EventType)) &&
+    (correlation === undefined || correlationOf(record) === correlation)
   )
 }
+
+const correlationOf = ({ meta }: LogRecord): unknown => (JSON.parse(meta) as Partial<EventMeta>).correlation_id

@@ -22,7 +22,7 @@ import { evolve } from '../../domain/workspace/evolve.ts'
 import { isLive, type Workspace } from '../../domain/workspace/state.ts'
 import type { Checkpoint, EventStore, FollowOptions, Lease } from '../../ports/event-store.ts'
 import { auditor } from './audit.ts'
-import { matchesEvent, matchesWorkspace } from './filter.ts'
+import { matchesRecord, matchesWorkspace } from './filter.ts'
 import { decideLease, kept, longAgo } from './leases.ts'
 
 /** The log in the memory of one process: the shortest store that keeps the contract, and the oracle for the others. */
@@ -59,8 +59,7 @@ export function memoryEvents(): EventStore {
         continue
       }
       next += 1
-      const event = decode(record)
-      if (matchesEvent(event, options)) yield event
+      if (matchesRecord(record, options)) yield decode(record)
     }
   }
 

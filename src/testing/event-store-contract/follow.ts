@@ -76,6 +76,22 @@ export function followContract(open: OpenStore): void {
     expect(await types({ task: 'none' })).toEqual([])
   })
 
+  it('finds the events of one request, live too', async () => {
+    const store = await open()
+    const id = await make(store, 'a')
+    const asked = (correlation_id: string) => {
+      const event = sampleEvent('workspace_labelled')
+      return { ...event, meta: { ...event.meta, correlation_id } }
+    }
+    const following = take(store, 3, { correlation: 'cor_one' })
+    for (const [i, correlation] of ['cor_one', 'cor_other', 'cor_one', 'cor_one\\', 'cor_one'].entries())
+      await store.append(id, 2 + i, [asked(correlation)])
+    expect((await following).map(({ version }) => version)).toEqual([3, 5, 7])
+    expect(await all(store, { correlation: 'cor_one' })).toEqual(await following)
+    expect(await all(store, { correlation: 'cor_one', types: ['workspace_created'] })).toEqual([])
+    expect(await all(store, { correlation: 'cor_none' })).toEqual([])
+  })
+
   it('goes on with what is appended, in its own process too', async () => {
     const store = await open()
     const start = (await all(store)).length

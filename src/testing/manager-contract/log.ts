@@ -23,6 +23,9 @@ export function logContract(open: OpenManager): void {
     expect(await types({ workspace: id })).toEqual(await types({ task: 't1' }))
     expect(await types({ workspace: 't1/a', type: ['workspace_cleanup'] })).toEqual(['workspace_cleanup'])
     expect(await types({ task: 't1', limit: 1 })).toEqual(['workspace_create_started'])
+    expect(await types({ correlation: 'cor_test' })).toEqual(['workspace_create_started', 'workspace_created'])
+    expect(await types({ correlation: 'cor_test', workspace: 't2/a' })).toEqual([])
+    expect(await types({ correlation: 'cor_test', workspace: id, type: ['workspace_created'] })).toHaveLength(1)
     const third = all[2]?.position ?? 0
     expect((await collect(aw.events({ after: third }))).length).toBe(all.length - 3)
     const [first] = await collect(aw.events({ task: 't1', limit: 1 }))

@@ -1,9 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { AnyEvent } from '../../../domain/event.ts'
 import { decode } from '../../../domain/upcast.ts'
 import type { FollowOptions } from '../../../ports/event-store.ts'
 import type { Cell, Database, Row } from '../../../sys/database.ts'
-import { recordColumns } from './records.ts'
+import { matchesRecord } from '../filter.ts'
+import { lastPosition, recordColumns } from './records.ts'
+import { openTail, type Seat, type Tail } from './tail.ts'
 
 /** Follows the log on a connection of its own, so that its version tells of every other connection's commits. */
 export interface Feed extends AsyncDisposable {
@@ -13,19 +14,22 @@ export interface Feed extends AsyncDisposable {
 }
 
 interface Look {
-  readonly seen: string
-  readonly top: number
   readonly page: Row[]
+  readonly isLast: boolean
+  /** Where a live follower waits after the last page. */
+  readonly seat: Seat | undefined
 }
 
 const pageSize = 500
-const shortestMs = 1
-const longestMs = 25
 
+/**
+ * Each follower reads for itself what is stored when it comes, then takes a seat at the tail, which all of them share. It
+ * does so in the go in which it has read the last of it, so that nothing is missed and nothing comes twice.
+ */
 export function sqliteFeed(openReader: () => Promise<Database>): Feed {
   let reader: Promise<Database> | undefined
+  let tail: Tail | undefined
   let closed = false
-  const waiting = new Set<AbortController>()
 
   async function* follow(options: FollowOptions): AsyncGenerator<AnyEvent> {
     const { live } = options
@@ -35,67 +39,78 @@ export function sqliteFeed(openReader: () => Promise<Database>): Feed {
     const select = pageQuery(options)
     let after = options.after ?? 0
     let end = Infinity
-    let idleMs = shortestMs
 
     /** All in one go: the store may be closed whenever this waits. */
     const look = (): Look | undefined => {
       if (over()) return undefined
-      const seen = database.version()
       // Without the top, a filter that nothing passes would read the same records again each time.
       const top = Math.min(end, lastPosition(database))
-      return { seen, top, page: database.all(select.sql, after, top, ...select.cells, pageSize) }
+      const page = database.all(select.sql, after, top, ...select.cells, pageSize)
+      if (!live) end = top
+      const isLast = page.length < pageSize
+      after = isLast ? Math.max(after, top) : Number(page.at(-1)?.['position'])
+      return { page, isLast, seat: isLast && live ? seatAt(database, top) : undefined }
+    }
+    const seatAt = (database: Database, top: number): Seat => {
+      const [from, { after: _, ...wanted }] = [after, options]
+      return (tail ??= openTail(database)).join(
+        top,
+        (record) => record.position > from && matchesRecord(record, wanted),
+      )
     }
 
     for (;;) {
       const found = await database.reading(look)
       if (found === undefined) return
-      const { seen, top, page } = found
-      if (!live) end = top
-      for (const row of page) {
+      using seat = found.seat
+      for (const row of found.page) {
         if (over()) return
         yield decode(row as never)
-        idleMs = shortestMs
       }
-      if (page.length === pageSize) {
-        after = Number(page.at(-1)?.['position'])
-        continue
-      }
-      after = Math.max(after, top)
-      if (!live) return
-      while (await database.reading(() => !over() && database.version() === seen)) {
-        await pause(idleMs, live)
-        idleMs = Math.min(idleMs * 1.5, longestMs)
-      }
+      if (live && seat) after = yield* sit(seat, after, live, over)
+      else if (found.isLast) return
     }
-  }
-
-  /** Ends with the time, with `wake` or with the signal. */
-  async function pause(ms: number, live: AbortSignal): Promise<void> {
-    const waker = new AbortController()
-    waiting.add(waker)
-    await sleep(ms, undefined, { signal: AbortSignal.any([waker.signal, live]) }).catch(() => undefined)
-    waiting.delete(waker)
-  }
-
-  const wake = (): void => {
-    for (const waker of waiting) waker.abort()
   }
 
   return {
     follow,
-    wake,
+    wake: () => tail?.wake(),
     async [Symbol.asyncDispose]() {
       closed = true
-      wake()
+      tail?.close()
       ;(await reader)?.[Symbol.dispose]()
     },
   }
 }
 
-export const lastPosition = (database: Database): number =>
-  Number(database.get('SELECT max(position) AS last FROM events')?.['last'] ?? 0)
+/** Gives what comes to a seat; answers where to go on reading when the seat is lost. */
+async function* sit(
+  seat: Seat,
+  start: number,
+  live: AbortSignal,
+  over: () => boolean,
+): AsyncGenerator<AnyEvent, number> {
+  let after = start
+  const rouse = (): void => seat.rouse()
+  live.addEventListener('abort', rouse)
+  try {
+    while (!over()) {
+      const record = seat.take()
+      if (record === undefined && seat.isLost) break
+      if (record === undefined) {
+        await seat.news()
+        continue
+      }
+      yield decode(record)
+      after = record.position
+    }
+    return after
+  } finally {
+    live.removeEventListener('abort', rouse)
+  }
+}
 
-function pageQuery({ task, agent, stream, types }: FollowOptions): { sql: string; cells: Cell[] } {
+function pageQuery({ task, agent, stream, types, correlation }: FollowOptions): { sql: string; cells: Cell[] } {
   const conditions = ['position > ?', 'position <= ?']
   const cells: Cell[] = []
   for (const [column, value] of Object.entries({ task, agent, stream })) {
@@ -106,6 +121,10 @@ function pageQuery({ task, agent, stream, types }: FollowOptions): { sql: string
   if (types) {
     conditions.push('type IN (SELECT value FROM json_each(?))')
     cells.push(JSON.stringify(types))
+  }
+  if (correlation !== undefined) {
+    conditions.push("meta ->> '$.correlation_id' = ?")
+    cells.push(correlation)
   }
   const sql = `SELECT ${recordColumns} FROM events WHERE ${conditions.join(' AND ')} ORDER BY position LIMIT ?`
   return { sql, cells }

@@ -49,3 +49,6 @@ export async function* readStream(
     if (page.length < pageSize) return
   }
 }
+
+export const lastPosition = (database: Database): number =>
+  Number(database.get('SELECT max(position) AS last FROM events')?.['last'] ?? 0)
