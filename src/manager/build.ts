@@ -9,6 +9,7 @@ import type { Place } from '../ports/storage-driver.ts'
 import type { Core, OperationRef, Request } from './core.ts'
 import { readMetadata, writeMetadata } from './metadata.ts'
 import { checkpointSignal, withWorkspace } from './operations.ts'
+import { withoutPassing } from './passing.ts'
 import { snapshotPlace, stageOf, trashOf } from './places.ts'
 import { holdToLimit } from './size-limit.ts'
 import { type Content, copying, importedOf, isOuter, makeContent, type Places } from './source-tree.ts'
@@ -109,6 +110,7 @@ export async function forkTree(
     signal: request.signal,
     onProgress: (done) => request.onProgress?.({ phase: 'copying', ...done }),
   })
+  await withoutPassing(core, place, { workspace, place: snapshotPlace(snapshot) })
   await holdToLimit(core, workspace, place)
   const documents = await readMetadata(core, workspace)
   using tree = await openTree(core, place)

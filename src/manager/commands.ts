@@ -104,13 +104,6 @@ export async function liveBoxes(core: Core, workspace: Workspace): Promise<Sandb
   return found
 }
 
-/** Names in the tree that go with the sandboxes that are around it now: nobody's work. */
-export async function passingNames(core: Core, workspace: Workspace): Promise<ReadonlySet<string>> {
-  const boxes = await liveBoxes(core, workspace)
-  for (const box of boxes) await box[Symbol.asyncDispose]()
-  return new Set(boxes.flatMap(({ placeholders }) => placeholders))
-}
-
 /** What runs around a workspace: commands, and what they left running. Undefined if nothing does. */
 async function whatRuns(core: Core, workspace: Workspace): Promise<string | undefined> {
   if (workspace.run !== undefined) return `run ${workspace.run.number} is ${workspace.run.state} in it`

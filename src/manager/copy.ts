@@ -6,6 +6,7 @@ import type { FileHandle } from '../ports/files.ts'
 import type { CopyReport, CopySource } from '../ports/host.ts'
 import type { Core, Request } from './core.ts'
 import { assertOperation, within } from './files.ts'
+import { withoutPassing } from './passing.ts'
 import { volumeOf } from './places.ts'
 import { withScratch } from './scratch.ts'
 import { meansSnapshot, sideOf } from './sides.ts'
@@ -64,6 +65,10 @@ async function withFrozen<T>(
     await core.storage.create(place, { mode: 0o700 })
     const source = { place: frozen, path: Buffer.from(meant).toString('latin1') }
     const { single } = await core.storage.import(place, source, { into: name, signal: request.signal })
+    const below = meant === '.' ? '' : `${meant}/`
+    await withoutPassing(core, place, { workspace, place: frozen }, (passing) =>
+      passing.startsWith(below) ? `${name}/${passing.slice(below.length)}` : undefined,
+    )
     using reached = await core.storage.reach(place)
     return await work({ root: reached.path, path: single === true ? `${name}/${name}` : name }, name)
   })

@@ -10,13 +10,13 @@ import { assertAllowed } from '../domain/workspace/allow.ts'
 import { baseNameOf, baseOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import { basePlace } from './bases.ts'
-import { passingNames } from './commands.ts'
 import type { Core, Request } from './core.ts'
 import { checkpointSignal } from './operations.ts'
+import { changesBetween, type KnownTree } from './passing.ts'
 import { snapshotPlace, volumeOf } from './places.ts'
 import { checkedPaths } from './restore-paths.ts'
 import { sideOf, type Side } from './sides.ts'
-import { excluded, noHead, snapshotsOf } from './snapshots.ts'
+import { noHead, snapshotsOf } from './snapshots.ts'
 
 /**
  * Whether a workspace's tree, or another snapshot of it, differs from a snapshot. Stops at the first difference. A
@@ -29,14 +29,21 @@ export async function differs(
   other: Place = volumeOf(workspace),
 ): Promise<boolean> {
   try {
-    const exclude = excluded(workspace)
-    for await (const _ of core.storage.diff(snapshotPlace(snapshot), other, { exclude })) return true
+    for await (const _ of changesSince(core, workspace, snapshot, other)) return true
     return false
   } catch (error) {
     if (isDamage(error)) return true
     throw error
   }
 }
+
+/** In the workspace's tree, or in another snapshot of it. */
+export const changesSince = (
+  core: Core,
+  workspace: Workspace,
+  snapshot: SnapshotId,
+  place: Place = volumeOf(workspace),
+): AsyncIterable<Change> => changesBetween(core, { workspace, place: snapshotPlace(snapshot) }, { workspace, place })
 
 const isDamage = (error: unknown): boolean => toAwError(error).data['reason'] === 'damaged'
 
@@ -46,10 +53,8 @@ const isDamage = (error: unknown): boolean => toAwError(error).data['reason'] ==
  */
 export async function countDifferences(core: Core, workspace: Workspace, snapshot: SnapshotId): Promise<number> {
   let count = 0
-  const from = snapshotPlace(snapshot)
   try {
-    const differences = core.storage.diff(from, volumeOf(workspace), { exclude: excluded(workspace) })
-    for await (const change of differences) count += stepsOf(change).length
+    for await (const change of changesSince(core, workspace, snapshot)) count += stepsOf(change).length
     return count
   } catch (error) {
     if (isDamage(error)) return Math.max(count, 1)
@@ -72,8 +77,7 @@ export async function countChanges(
   const counts = { added: 0, changed: 0, removed: 0 }
   const changes: string[] = []
   const differences: Restored['differences'][number][] = []
-  const found = core.storage.diff(snapshotPlace(was), snapshotPlace(is), { exclude: excluded(workspace) })
-  for await (const change of found) {
+  for await (const change of changesSince(core, workspace, was, snapshotPlace(is))) {
     const all = stepsOf(change)
     const steps = all.filter(([path]) => isBelow(path, paths))
     for (const [, kind] of steps) counts[kind] += 1
@@ -109,14 +113,11 @@ type View = Outputs['diff']
 export async function* diff(core: Core, input: Inputs['diff'], request: Request): AsyncGenerator<View> {
   const paths = input.paths === undefined ? null : checkedPaths(input.paths)
   const between = await sides(core, input)
-  const { from, to, exclude } = between
+  const { from, to } = between
   if (paths !== null) await assertPresent(core, between, paths)
-  const options = { exclude, signal: request.signal }
-  const passing = to.area === 'volumes' ? await passingNames(core, between.workspace) : new Set<string>()
   let left = input.limit ?? Infinity
-  for await (const change of core.storage.diff(from, to, options)) {
+  for await (const change of changesBetween(core, from, to, request.signal)) {
     checkpointSignal(request)
-    if (change.change === 'added' && passing.has(change.path)) continue
     if (!stepsOf(change).some(([path]) => isBelow(path, paths))) continue
     const view = viewOf(change)
     const isRead = input.text === true || input.stat === true
@@ -144,21 +145,16 @@ const shownEntry = ({ target, ...entry }: ChangeEntry): ChangeEntry =>
   target === undefined ? entry : { ...entry, target: shownPath(target) }
 
 interface Sides {
-  readonly from: Place
-  readonly to: Place
-  readonly workspace: Workspace
-  readonly exclude: string[]
+  readonly from: KnownTree
+  readonly to: KnownTree
 }
 
 async function sides(core: Core, input: Inputs['diff']): Promise<Sides> {
   const from = await sideOf(core, input.from)
-  if (input.to !== undefined) {
-    const to = await sideOf(core, input.to)
-    return { from: from.place, to: to.place, workspace: to.workspace, exclude: excluded(from.workspace, to.workspace) }
-  }
+  if (input.to !== undefined) return { from, to: await sideOf(core, input.to) }
   const { workspace } = from
   assertAllowed(workspace, 'files_read')
-  return { from: await sinceOf(core, from), to: volumeOf(workspace), workspace, exclude: excluded(workspace) }
+  return { from: { workspace, place: await sinceOf(core, from) }, to: { workspace, place: volumeOf(workspace) } }
 }
 
 /** What is named, else what the workspace began as; where nothing is kept of that, the first of its snapshots. */
@@ -175,10 +171,10 @@ async function sinceOf(core: Core, { place, workspace, snapshot }: Side): Promis
 /** A path that neither side has is a slip; in most layouts the files are one level down. */
 async function assertPresent(core: Core, between: Sides, paths: readonly string[]): Promise<void> {
   const isThere = async (path: string): Promise<boolean> =>
-    (await existsAt(core, between.from, path)) || (await existsAt(core, between.to, path))
+    (await existsAt(core, between.from.place, path)) || (await existsAt(core, between.to.place, path))
   for (const path of paths) {
     if (await isThere(path)) continue
-    const inside = `${profileOf(between.workspace.profile).content}/${path}`
+    const inside = `${profileOf(between.to.workspace.profile).content}/${path}`
     throw new AwError('file_not_found', `Neither side has ${quotePath(path)}`, {
       hint: (await isThere(inside)) ? `Did you mean ${inside}?` : 'Paths begin at the root of the workspace',
       data: { path },
@@ -206,8 +202,8 @@ const known = (entry: ChangeEntry | null): entry is Known => entry?.kind === 'fi
 /** Texts of both sides, read one file at a time. */
 async function textOf(core: Core, { from, to }: Sides, change: Change, input: Inputs['diff']): Promise<Partial<View>> {
   const { path, before, after, what } = change
-  const old = known(before) ? { ...before, place: from, path: change.from ?? path } : null
-  const now = known(after) ? { ...after, place: to, path } : null
+  const old = known(before) ? { ...before, place: from.place, path: change.from ?? path } : null
+  const now = known(after) ? { ...after, place: to.place, path } : null
   if (old === null && now === null) return {}
   if (isGitsOwn(path)) return { omitted: 'git applies nothing below .git' }
   // What is equal need not be read.

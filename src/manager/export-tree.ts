@@ -4,7 +4,6 @@ import type { GitSource, Workspace } from '../domain/workspace/state.ts'
 import type { AddedTree, ResultRepository } from '../ports/git-results.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import type { Core, Request } from './core.ts'
-import { passingNames } from './commands.ts'
 import { existsAt } from './diff.ts'
 import { withGitBox, type GitBox } from './git-box.ts'
 import { withCopy, withScratch } from './scratch.ts'
@@ -22,8 +21,6 @@ export interface Desk {
   /** Also what git ignores. */
   readonly ignored: boolean
   readonly maxBytes: number
-  /** What is there only because a sandbox is: it is not handed out. */
-  readonly passing: ReadonlySet<string>
 }
 
 interface Opening {
@@ -48,8 +45,7 @@ export async function withDesk<T>(opening: Opening, use: (desk: Desk) => Promise
     })
     const { bytes: free } = await core.storage.free()
     const maxBytes = Math.max(0, free - core.config.settings['space.min_free_mb'] * 2 ** 20)
-    const passing = await passingNames(core, workspace)
-    return use({ core, request, workspace, frozen, results, origin, ignored, maxBytes, passing })
+    return use({ core, request, workspace, frozen, results, origin, ignored, maxBytes })
   })
 }
 
@@ -68,7 +64,7 @@ const mostForks = 1000
 
 /** Asks git in a copy of its own, which goes afterwards: nothing that it does there is in what is exported. */
 export const inBox = <T>({ core, request, workspace, frozen }: Desk, use: (box: GitBox) => Promise<T>): Promise<T> =>
-  withCopy(core, request, frozen, (place) => withGitBox(core, request, workspace.id, place, use))
+  withCopy(core, request, { workspace, place: frozen }, (place) => withGitBox(core, request, workspace.id, place, use))
 
 /** Whether there is anything in a state that git would take for a repository. */
 export function hasRepository({ core, workspace, frozen }: Desk): Promise<boolean> {
@@ -78,18 +74,13 @@ export function hasRepository({ core, workspace, frozen }: Desk): Promise<boolea
 
 /** The content of a frozen state as git would have it. */
 export async function treeFrom(desk: Desk, frozen: Place, options: Adding): Promise<AddedTree> {
-  const { core, request, workspace, results, maxBytes, passing } = desk
+  const { core, request, workspace, results, maxBytes } = desk
   const { content, metadata } = profileOf(workspace.profile)
-  return withCopy(core, request, frozen, async (place) => {
+  return withCopy(core, request, { workspace, place: frozen }, async (place) => {
     using reached = await core.storage.reach(place)
     request.onProgress?.({ phase: 'reading files' })
     const directory = content === '.' ? reached.path : `${reached.path}/${content}`
-    const exclude = [
-      ...(content === '.' ? [metadata] : []),
-      ...(frozen === desk.frozen
-        ? [...passing].map((path) => (content === '.' ? path : path.slice(content.length + 1)))
-        : []),
-    ]
+    const exclude = content === '.' ? [metadata] : []
     return await results.add(directory, { exclude, maxBytes, ...options })
   })
 }

@@ -67,7 +67,7 @@ async function exportArchive(core: Core, input: Input, request: Request, side: S
   const { workspace } = side
   const file = input.file ?? ''
   const { place: frozen, name: snapshot } = await frozenOf(core, request, side)
-  const packed = await withCopy(core, request, frozen, async (place) => {
+  const packed = await withCopy(core, request, { workspace, place: frozen }, async (place) => {
     using reached = await core.storage.reach(place)
     return await core.archives.pack(reached.path, file, {
       about: { ...aboutWhole(core, workspace), snapshot },

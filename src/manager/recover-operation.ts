@@ -6,7 +6,8 @@ import { finishStop, undoLaunch } from './launch.ts'
 import { refreshMetadata } from './metadata.ts'
 import { abandon, append, intentOf, isFenced } from './operations.ts'
 import { undoArchive } from './archive-tree.ts'
-import { stageOf, trashOf, volumeOf } from './places.ts'
+import { withoutPassing } from './passing.ts'
+import { snapshotPlace, stageOf, trashOf, volumeOf } from './places.ts'
 import { finishPurge } from './purge.ts'
 import { finishRename, rollBackRename } from './rename.ts'
 import { finishRemoval } from './remove-snapshots.ts'
@@ -38,6 +39,8 @@ const recoveries: Readonly<Record<OperationKind, Recovery>> = {
     if (seen) {
       // A fork's link may have come before what aw writes into the tree.
       if (workspace.source.kind === 'workspace') {
+        const from = { workspace, place: snapshotPlace(workspace.source.snapshot) }
+        await withoutPassing(core, volume, from)
         await holdToLimit(core, workspace, volume)
         await refreshMetadata(core, workspace)
       }

@@ -6,6 +6,7 @@ import type { FileHandle } from '../ports/files.ts'
 import type { Core, Request } from './core.ts'
 import { refreshMetadata } from './metadata.ts'
 import { intentOf } from './operations.ts'
+import { withoutPassing } from './passing.ts'
 import { snapshotPlace, volumeOf } from './places.ts'
 import { openTree } from './trees.ts'
 
@@ -146,4 +147,22 @@ export async function unstage(core: Core, workspace: Workspace): Promise<void> {
   if (!(await core.storage.exists(volumeOf(workspace)))) return
   using tree = await openTree(core, volumeOf(workspace))
   if (kindAt(tree, stageName(workspace)) !== undefined) tree.remove(stageName(workspace), { recursive: true })
+}
+
+/** What was in the snapshot only because of a sandbox. A mode that is in the way is told, and hinders nobody. */
+export async function removePassing(
+  core: Core,
+  workspace: Workspace,
+): Promise<NonNullable<Workspace['problem']> | undefined> {
+  const { snapshot, paths } = intentOf(workspace, 'restore')
+  const from = { workspace, place: snapshotPlace(snapshot) }
+  try {
+    await withoutPassing(core, volumeOf(workspace), from, (path) =>
+      paths === null || paths.some((outer) => `${path}/`.startsWith(`${outer}/`)) ? path : undefined,
+    )
+    return undefined
+  } catch (error) {
+    const { code, message } = toAwError(error)
+    return { code, message: `an empty file that a sandbox had made could not be removed: ${message}` }
+  }
 }

@@ -11,7 +11,7 @@ import { refreshMetadata } from './metadata.ts'
 import { abandon, append, begin, giveUp, intentOf, isFenced, whose } from './operations.ts'
 import { snapshotPlace, volumeOf } from './places.ts'
 import { removeSnapshots } from './remove-snapshots.ts'
-import { asBytes, placePaths, stagePaths, unstage } from './restore-paths.ts'
+import { asBytes, placePaths, removePassing, stagePaths, unstage } from './restore-paths.ts'
 import { heldTo } from './size-limit.ts'
 import { factsOf } from './snapshot.ts'
 import { excluded } from './snapshots.ts'
@@ -212,8 +212,9 @@ async function finishRestore(
 ): Promise<Workspace> {
   const { snapshot, how, branch, paths, generation } = intentOf(workspace, 'restore')
   const isUnfinished = paths === null && failed !== undefined
+  const left = await removePassing(core, workspace)
   const metadata = await refreshMetadata(core, workspace)
-  const problem = failed === undefined ? metadata : { code: failed.code, message: failed.message }
+  const problem = failed === undefined ? (metadata ?? left) : { code: failed.code, message: failed.message }
   const data = {
     ...whose(workspace),
     workspace_path: workspace.path,

@@ -5,15 +5,15 @@ import { assertAllowed } from '../domain/workspace/allow.ts'
 import { nameOf, type Replaced, type Workspace } from '../domain/workspace/state.ts'
 import { assertUnused, type Risks } from './activity.ts'
 import type { Core, Request } from './core.ts'
-import { differs, isBelow, stepsOf } from './diff.ts'
+import { changesSince, differs, isBelow, stepsOf } from './diff.ts'
 import { findWorkspace } from './find.ts'
 import { closeLostRuns } from './reconcile-boxes.ts'
 import { endBoxes, restarted } from './launch.ts'
 import { withWorkspace } from './operations.ts'
-import { snapshotPlace, volumeOf } from './places.ts'
+import { snapshotPlace } from './places.ts'
 import { assertOutsideMetadata, checkedPaths } from './restore-paths.ts'
 import { restoreTo, type Plan } from './restore-tree.ts'
-import { excluded, noHead, resolveSnapshot, snapshotsOf } from './snapshots.ts'
+import { noHead, resolveSnapshot, snapshotsOf } from './snapshots.ts'
 
 type Restored = Outputs['restore']
 
@@ -81,8 +81,7 @@ function nothingToUndo(workspace: Workspace): AwError {
 async function takenBack(core: Core, workspace: Workspace, { snapshot, branch, paths }: Replaced): Promise<Plan> {
   const whole = { how: 'undo', snapshot, branch, paths: null } as const
   if (paths === null || paths.length === 0) return whole
-  const changes = core.storage.diff(snapshotPlace(snapshot), volumeOf(workspace), { exclude: excluded(workspace) })
-  for await (const change of changes)
+  for await (const change of changesSince(core, workspace, snapshot))
     if (stepsOf(change).some(([path]) => !isBelow(path, paths))) return { ...whole, paths: [...paths] }
   return whole
 }

@@ -4,9 +4,8 @@ import { isGitsOwn } from '../domain/git-patch.ts'
 import type { SnapshotId, WorkspaceId } from '../domain/ids.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import { cancelRun } from './cancel.ts'
-import type { Place } from '../ports/storage-driver.ts'
 import type { Core, Request } from './core.ts'
-import { stepsOf } from './diff.ts'
+import { changesSince, stepsOf } from './diff.ts'
 import { lookUp } from './find.ts'
 import { checkpointSignal } from './operations.ts'
 import { snapshotPlace } from './places.ts'
@@ -16,7 +15,6 @@ import { failRequest, planRun, requestRun, tellRun, type RunRequest } from './ru
 import { followRun } from './run-logs.ts'
 import { settle } from './run-settle.ts'
 import { findRun, type RunView } from './runs.ts'
-import { excluded } from './snapshots.ts'
 import { createForRun } from './start.ts'
 
 type Input = Inputs['run']
@@ -140,8 +138,8 @@ async function changesOf(core: Core, workspace: Workspace, view: RunView): Promi
   const counts = { added: 0, changed: 0, removed: 0 }
   if (snapshot === null) return counts
   try {
-    const [was, is] = [before, snapshot].map((id) => snapshotPlace(id as SnapshotId)) as [Place, Place]
-    for await (const change of core.storage.diff(was, is, { exclude: excluded(workspace) }))
+    const is = snapshotPlace(snapshot)
+    for await (const change of changesSince(core, workspace, before as SnapshotId, is))
       for (const [path, kind] of stepsOf(change)) if (!isGitsOwn(path)) counts[kind] += 1
     return counts
   } catch (error) {

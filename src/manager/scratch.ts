@@ -1,5 +1,6 @@
 import type { Place } from '../ports/storage-driver.ts'
 import { newId, type Core, type Request } from './core.ts'
+import { withoutPassing, type KnownTree } from './passing.ts'
 
 const prefix = 'scratch_'
 
@@ -19,17 +20,18 @@ export async function withScratch<T>(core: Core, request: Request, work: (place:
   }
 }
 
-/** Work on a copy of a frozen tree. */
+/** Work on a copy of a frozen tree, without what was there only because of a sandbox. */
 export const withCopy = <T>(
   core: Core,
   request: Request,
-  from: Place,
+  from: KnownTree,
   work: (place: Place) => Promise<T>,
 ): Promise<T> =>
   withScratch(core, request, async (place) => {
     const onProgress = (done: { files: number; bytes: number }): void =>
       request.onProgress?.({ phase: 'copying', ...done })
-    await core.storage.create(place, { from, signal: request.signal, onProgress })
+    await core.storage.create(place, { from: from.place, signal: request.signal, onProgress })
+    await withoutPassing(core, place, from)
     return work(place)
   })
 

@@ -167,7 +167,7 @@ export async function takeSnapshot(
 
 export const factsOf = (
   plan: Plan & { snapshot: SnapshotId; parent: SnapshotId | null; branch: string },
-  { mechanism, consistency, changed, left_out: left }: Kept,
+  { mechanism, consistency, changed, left_out: left, passing }: Kept,
 ): SnapshotFacts => ({
   ...plan,
   // What is not in it is told by it as long as it is there.
@@ -175,6 +175,7 @@ export const factsOf = (
   mechanism,
   consistency,
   files_changed: changed,
+  ...(passing !== undefined && { passing }),
 })
 
 const mostTold = 20

@@ -3,10 +3,12 @@ import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Frozen } from '../ports/storage-driver.ts'
 import { liveBoxes } from './commands.ts'
 import type { Core } from './core.ts'
+import { passingNames } from './passing.ts'
 import { volumeOf } from './places.ts'
 
 export interface Kept extends Omit<Frozen, 'consistency'> {
   readonly consistency: 'atomic' | 'frozen' | 'fuzzy'
+  readonly passing?: string[]
 }
 
 /**
@@ -14,6 +16,20 @@ export interface Kept extends Omit<Frozen, 'consistency'> {
  * known: nobody of ours wrote, and nobody else works there.
  */
 export async function whileStill(
+  core: Core,
+  workspace: Workspace,
+  consistent: boolean,
+  keep: (consistent: boolean) => Promise<Frozen>,
+): Promise<Kept> {
+  const before = await passingNames(core, workspace)
+  const kept = await keptStill(core, workspace, consistent, keep)
+  // A sandbox may have been started or ended meanwhile.
+  const after = await passingNames(core, (await core.store.get(workspace.id)) ?? workspace)
+  const passing = [...new Set([...before, ...after])]
+  return passing.length === 0 ? kept : { ...kept, passing }
+}
+
+async function keptStill(
   core: Core,
   workspace: Workspace,
   consistent: boolean,

@@ -10,6 +10,7 @@ import type { Place } from '../ports/storage-driver.ts'
 import { eraseBase, freezeBase, lockGroup, nextNumber, usersOf } from './bases.ts'
 import { newEvent, type Core, type Request } from './core.ts'
 import { appendHome } from './home-stream.ts'
+import { withoutPassing } from './passing.ts'
 import { placeholdersIn } from './placeholders.ts'
 import { frozenOf } from './present-state.ts'
 import { withScratch } from './scratch.ts'
@@ -117,6 +118,7 @@ async function fromWorkspace(
   const { place: frozen, name: snapshot } = await frozenOf(core, request, side)
   const { id, task, agent, profile } = side.workspace
   await core.storage.create(place, { from: frozen, signal: request.signal })
+  await withoutPassing(core, place, { workspace: side.workspace, place: frozen })
   using tree = await openTree(core, place)
   tree.remove(profileOf(profile).metadata, { recursive: true, missing: 'ignore' })
   const now = core.clock.now().toISOString()

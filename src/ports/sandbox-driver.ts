@@ -34,6 +34,11 @@ export interface SandboxDriver extends AsyncDisposable {
   find(name: string): Promise<Sandbox | undefined>
   /** Ends what lives of a box and removes all that stands for it. Absent = done; safe to repeat after a crash. */
   remove(name: string): Promise<void>
+  /**
+   * What is in the tree, empty, only as long as a box is around it: names that were missing there and are protected all the
+   * same. Also of one that is just being started, or whose supervisor was killed; of one that is not there, none.
+   */
+  placeholders(name: string): Promise<readonly string[]>
   /** All that have left a trace: living, or whose supervisor was killed. */
   list(): Promise<{ readonly name: string; readonly alive: boolean }[]>
 }
@@ -116,8 +121,6 @@ export interface Sandbox extends AsyncDisposable {
   /** Its supervisor. */
   readonly owner: Owner
   readonly plan: Plan
-  /** What is in the tree only as long as boxes are around it: names that are missing there and protected all the same. */
-  readonly placeholders: readonly string[]
   /** Many may run at once; one whose output is not read does not slow the others. */
   exec(command: Command): Execution
   /**

@@ -105,7 +105,7 @@ export const sampleData: { readonly [T in EventType]: EventData[T] } = {
     from: 'fix-login/main',
   },
   snapshot_started: { ...whose, operation: 'snapshot', owner, ...plan },
-  snapshot_created: { ...whose, ...plan, ...frozen },
+  snapshot_created: { ...whose, ...plan, ...frozen, passing: ['work/.mcp.json'] },
   snapshot_labelled: { ...whose, snapshot: plan.snapshot, label: 'before the rewrite' },
   snapshot_remove_started: { ...whose, operation: 'remove_snapshots', owner, snapshots: [removed], why: 'user' },
   snapshot_removed: { ...whose, snapshots: [removed], why: 'user' },

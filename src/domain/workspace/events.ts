@@ -34,6 +34,8 @@ export interface SnapshotFacts extends SnapshotPlan {
   consistency: 'atomic' | 'frozen' | 'fuzzy'
   /** Paths that differ from the parent; null if that was not counted. */
   files_changed: number | null
+  /** Names that were in it, empty, only because a sandbox was on: they are in no tree that is made from it. */
+  passing?: string[]
 }
 
 /** An intent begins an operation; the event's `meta.operation` has its id and epoch 1. */

@@ -54,6 +54,7 @@ export function boxDriver({ run }: BoxOptions, level: Level): SandboxDriver {
       return undefined
     },
     remove: (name) => removeBox(run, name),
+    placeholders: async (name) => readRecord(boxDirectory(run, name))?.placeholders.map(({ path }) => path) ?? [],
     list: async () =>
       boxNames(run)
         .filter((name) => isOfLevel(name))

@@ -85,7 +85,6 @@ export function memorySandboxes(options: MemorySandboxOptions): SandboxDriver {
       name,
       owner: supervisor(),
       plan: box.planned.plan,
-      placeholders: [],
       exec: (command) => exec(box, command),
       keep: (command) => keep(name, box, command),
       async signalKept(directory, signal) {
@@ -201,6 +200,7 @@ export function memorySandboxes(options: MemorySandboxOptions): SandboxDriver {
       return box?.isolation === isolation ? open(name, box) : undefined
     },
     remove: async (name) => endBox(name),
+    placeholders: async () => [],
     list: async () =>
       [...world].filter(([, box]) => box.isolation === isolation).map(([name]) => ({ name, alive: true })),
     async [Symbol.asyncDispose]() {},

@@ -23,7 +23,6 @@ export function openSandbox(run: string, name: string, { record, owners, connect
     name,
     owner: owners.supervisor,
     plan: record.plan,
-    placeholders: record.placeholders.map(({ path }) => path),
     exec(command) {
       try {
         return runJob(connection, jobOf(command))
