@@ -189,10 +189,13 @@ function makeSite(folder: string): void {
 /** What the model of the agent in the pages says, from a process of its own: this one waits for the commands. */
 async function playedModel(): Promise<AsyncDisposable & { url: string }> {
   const command = "sed -i 's/utcnow()/now().astimezone()/' clock.py && git commit -qam 'Show local time'"
-  const turns = [
-    { tool: 'Bash', input: { command, description: 'Mend it' } },
-    { text: 'The clock shows local time now; it was UTC.' },
-  ]
+  const turns = {
+    'an hour late': [
+      { tool: 'Bash', input: { command, description: 'Mend it' } },
+      { text: 'The clock shows local time now; it was UTC.' },
+    ],
+    'time zones': [{ tool: 'Bash', input: { command: 'tail -f /dev/null', description: 'Look for them' } }],
+  }
   const program = [inRoot('test/agents/stand-in-program.ts'), JSON.stringify(turns)]
   const child = spawn(process.execPath, program, { stdio: ['pipe', 'pipe', 'inherit'] })
   const [address] = (await once(child.stdout, 'data')) as [Buffer]

@@ -9,6 +9,8 @@ export type Turn =
   | { readonly tool: string; readonly input: Readonly<Record<string, unknown>> }
   | { readonly text: string }
 
+export type TurnsByText = Readonly<Record<string, readonly Turn[]>>
+
 /** How one vendor's API is spoken: which turn a request asks for, and how the turn is written down. */
 export interface Dialect {
   /** Undefined if the request is none of it. */
@@ -41,16 +43,17 @@ export interface StandIn extends AsyncDisposable {
 
 /**
  * The APIs of the models that agents talk to, on loopback, with answers that are known beforehand. Which turn is next is
- * told by how many results of tools the request has, so that several agents can talk to it at once.
+ * told by how many results of tools the request has, so that several agents can talk to it at once. Those that are asked
+ * for different things get the answers of the first text that is in what they were asked.
  */
-export async function standIn(turns: readonly Turn[]): Promise<StandIn> {
+export async function standIn(turns: readonly Turn[] | TurnsByText): Promise<StandIn> {
   const seen: Seen[] = []
-  const turnAt = (answered: number): Turn => turns[answered] ?? { text: 'done' }
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url = '', headers } = request
     const body = await bodyOf(request)
     seen.push({ method, path: url, headers, body })
-    reply({ method, path: url, body: parsed(body) }, turnAt, response)
+    const chosen = Array.isArray(turns) ? turns : Object.entries(turns).find(([text]) => body.includes(text))?.[1]
+    reply({ method, path: url, body: parsed(body) }, (answered) => chosen?.[answered] ?? { text: 'done' }, response)
   }
   const server = createServer((request, response) => {
     serve(request, response).catch((error: Error) => response.destroy(error))
