@@ -48,12 +48,13 @@ export interface StandIn extends AsyncDisposable {
  */
 export async function standIn(turns: readonly Turn[] | TurnsByText): Promise<StandIn> {
   const seen: Seen[] = []
+  const conversations = Object.entries(isList(turns) ? { '': turns } : turns)
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url = '', headers } = request
     const body = await bodyOf(request)
     seen.push({ method, path: url, headers, body })
-    const chosen = Array.isArray(turns) ? turns : Object.entries(turns).find(([text]) => body.includes(text))?.[1]
-    reply({ method, path: url, body: parsed(body) }, (answered) => chosen?.[answered] ?? { text: 'done' }, response)
+    const [, chosen = []] = conversations.find(([text]) => body.includes(text)) ?? []
+    reply({ method, path: url, body: parsed(body) }, (answered) => chosen[answered] ?? { text: 'done' }, response)
   }
   const server = createServer((request, response) => {
     serve(request, response).catch((error: Error) => response.destroy(error))
@@ -68,6 +69,8 @@ export async function standIn(turns: readonly Turn[] | TurnsByText): Promise<Sta
     },
   }
 }
+
+const isList = (turns: readonly Turn[] | TurnsByText): turns is readonly Turn[] => Array.isArray(turns)
 
 function reply(request: ApiRequest, turnAt: (answered: number) => Turn, response: ServerResponse): void {
   for (const dialect of [anthropic, openai, gemini]) {
