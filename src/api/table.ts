@@ -1,6 +1,7 @@
 import { agentOperations } from './operations/agents.ts'
 import { careOperations } from './operations/care.ts'
 import { fileOperations } from './operations/files.ts'
+import { leaseOperations } from './operations/leases.ts'
 import { spaceOperations } from './operations/space.ts'
 import { sourceOperations } from './operations/sources.ts'
 import { runOperations } from './operations/runs.ts'
@@ -12,6 +13,7 @@ import type { InputOf, Operation, OutputOf } from './operation.ts'
 /** Everything `aw` can do. To add an operation: an entry here, a use case in `manager/`, their tests. */
 export const operations = [
   ...workspaceOperations,
+  ...leaseOperations,
   ...runOperations,
   ...agentOperations,
   ...sandboxOperations,

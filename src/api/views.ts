@@ -102,6 +102,16 @@ export const workspaceView = object(
       list(object({ id: string('ws_…'), name: string('Its name'), snapshot: string('The snapshot') }), 'Its forks'),
     ),
     stopped: optional(boolean('Of aw stop: whether there was anything to end')),
+    lease: optional(
+      nullable(
+        object({
+          holder: string('Who uses it'),
+          acquired_at: string('Since when'),
+          expires_at: string('Until when, unless renewed'),
+          active_at: string('When that one was last heard of'),
+        }),
+      ),
+    ),
     imported: nullable(json('What was copied from the source, and what was left out')),
     size_limit: optional(sizeLimitView),
     size_bytes: optional(nullable(integer('Bytes of its tree; null if not measured'))),
@@ -143,16 +153,15 @@ export const eventView = object(
   'A fact in the log',
 )
 
-export const leaseView = object(
-  {
-    id: string('ls_…'),
-    workspace: string('The workspace it is on'),
-    holder: string('Who has it'),
-    acquired_at: string('Since when'),
-    expires_at: string('Until when, unless renewed'),
-  },
-  'A lease',
-)
+export const leaseFields = {
+  id: string('ls_…'),
+  workspace: string('The workspace it is on'),
+  holder: string('Who has it'),
+  acquired_at: string('Since when'),
+  expires_at: string('Until when, unless renewed'),
+}
+
+export const leaseView = object(leaseFields, 'A lease')
 
 export const checkpointView = object({
   number: integer('Counted from 1'),

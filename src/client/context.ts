@@ -1,18 +1,18 @@
 import { AwError } from '../domain/errors.ts'
 import type { CallContext } from '../ports/manager.ts'
 
-const known = ['actor', 'correlationId', 'causationId', 'signal', 'input', 'onProgress'] as const
+const known = ['actor', 'correlationId', 'causationId', 'signal', 'lease', 'input', 'onProgress'] as const
 const longest = 200
 
 /** Who asks and why goes into every event of a call, for good: it is checked as its input is. */
 export function checkedContext(context: unknown): CallContext | undefined {
   if (context === undefined) return undefined
   if (typeof context !== 'object' || context === null || Array.isArray(context)) throw wrong('it', 'an object')
-  const { actor, correlationId, causationId, signal, input, onProgress, ...rest } = context as Record<
+  const { actor, correlationId, causationId, signal, lease, input, onProgress, ...rest } = context as Record<
     (typeof known)[number],
     unknown
   >
-  for (const [name, value] of Object.entries({ actor, correlationId, causationId })) {
+  for (const [name, value] of Object.entries({ actor, correlationId, causationId, lease })) {
     if (value !== undefined && !isLine(value)) throw wrong(name, `text of 1 to ${longest} characters on one line`)
   }
   if (signal !== undefined && !(signal instanceof AbortSignal)) throw wrong('signal', 'an AbortSignal')

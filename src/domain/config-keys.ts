@@ -262,5 +262,10 @@ export const configKeys = {
     default: 60,
     about: 'When an operation of another host, whose process cannot be looked at from here, counts as given up',
   },
+  'leases.force_after_seconds': {
+    kind: 'count',
+    default: 60,
+    about: 'How long nothing must have been heard of the holder of a lease before aw adopt --force takes it over',
+  },
   'log.checkpoint_every': { kind: 'count', default: 256, about: 'Seal the log after so many events' },
 } as const satisfies Record<string, Key>

@@ -121,6 +121,12 @@ export const errorTable = {
   rate_limited: { exit: 9, status: 429, retryable: true, about: 'More was asked for than is allowed in that time' },
   workspace_active: { exit: 9, status: 409, retryable: false, about: 'Processes or a lease still use the workspace' },
   workspace_busy: { exit: 9, status: 409, retryable: true, about: 'Another operation on the workspace is in progress' },
+  lease_lost: {
+    exit: 9,
+    status: 409,
+    retryable: false,
+    about: "The lease under which this was asked for has expired, was given back, or is another holder's now",
+  },
   branch_in_use: { exit: 9, status: 409, retryable: false, about: 'That branch is checked out in the repository' },
   sandbox_gone: { exit: 9, status: 409, retryable: false, about: 'The sandbox has ended, and all that ran in it' },
   log_busy: { exit: 9, status: 503, retryable: true, about: 'The log is held by other writers for too long' },

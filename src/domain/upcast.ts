@@ -66,6 +66,7 @@ export const upcasts = {
   trash_lost: [],
   workspace_found: [],
   lease_acquired: [],
+  lease_adopted: [],
   lease_released: [],
   home_created: [],
   home_migrated: [],

@@ -3,12 +3,15 @@ import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import { assertNothingRuns } from './commands.ts'
 import type { Core } from './core.ts'
+import { isHeld } from './lease-fence.ts'
 import { trashOf, volumeOf } from './places.ts'
 
 export interface Risks {
   readonly include_active?: boolean | undefined
   readonly include_leased?: boolean | undefined
   readonly force?: boolean | undefined
+  /** The lease of whoever asks: they do not stand in their own way. */
+  readonly lease?: string | undefined
   /** What runs in its sandbox may be ended, and the sandbox started anew. */
   readonly restart?: boolean | undefined
 }
@@ -18,7 +21,7 @@ export async function assertUnused(core: Core, workspace: Workspace, risks: Risk
   const name = nameOf(workspace)
   if (risks.force !== true && risks.include_leased !== true) {
     const lease = await core.store.lease(workspace.id)
-    if (lease !== undefined && lease.expires_at > core.clock.now().toISOString()) {
+    if (isHeld(core, lease) && lease.id !== risks.lease) {
       throw new AwError('workspace_active', `${name} is leased by ${lease.holder} until ${lease.expires_at}`, {
         hint: 'Wait for it, or accept the risk with --include-leased',
         data: { id: workspace.id, lease: { holder: lease.holder, expires_at: lease.expires_at } },

@@ -3,7 +3,7 @@ import { AwError, toAwError } from '../domain/errors.ts'
 import type { RunId, WorkspaceId } from '../domain/ids.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import { unlessSilent } from './commands.ts'
-import { newEvent, type Core, type Request } from './core.ts'
+import { afterwards, newEvent, type Core, type Request } from './core.ts'
 import { findWorkspace } from './find.ts'
 import { append, whose, withWorkspace } from './operations.ts'
 import { overOf } from './run-end.ts'
@@ -35,9 +35,9 @@ export async function cancelRun(
   run: RunId,
   graceMs = 5_000,
 ): Promise<Workspace> {
-  const still = { ...request, correlationId: request.correlationId, signal: undefined }
+  const still = afterwards(request)
   const isOpen = (workspace: Workspace): boolean => workspace.run?.run === run
-  const asked = await withWorkspace(core, still, id, async (found) => {
+  const asked = await withWorkspace(core, { ...still, lease: request.lease }, id, async (found) => {
     const workspace = await settleRun(core, still, found)
     if (!isOpen(workspace) || workspace.run?.cancelling === true) return workspace
     return append(core, still, workspace, [newEvent(core, still, 'run_cancel_started', { ...whose(workspace), run })])

@@ -4,7 +4,7 @@ import { isTemporaryName, parsePath, quotePath, temporaryName } from '../domain/
 import type { Workspace } from '../domain/workspace/state.ts'
 import type { FileHandle } from '../ports/files.ts'
 import type { CopyReport, CopySource } from '../ports/host.ts'
-import type { Core, Request } from './core.ts'
+import { afterwards, type Core, type Request } from './core.ts'
 import { assertOperation, within } from './files.ts'
 import { withoutPassing } from './passing.ts'
 import { volumeOf } from './places.ts'
@@ -28,7 +28,8 @@ export async function cp(core: Core, input: Inputs['cp'], request: Request): Pro
     })
   return withSource(core, from, request, async (source, name) => {
     if (workspace === undefined) return told(await core.host.copyOut(source, path, { ...copying, replace }))
-    return putInto(core, { workspace, path, name, replace }, (place) => core.host.copyIn(source, place, copying))
+    const target = { workspace, path, name, replace }
+    return putInto(core, request, target, (place) => core.host.copyIn(source, place, copying))
   })
 }
 
@@ -41,7 +42,7 @@ async function withSource<T>(
 ): Promise<T> {
   if (ref === undefined) return work(path, nameIn(path))
   if (ref.includes('@') || (await meansSnapshot(core, ref))) return withFrozen(core, ref, path, request, work)
-  const found = await within(core, ref, 'read', (tree, workspace) => ({
+  const found = await within(core, request, ref, 'read', (tree, workspace) => ({
     volume: volumeOf(workspace),
     path: tree.resolve(path, rebased).path || '.',
   }))
@@ -85,6 +86,7 @@ interface Target {
 /** Copied to a name of its own at the top of the tree first; from there it goes to its place as everything there does. */
 async function putInto(
   core: Core,
+  request: Request,
   { workspace, path, name, replace }: Target,
   copy: (place: string) => Promise<CopyReport>,
 ): Promise<Outputs['cp']> {
@@ -92,8 +94,8 @@ async function putInto(
   const temporary = temporaryName(random)
   using lock = await core.host.lock(copyLock(temporary), { timeoutMs: 1000 })
   try {
-    const report = await within(core, workspace, 'write', ({ root }) => copy(`${root}/${temporary}`))
-    await within(core, workspace, 'write', async (tree, found) => {
+    const report = await within(core, request, workspace, 'write', ({ root }) => copy(`${root}/${temporary}`))
+    await within(core, request, workspace, 'write', async (tree, found) => {
       await assertRoom(core, found, { done: report.bytes })
       const made = report.single ? `${temporary}/${name}` : temporary
       const target = isDirectory(tree, path) ? join(path, name) : path
@@ -105,7 +107,7 @@ async function putInto(
     })
     return told(report)
   } finally {
-    await within(core, workspace, 'write', (tree) => {
+    await within(core, afterwards(request), workspace, 'write', (tree) => {
       tree.remove(temporary, { recursive: true, missing: 'ignore' })
     })
     lock?.retire()

@@ -75,6 +75,16 @@ export interface Request extends CallContext {
   readonly correlationId: string
 }
 
+/** For what goes on after the lease was asked for once, or is none of the lease's business. */
+export const withoutLease = (request: Request): Request => ({
+  ...request,
+  correlationId: request.correlationId,
+  lease: undefined,
+})
+
+/** For what is to be written down though whoever asked has gone, or has lost the lease meanwhile. */
+export const afterwards = (request: Request): Request => ({ ...withoutLease(request), signal: undefined })
+
 export const newId = <P extends Prefix>(core: Core, prefix: P): `${P}_${string}` =>
   makeId(prefix, core.clock.now().getTime(), core.clock.random(10))
 

@@ -40,7 +40,7 @@ export async function destroyUnderLock(
   if (!isLive(workspace.state)) throw await notFound(core, input.id)
   assertAllowed(workspace, 'destroy')
   const current = await closeLostRuns(core, request, workspace)
-  await assertUnused(core, current, input)
+  await assertUnused(core, current, { ...input, lease: request.lease })
   const quiet = await endBoxes(core, request, current, 'destroy')
   const begun = await begin(core, request, quiet, 'workspace_destroy_started', 'destroy', {
     ...whose(workspace),

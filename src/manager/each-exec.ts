@@ -1,6 +1,6 @@
 import type { CommandId, RunId, SnapshotId, WorkspaceId } from '../domain/ids.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
-import type { Core, Request } from './core.ts'
+import { afterwards, type Core, type Request } from './core.ts'
 import { differs } from './diff.ts'
 import type { Begun } from './exec.ts'
 import { withWorkspace } from './operations.ts'
@@ -28,7 +28,7 @@ export async function keepAfter(
 ): Promise<SnapshotId | null> {
   if (!each) return null
   // Whoever has stopped listening may want to take it back later.
-  const still = { ...request, correlationId: request.correlationId, signal: undefined }
+  const still = afterwards(request)
   return withWorkspace(core, still, id, async (workspace) => {
     const { head } = workspace
     if (head === null || !(await differs(core, workspace, head))) return null

@@ -4,8 +4,9 @@ import { nest } from '../domain/file-tree.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
-import type { Core } from './core.ts'
+import type { Core, Request } from './core.ts'
 import { findWorkspace } from './find.ts'
+import { assertLease } from './lease-fence.ts'
 import { publicRoot } from './look.ts'
 import { volumeOf } from './places.ts'
 import { assertRoom, namingLimit } from './size-limit.ts'
@@ -17,6 +18,7 @@ type Doing = 'read' | 'write'
 
 export async function within<T>(
   core: Core,
+  request: Request,
   ref: string,
   doing: Doing,
   work: (tree: Tree, workspace: Workspace) => T | Promise<T>,
@@ -29,6 +31,7 @@ export async function within<T>(
     publicRoot: [workspace.path, publicRoot(workspace)],
   })
   try {
+    if (doing === 'write') await assertLease(core, request, workspace.id, nameOf(workspace))
     return await work(tree, workspace)
   } catch (error) {
     throw namingLimit(workspace, error)
@@ -44,8 +47,8 @@ export function assertOperation(workspace: Workspace, doing: Doing): void {
   })
 }
 
-export const fsRead = (core: Core, input: Inputs['fs read']): Promise<Uint8Array> =>
-  within(core, input.id, 'read', (tree) =>
+export const fsRead = (core: Core, input: Inputs['fs read'], request: Request): Promise<Uint8Array> =>
+  within(core, request, input.id, 'read', (tree) =>
     tree.read(input.path, {
       absolute: input.absolute,
       maxBytes: input.max_bytes ?? core.config.settings['files.max_read_mb'] * 1024 * 1024,
@@ -54,16 +57,16 @@ export const fsRead = (core: Core, input: Inputs['fs read']): Promise<Uint8Array
     }),
   )
 
-export const fsWrite = (core: Core, input: Inputs['fs write']): Promise<Outputs['fs write']> =>
-  within(core, input.id, 'write', async (tree, workspace) => {
+export const fsWrite = (core: Core, input: Inputs['fs write'], request: Request): Promise<Outputs['fs write']> =>
+  within(core, request, input.id, 'write', async (tree, workspace) => {
     const { absolute, parents, existing, mode } = input
     const more = (): number => lengthOf(input.content) - sizeAt(tree, input.path, absolute)
     await assertRoom(core, workspace, { more })
     return tree.write(input.path, input.content, { absolute, parents, existing, mode })
   })
 
-export const fsAppend = (core: Core, input: Inputs['fs append']): Promise<Outputs['fs append']> =>
-  within(core, input.id, 'write', async (tree, workspace) => {
+export const fsAppend = (core: Core, input: Inputs['fs append'], request: Request): Promise<Outputs['fs append']> =>
+  within(core, request, input.id, 'write', async (tree, workspace) => {
     await assertRoom(core, workspace, { more: () => lengthOf(input.content) })
     return tree.append(input.path, input.content, { absolute: input.absolute })
   })
@@ -71,47 +74,47 @@ export const fsAppend = (core: Core, input: Inputs['fs append']): Promise<Output
 const lengthOf = (content: Uint8Array | string): number =>
   typeof content === 'string' ? Buffer.byteLength(content) : content.length
 
-export const fsList = (core: Core, input: Inputs['fs list']): Promise<Outputs['fs list']> =>
-  within(core, input.id, 'read', (tree) => {
+export const fsList = (core: Core, input: Inputs['fs list'], request: Request): Promise<Outputs['fs list']> =>
+  within(core, request, input.id, 'read', (tree) => {
     const { absolute, limit, after } = input
     return tree.list(input.path ?? '', { absolute, limit, after })
   })
 
-export const fsTree = (core: Core, input: Inputs['fs tree']): Promise<Outputs['fs tree']> =>
-  within(core, input.id, 'read', (tree) => {
+export const fsTree = (core: Core, input: Inputs['fs tree'], request: Request): Promise<Outputs['fs tree']> =>
+  within(core, request, input.id, 'read', (tree) => {
     const options = { absolute: input.absolute, maxEntries: input.max_entries, maxDepth: input.max_depth }
     const { entries, truncated, unreadable } = tree.tree(input.path ?? '', options)
     return input.nested === true ? { tree: nest(entries), truncated, unreadable } : { entries, truncated, unreadable }
   })
 
-export const fsStat = (core: Core, input: Inputs['fs stat']): Promise<Outputs['fs stat']> =>
-  within(core, input.id, 'read', (tree) =>
+export const fsStat = (core: Core, input: Inputs['fs stat'], request: Request): Promise<Outputs['fs stat']> =>
+  within(core, request, input.id, 'read', (tree) =>
     tree.stat(input.path, { absolute: input.absolute, follow: input.follow ?? true }),
   )
 
-export const fsResolve = (core: Core, input: Inputs['fs resolve']): Promise<Outputs['fs resolve']> =>
-  within(core, input.id, 'read', (tree) => tree.resolve(input.path, { absolute: input.absolute }))
+export const fsResolve = (core: Core, input: Inputs['fs resolve'], request: Request): Promise<Outputs['fs resolve']> =>
+  within(core, request, input.id, 'read', (tree) => tree.resolve(input.path, { absolute: input.absolute }))
 
-export const fsMkdir = (core: Core, input: Inputs['fs mkdir']): Promise<Outputs['fs mkdir']> =>
-  within(core, input.id, 'write', (tree) =>
+export const fsMkdir = (core: Core, input: Inputs['fs mkdir'], request: Request): Promise<Outputs['fs mkdir']> =>
+  within(core, request, input.id, 'write', (tree) =>
     tree.mkdir(input.path, { absolute: input.absolute, parents: input.parents ?? false }),
   )
 
-export const fsMove = (core: Core, input: Inputs['fs move']): Promise<Outputs['fs move']> =>
-  within(core, input.id, 'write', (tree) => {
+export const fsMove = (core: Core, input: Inputs['fs move'], request: Request): Promise<Outputs['fs move']> =>
+  within(core, request, input.id, 'write', (tree) => {
     const { absolute, replace = false, parents = false } = input
     return tree.rename(input.from, input.to, { absolute, replace, parents })
   })
 
-export const fsCopy = (core: Core, input: Inputs['fs copy']): Promise<Outputs['fs copy']> =>
-  within(core, input.id, 'write', async (tree, workspace) => {
+export const fsCopy = (core: Core, input: Inputs['fs copy'], request: Request): Promise<Outputs['fs copy']> =>
+  within(core, request, input.id, 'write', async (tree, workspace) => {
     const { absolute, replace = false, parents = false, recursive = false } = input
     await assertRoom(core, workspace, { more: () => sizeBelow(tree, input.from, absolute) })
     return tree.copy(input.from, input.to, { absolute, replace, parents, recursive })
   })
 
-export const fsRemove = (core: Core, input: Inputs['fs remove']): Promise<Outputs['fs remove']> =>
-  within(core, input.id, 'write', (tree) => {
+export const fsRemove = (core: Core, input: Inputs['fs remove'], request: Request): Promise<Outputs['fs remove']> =>
+  within(core, request, input.id, 'write', (tree) => {
     const { absolute, recursive = false } = input
     return tree.remove(input.path, { absolute, recursive, missing: input.if_exists === true ? 'ignore' : 'error' })
   })

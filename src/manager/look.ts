@@ -8,6 +8,7 @@ import { isLive, nameOf, workspaceStates, type Workspace, type WorkspaceStateNam
 import type { WorkspaceId } from '../domain/ids.ts'
 import type { Core } from './core.ts'
 import { findToShow, findWorkspace, lookUp } from './find.ts'
+import { leaseOf } from './lease.ts'
 import { shown } from './look-snapshots.ts'
 import { trashOf, volumeOf } from './places.ts'
 import { gradeOf } from './size-limit.ts'
@@ -17,8 +18,16 @@ import { view, type WorkspaceView } from './view.ts'
 
 export async function show(core: Core, input: Inputs['show']): Promise<WorkspaceView> {
   const workspace = await findToShow(core, input.id)
-  const known = { ...(await shown(core, workspace)), ...(await limited(core, workspace)) }
+  const known = {
+    ...(await shown(core, workspace)),
+    ...(await limited(core, workspace)),
+    ...(await used(core, workspace)),
+  }
   return input.sizes === true ? { ...known, ...(await measured(core, workspace)) } : known
+}
+
+async function used(core: Core, workspace: Workspace): Promise<Pick<WorkspaceView, 'lease'>> {
+  return isLive(workspace.state) ? { lease: await leaseOf(core, workspace) } : {}
 }
 
 async function limited(core: Core, workspace: Workspace): Promise<Pick<WorkspaceView, 'size_limit'>> {

@@ -20,7 +20,7 @@ import { gc } from './gc.ts'
 import { history } from './history.ts'
 import { label } from './label.ts'
 import { limit } from './limit.ts'
-import { acquireLease, releaseLease, renewLease } from './lease.ts'
+import { acquireLease, adopt, releaseLease, renewLease } from './lease.ts'
 import { start, stop } from './launch.ts'
 import { events, sealAudit, verifyAudit } from './log.ts'
 import { describe, snapshots, verify } from './look-snapshots.ts'
@@ -114,6 +114,7 @@ const useCases: UseCases = {
   'lease acquire': acquireLease,
   'lease renew': renewLease,
   'lease release': releaseLease,
+  adopt,
   'fs read': files.fsRead,
   'fs write': files.fsWrite,
   'fs append': files.fsAppend,

@@ -7,10 +7,11 @@ import { isLive, nameOf, type OperationKind, type Owner, type Workspace } from '
 import type { AppendLimits } from '../ports/event-store.ts'
 import type { Lock } from '../ports/host.ts'
 import { newEvent, newId, type Core, type OperationRef, type Request } from './core.ts'
+import { assertLease } from './lease-fence.ts'
 
 /**
  * Runs work on a workspace under its lock, with its state as it is then. What a dead process left unfinished is
- * finished or undone first: a write recovers the workspace it touches.
+ * finished or undone first: a write recovers the workspace it touches. Who asks under a lease must hold it.
  */
 export async function withWorkspace<T>(
   core: Core,
@@ -22,6 +23,7 @@ export async function withWorkspace<T>(
   try {
     const found = await core.store.get(id)
     if (found === undefined) throw new AwError('workspace_not_found', `There is no workspace ${id}`, { data: { id } })
+    await assertLease(core, request, id, nameOf(found))
     if (found.operation === null) return await work(found)
     return await work(await recoverUnderLock(core, request, found))
   } finally {

@@ -18,7 +18,7 @@ export async function reset(core: Core, input: Inputs['reset'], request: Request
   return withWorkspace(core, request, id, async (workspace) => {
     assertAllowed(workspace, 'reset')
     const current = await closeLostRuns(core, request, workspace)
-    await assertUnused(core, current, input)
+    await assertUnused(core, current, { ...input, lease: request.lease })
     const quiet = await endBoxes(core, request, current, 'reset')
     return view(await restarted(core, request, current, await resetUnderLock(core, request, quiet)))
   })

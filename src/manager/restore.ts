@@ -115,7 +115,9 @@ async function underLock(
     await assertUnused(
       core,
       current,
-      input.restart === true ? { ...input, include_active: true } : { ...input, restart: false },
+      input.restart === true
+        ? { ...input, lease: request.lease, include_active: true }
+        : { ...input, lease: request.lease, restart: false },
     )
     const plan = await planned(current)
     if (!(await core.storage.exists(snapshotPlace(plan.snapshot)))) throw gone(current, plan.snapshot)

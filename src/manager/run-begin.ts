@@ -5,7 +5,7 @@ import { assertAllowed } from '../domain/workspace/allow.ts'
 import { nameOf, type BoxFacts, type Workspace } from '../domain/workspace/state.ts'
 import type { CommandInput, Sandbox } from '../ports/sandbox-driver.ts'
 import { boxGone, plannedBox, type BoxWish } from './boxes.ts'
-import { newEvent, newId, type Core, type Request } from './core.ts'
+import { afterwards, newEvent, newId, type Core, type Request } from './core.ts'
 import { keepBefore } from './each-exec.ts'
 import { assertSameWalls, commandOf } from './exec.ts'
 import { launch } from './launch.ts'
@@ -177,7 +177,7 @@ async function* textInput(text: string, done: () => void): AsyncGenerator<Comman
 /** Says so in the log, unless somebody else has by now. */
 async function failed(core: Core, request: Request, id: WorkspaceId, run: RunId, error: unknown): Promise<void> {
   const { code, message } = toAwError(error)
-  const still = { ...request, correlationId: request.correlationId, signal: undefined }
+  const still = afterwards(request)
   const now = await core.store.get(id)
   if (now?.run?.run !== run || now.operation !== null) return
   await endRun(core, still, now, { exit: null, problem: { code, message } }).catch(() => undefined)

@@ -6,7 +6,7 @@ import { textRef } from '../domain/text-ref.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { RunPlan } from '../domain/workspace/runs.ts'
-import { newEvent, newId, type Core, type Request } from './core.ts'
+import { afterwards, newEvent, newId, type Core, type Request } from './core.ts'
 import { cutArguments } from './exec.ts'
 import { append, whose, withWorkspace } from './operations.ts'
 import { refreshMetadata } from './metadata.ts'
@@ -81,7 +81,7 @@ export async function failRequest(
   error: unknown,
 ): Promise<void> {
   const { code, message } = toAwError(error)
-  const still = { ...request, correlationId: request.correlationId, signal: undefined }
+  const still = afterwards(request)
   if ((await core.store.get(id))?.run?.run !== run) return
   await withWorkspace(core, still, id, async (workspace) => {
     if (workspace.run?.run === run) await endRun(core, still, workspace, { exit: null, problem: { code, message } })

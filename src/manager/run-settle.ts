@@ -1,6 +1,6 @@
 import type { RunId, WorkspaceId } from '../domain/ids.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
-import type { Core, Request } from './core.ts'
+import { afterwards, type Core, type Request } from './core.ts'
 import { stopBox } from './launch.ts'
 import { withWorkspace } from './operations.ts'
 import { closeRun, isKept, overOf, type RunOver } from './run-end.ts'
@@ -21,7 +21,7 @@ export async function endRun(core: Core, request: Request, workspace: Workspace,
 
 /** As `settleRun`, for whoever has no lock. Whoever has gone meanwhile does not keep it from being done. */
 export async function settle(core: Core, request: Request, id: WorkspaceId): Promise<Workspace> {
-  const still = { ...request, correlationId: request.correlationId, signal: undefined }
+  const still = afterwards(request)
   return withWorkspace(core, still, id, (workspace) => settleRun(core, still, workspace))
 }
 

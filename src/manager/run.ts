@@ -4,7 +4,7 @@ import { isGitsOwn } from '../domain/git-patch.ts'
 import type { SnapshotId, WorkspaceId } from '../domain/ids.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import { cancelRun } from './cancel.ts'
-import type { Core, Request } from './core.ts'
+import { type Core, type Request, withoutLease } from './core.ts'
 import { changesSince, stepsOf } from './diff.ts'
 import { lookUp } from './find.ts'
 import { checkpointSignal } from './operations.ts'
@@ -39,7 +39,8 @@ export async function* runOne(core: Core, input: Input, request: Request): Async
     found === undefined
       ? await createForRun(core, withFiles(input, command.files), request, asked)
       : (await requestRun(core, request, found.id, asked)).id
-  yield* carriedOut(core, input, request, id, asked, command)
+  // From here on it is a run of the workspace, whoever holds that.
+  yield* carriedOut(core, input, withoutLease(request), id, asked, command)
 }
 
 /** Texts that come with the workspace are written where this agent looks for them. */

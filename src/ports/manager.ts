@@ -25,6 +25,11 @@ export interface CallContext {
   readonly correlationId?: string | undefined
   readonly causationId?: string | undefined
   readonly signal?: AbortSignal | undefined
+  /**
+   * The lease under which a write is asked for. If it is not the one that the workspace has now, or has expired, the
+   * write is refused with `lease_lost`: whoever was away for too long does nothing to what the next holder has.
+   */
+  readonly lease?: string | undefined
   /** What a command is given while it runs: `exec` and `connect`. */
   readonly input?: AsyncIterable<CommandInput> | undefined
   /** Told now and then how far long work has come. */

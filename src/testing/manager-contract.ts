@@ -10,6 +10,7 @@ import { expiryContract } from './manager-contract/expiry.ts'
 import { fileContract } from './manager-contract/files.ts'
 import { forkContract } from './manager-contract/forks.ts'
 import { historyContract } from './manager-contract/history.ts'
+import { leaseContract } from './manager-contract/leases.ts'
 import { lifeContract } from './manager-contract/life.ts'
 import { logContract } from './manager-contract/log.ts'
 import { restoreContract } from './manager-contract/restore.ts'
@@ -80,6 +81,9 @@ export function managerContract(
     })
     describe('trash', () => {
       trashContract(open)
+    })
+    describe('leases', () => {
+      leaseContract(open)
     })
     describe('expiry', () => {
       expiryContract(open)

@@ -164,6 +164,17 @@ export const sampleData: { readonly [T in EventType]: EventData[T] } = {
     holder: 'agent-7',
     expires_at: '2026-11-15T10:00:00.000Z',
   },
+  lease_adopted: {
+    ...whose,
+    lease_id: 'ls_01hzx5k8w40000000000000003',
+    holder: 'ann',
+    expires_at: '2026-11-15T10:05:00.000Z',
+    from: {
+      lease_id: 'ls_01hzx5k8w40000000000000002',
+      holder: 'agent-7',
+      active_at: '2026-11-15T09:01:00.000Z',
+    },
+  },
   lease_released: { ...whose, lease_id: 'ls_01hzx5k8w40000000000000002', holder: 'agent-7', reason: 'released' },
   home_created: { format: 1, owner_uid: 1000 },
   home_migrated: { from: 1, to: 2, backup: 'log.db.format-1' },

@@ -1,10 +1,8 @@
 import { workspaceStates } from '../../domain/workspace/state.ts'
 import { operation } from '../operation.ts'
 import { boolean, choice, integer, list, object, optional, pairs, string } from '../schema.ts'
-import { leaseView, workspaceView } from '../views.ts'
+import { workspaceView } from '../views.ts'
 import { absent, creation, host, id, risks, sources } from './shared.ts'
-
-const ttl = { minimum: 1000, maximum: 30 * 24 * 60 * 60 * 1000 }
 
 export const workspaceOperations = [
   operation({
@@ -269,57 +267,5 @@ export const workspaceOperations = [
     states: 'purge',
     errors: [...absent, 'invalid_state', ...host],
     examples: ['aw purge fix-login'],
-  }),
-  operation({
-    name: 'lease acquire',
-    kind: 'write',
-    group: 'Workspaces',
-    routes: ['POST /workspaces/:id/lease'],
-    scope: 'workspace',
-    names: { id: 'workspace' },
-    makes: true,
-    summary: 'Say that you use a workspace, so that nobody removes it',
-    input: object({
-      id,
-      holder: string('Who you are'),
-      ttl_ms: optional(integer('How long it lasts unless renewed (default 60000, at most 30 days)', ttl)),
-    }),
-    output: leaseView,
-    positional: ['id'],
-    states: 'lease',
-    errors: [...absent, 'invalid_state', 'workspace_active'],
-    examples: ['aw lease acquire fix-login --holder ci-42'],
-  }),
-  operation({
-    name: 'lease renew',
-    kind: 'write',
-    group: 'Workspaces',
-    routes: ['PUT /workspaces/:id/lease'],
-    scope: 'workspace',
-    names: { id: 'workspace' },
-    summary: 'Keep a lease',
-    input: object({
-      id,
-      lease: string('The lease, ls_…'),
-      ttl_ms: optional(integer('How long it lasts from now (default 60000, at most 30 days)', ttl)),
-    }),
-    output: leaseView,
-    positional: ['id', 'lease'],
-    errors: [...absent, 'lease_not_found'],
-    examples: ['aw lease renew fix-login ls_…'],
-  }),
-  operation({
-    name: 'lease release',
-    kind: 'write',
-    group: 'Workspaces',
-    routes: ['DELETE /workspaces/:id/lease'],
-    scope: 'workspace',
-    names: { id: 'workspace' },
-    summary: 'Give a lease back',
-    input: object({ id, lease: string('The lease, ls_…') }),
-    output: object({ released: boolean('Whether it was still held') }),
-    positional: ['id', 'lease'],
-    errors: [...absent],
-    examples: ['aw lease release fix-login ls_…'],
   }),
 ] as const

@@ -66,6 +66,11 @@ export const lease = (output: Outputs['lease acquire'], view: View): Shown => ({
       ),
 })
 
+export const adopted = (output: Outputs['adopt'], view: View): Shown => ({
+  ...lease(output, view),
+  ...(output.adopted_from !== null && { note: `Taken over from ${output.adopted_from}, whose lease is void` }),
+})
+
 export const released = (output: Outputs['lease release'], { quiet }: View): Shown => ({
   out: quiet ? '' : output.released ? 'Lease given back' : 'The lease was not held any more',
 })

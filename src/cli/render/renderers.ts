@@ -28,6 +28,7 @@ const lazy: Readonly<Record<string, () => Promise<Renderer>>> = {
   'lease acquire': async () => (await import('./changes.ts')).lease,
   'lease renew': async () => (await import('./changes.ts')).lease,
   'lease release': async () => (await import('./changes.ts')).released,
+  adopt: async () => (await import('./changes.ts')).adopted,
   start: async () => (await import('./sandbox.ts')).started,
   stop: async () => (await import('./sandbox.ts')).stopped,
   runs: async () => (await import('./runs.ts')).runs,

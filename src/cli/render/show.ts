@@ -35,6 +35,7 @@ export function show(workspace: Outputs['show'], view: View): Shown {
     ['updated', moment(workspace.updated_at, view)],
   ]
   if (sandbox !== null) entries.push(['sandbox', `${wallsOf(sandbox)}, ${moment(sandbox.started_at, view)}`])
+  if (workspace.lease) entries.push(['leased by', leaseText(workspace.lease, view)])
   if (commands > 0) entries.push(['commands', `${commands} running`])
   if (workspace.expires_at !== null) entries.push(['expires', end(workspace.expires_at, view)])
   for (const { path, at, digest } of workspace.archives) {
@@ -58,6 +59,12 @@ export function paths(output: Outputs['paths'], view: View): Shown {
     Object.entries(map).map(([name, path]) => [`${prefix}${name}`, path])
   const entries = [...named('', rest), ...named('', directories), ...named('public ', inside)]
   return { out: pairsOf(entries, view) }
+}
+
+function leaseText({ holder, expires_at, active_at }: NonNullable<Outputs['show']['lease']>, view: View): string {
+  // After a restart nobody has been heard of yet.
+  const heard = Date.parse(active_at) === 0 ? 'not heard of since' : `last active ${moment(active_at, view)}`
+  return `${holder}, until ${end(expires_at, view)}, ${heard}`
 }
 
 const limitText = ({ mb, grade }: NonNullable<Outputs['show']['size_limit']>): string =>

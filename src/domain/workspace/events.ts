@@ -222,6 +222,13 @@ export interface WorkspaceEventData {
   workspace_found: Whose & { tree: string }
 
   lease_acquired: Whose & { lease_id: string; holder: string; expires_at: string }
+  /** Taken from a holder who had not been heard of for long enough. */
+  lease_adopted: Whose & {
+    lease_id: string
+    holder: string
+    expires_at: string
+    from: { lease_id: string; holder: string; active_at: string }
+  }
   lease_released: Whose & { lease_id: string; holder: string; reason: 'released' | 'expired' | 'taken' }
 }
 
