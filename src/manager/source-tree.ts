@@ -78,7 +78,7 @@ async function stateOf(core: Core, request: Request, source: Outer, profile: str
   const { owner } = core.storage.capabilities
   if (source.kind === 'git') {
     const { shallow } = source
-    // Of a path that there was nothing at before, what it really is becomes known only now.
+    // Of one that a link led to when it was tried before, what it really is becomes known only now.
     const { url, commit, ref, refs } = await resolved(core, request, source, access)
     const group = groupOf('git', profile, { url, commit, ref, shallow, refs, owner })
     return {

@@ -9,7 +9,8 @@
 export interface Repositories {
   /**
    * The url as it is recorded and told from others: without credentials; of a path of this machine the real one, without
-   * `/.git`, so that one repository has one name there. A path with nothing at its end stays as it is: `resolve` says so.
+   * `/.git`, so that one repository has one name there. `source_failed` if a path leads to no repository; a remote is not
+   * asked.
    */
   identify(url: string): Promise<string>
 

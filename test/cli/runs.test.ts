@@ -1,6 +1,6 @@
 /** Runs, from the built command line: they outlive whoever started them, and their states end true. */
 import { once } from 'node:events'
-import { mkdirSync, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -121,8 +121,9 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
   })
 
   test('a repository that cannot be had is a run that has failed, in a workspace that is kept, empty', () => {
-    mkdirSync(join(here.folder, 'no-repository'))
-    const { code, stderr } = here.aw('run', '--id', 'lost', '--repo', join(here.folder, 'no-repository'), '--', 'true')
+    const repository = join(here.folder, 'repository')
+    expect(here.sh(`git init -q '${repository}'`).code).toBe(0)
+    const { code, stderr } = here.aw('run', '--id', 'lost', '--repo', repository, '--', 'true')
     expect(code).toBe(125)
     expect(stderr).toContain('lost/main is kept, empty')
     expect(last('lost')).toMatchObject({ state: 'failed', exit: null, problem: { code: 'source_failed' } })

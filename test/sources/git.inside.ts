@@ -3,6 +3,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
+import { collect } from '../../src/testing/collect.ts'
 import { codeOf, commit, contentOf, git, hasBases, makeRepository, namesIn, openGround } from './open.ts'
 
 const execute = promisify(execFile)
@@ -59,9 +60,9 @@ it('the second of the same commit begins as the base of the first; a new commit 
 
 it('a repository that cannot be had leaves an empty workspace, which a reset fills', async () => {
   const ground = await openGround()
-  const { aw, base } = ground
-  const repo = join(base, 'later')
-  const failed = aw.create({ id: 'late', repo })
+  const { aw } = ground
+  const repo = makeRepository(ground)
+  const failed = aw.create({ id: 'late', repo, ref: 'later' })
   await expect(failed).rejects.toMatchObject({
     code: 'source_failed',
     hint: expect.stringContaining('aw reset late/main') as unknown,
@@ -69,10 +70,28 @@ it('a repository that cannot be had leaves an empty workspace, which a reset fil
   const kept = await aw.get('late')
   expect(kept).toMatchObject({ state: 'failed', problem: { code: 'source_failed' } })
   expect(namesIn(kept)).toEqual([])
-  makeRepository(ground, 'later')
+  git(repo, 'branch', 'later')
   const filled = await aw.reset('late')
-  expect(filled).toMatchObject({ state: 'ready', problem: null, source: { branch: 'main' } })
+  expect(filled).toMatchObject({ state: 'ready', problem: null, source: { branch: 'later' } })
   expect(namesIn(filled)).toEqual(['.git', 'README', 'src'])
+})
+
+it('a path that leads to no repository, or to no folder, is told before anything is made', async () => {
+  const { aw, base } = await openGround()
+  const empty = join(base, 'empty')
+  fs.mkdirSync(empty)
+  for (const repo of [join(base, 'mistyped'), empty]) {
+    const failed = { code: 'source_failed', message: expect.stringContaining(repo) as unknown }
+    await expect(aw.create({ id: 'typo', repo })).rejects.toMatchObject(failed)
+    await expect(collect(aw.manager.stream('run', { id: 'typo', repo, argv: ['true'] }))).rejects.toMatchObject(failed)
+  }
+  expect((await collect(aw.events())).map(({ type }) => type)).toEqual(['home_created'])
+  await expect(aw.create({ id: 'typo', from: { folder: join(base, 'mistyped') } })).rejects.toMatchObject({
+    code: 'source_failed',
+    hint: expect.stringContaining('exists') as unknown,
+  })
+  expect([await aw.list(), await aw.runs()]).toEqual([[], []])
+  expect(await aw.create({ id: 'typo', from: { folder: empty } })).toMatchObject({ state: 'ready' })
 })
 
 it('who asks again for a name that waits for its source means the new try', async () => {

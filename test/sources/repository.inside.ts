@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, it } from 'vitest'
-import { codeOf, type Ground, makeRepository, openGround } from './open.ts'
+import { codeOf, git, type Ground, makeRepository, openGround } from './open.ts'
 
 /** A limit on a repository holds for all that comes from it, by whatever way. There is room for one workspace. */
 
@@ -46,16 +46,14 @@ it('a path with nothing at its end is told as it was given', async () => {
   })
 })
 
-it('nor does a link help that leads there only when it is tried again', async () => {
+it('one that could not be had yet counts to its repository, though a link was named', async () => {
   const { aw, base } = ground
   const link = join(base, 'link')
-  fs.symlinkSync(join(base, 'nowhere'), link)
-  expect(await codeOf(aw.create({ id: 'late', repo: link, config }))).toBe('source_failed')
-  await aw.create({ id: 'one', repo, config })
-  fs.rmSync(link)
   fs.symlinkSync(repo, link)
-  expect(await codeOf(aw.reset('late'))).toBe('limit_reached')
-  await aw.destroy('one')
+  expect(await codeOf(aw.create({ id: 'late', repo: link, ref: 'later', config }))).toBe('source_failed')
+  fs.rmSync(link)
+  expect(await codeOf(aw.create({ id: 'one', repo, config }))).toBe('limit_reached')
+  git(repo, 'branch', 'later')
   expect((await aw.reset('late')).source).toMatchObject({ url: repo })
 })
 

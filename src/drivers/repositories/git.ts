@@ -6,7 +6,7 @@ import { ensureDirectory } from '../../sys/directories.ts'
 import type { Work } from '../../sys/git/checkout.ts'
 import { listMirrors, removeMirror } from '../../sys/git/inventory.ts'
 import { cloneLocal } from '../../sys/git/local-clone.ts'
-import { realPathOf } from '../../sys/git/local.ts'
+import { openLocal, realPathOf } from '../../sys/git/local.ts'
 import { resolveLocal } from '../../sys/git/local-resolve.ts'
 import { gitProgram } from '../../sys/git/program.ts'
 import { cloneRemote } from '../../sys/git/remote-clone.ts'
@@ -46,7 +46,9 @@ export function gitRepositories({ root, avoid }: Places): Repositories {
   return {
     async identify(given) {
       const url = parseGitUrl(given)
-      return url.kind === 'path' ? parseGitUrl(realPathOf(url.clean)).clean : url.clean
+      if (url.kind !== 'path') return url.clean
+      openLocal(url.clean)[Symbol.dispose]()
+      return parseGitUrl(realPathOf(url.clean)).clean
     },
     async resolve({ url: given, ref: name, all, signal }) {
       const [url, ref] = [parseGitUrl(given), parseGitRef(name)]
