@@ -22,6 +22,15 @@ const table: Readonly<Record<string, Row>> = {
   drivers: { parts: ['domain', 'ports', 'sys'], outside: ['node:*', 'smol-toml'] },
   api: { parts: ['domain'] },
   client: { parts: ['api', 'domain', 'ports'], outside: ['node:*'] },
+  mcp: {
+    parts: ['api', 'domain', 'ports'],
+    outside: [
+      'node:*',
+      '@modelcontextprotocol/client',
+      '@modelcontextprotocol/server',
+      '@modelcontextprotocol/server/stdio',
+    ],
+  },
   cli: {
     parts: ['api', 'client', 'domain', 'ports', 'version.ts'],
     onlyLazily: ['aw.ts', 'init.ts'],

@@ -1,0 +1,165 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import {
+  createMcpHandler,
+  isInitializeRequest,
+  isJsonContentType,
+  isLegacyRequest,
+  type McpServer,
+} from '@modelcontextprotocol/server'
+import type { Manager } from '../../ports/manager.ts'
+import { limits } from '../limits.ts'
+import { mcpServer } from '../server.ts'
+import { bodyOf, send, webRequest } from './node.ts'
+import { sessionsWith, type Session, type SessionLimits } from './sessions.ts'
+
+export interface McpHttpOptions {
+  readonly version: string
+  readonly sessions?: Partial<SessionLimits> | undefined
+}
+
+/** Who asks, as found out before: their rights are in the manager that they are given. */
+export interface McpCaller {
+  /** Sessions are theirs alone. */
+  readonly id: string
+  readonly manager: Manager
+  /** Only this workspace. */
+  readonly workspace?: string | undefined
+}
+
+export interface McpHttp extends AsyncDisposable {
+  /** One request to the endpoint, answered whole. Origin, host and token have been checked, the body is not read. */
+  handle(req: IncomingMessage, res: ServerResponse, caller: McpCaller): Promise<void>
+  /** Ends the sessions of a caller, as when a token is revoked, and what they do. */
+  end(callerId: string): Promise<void>
+}
+
+const usual: SessionLimits = { most: 256, mostOfOne: 32, idleMs: 30 * 60 * 1000 }
+
+/**
+ * Streamable HTTP. Requests of the protocol of 2026-07-28 stand each for themselves; older clients get a session. A client
+ * that goes away in the middle of a call cancels it: answers are not kept for later.
+ */
+export function mcpHttp({ version, sessions: given }: McpHttpOptions): McpHttp {
+  const sessions = sessionsWith({ ...usual, ...given })
+  const calls = new Set<Promise<unknown>>()
+  const requests = new Set<{ readonly callerId: string; readonly gone: AbortController }>()
+  const serverFor = ({ manager, workspace }: McpCaller): McpServer => mcpServer(manager, { version, workspace, calls })
+  const modern = createMcpHandler(({ authInfo }) => serverFor(authInfo?.extra?.['caller'] as McpCaller), {
+    legacy: 'reject',
+    maxSubscriptions: 64,
+  })
+
+  async function answer(request: Request, body: unknown, caller: McpCaller): Promise<Response> {
+    const isOld = request.method !== 'POST' || (await isLegacyRequest(request, body))
+    if (!isOld) return modern.fetch(request, { parsedBody: body, authInfo: infoOf(caller) })
+    const id = request.headers.get('mcp-session-id')
+    if (id !== null) {
+      const session = sessions.find(id, caller)
+      return session === undefined ? problem(404, -32001, 'Session not found') : inSession(session, request, body)
+    }
+    if (request.method !== 'POST' || ![body].flat().some((message) => isInitializeRequest(message)))
+      return problem(400, -32000, 'Mcp-Session-Id is missing: initialize comes first')
+    const session = await sessions.open(caller, () => serverFor(caller))
+    return session === undefined
+      ? problem(503, -32000, 'There are too many sessions: end one first')
+      : inSession(session, request, body)
+  }
+
+  return {
+    async handle(req, res, caller) {
+      const asked = { callerId: caller.id, gone: new AbortController() }
+      requests.add(asked)
+      res.on('close', () => {
+        requests.delete(asked)
+        if (!res.writableFinished) asked.gone.abort()
+      })
+      const request = webRequest(req, asked.gone.signal)
+      const body = await checkedBody(req, request)
+      await send(body instanceof Response ? body : await answer(request, body, caller), res)
+    },
+    async end(callerId) {
+      await sessions.end(callerId)
+      for (const asked of requests) if (asked.callerId === callerId) asked.gone.abort()
+    },
+    async [Symbol.asyncDispose]() {
+      await modern.close()
+      await sessions[Symbol.asyncDispose]()
+      await Promise.allSettled(calls)
+    },
+  }
+}
+
+/** The body of a POST, parsed; or what is wrong with it. */
+async function checkedBody(req: IncomingMessage, request: Request): Promise<unknown> {
+  if (request.method !== 'POST') return undefined
+  if (!isJsonContentType(request.headers.get('content-type')))
+    return problem(415, -32000, 'The content type must be application/json')
+  const text = await bodyOf(req, limits.messageBytes)
+  if (text === undefined) return problem(413, -32000, `A message has at most ${limits.messageBytes} bytes`)
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return problem(400, -32700, 'Parse error: this is not JSON')
+  }
+}
+
+async function inSession(session: Session, request: Request, body: unknown): Promise<Response> {
+  const use = session.use()
+  const { transport } = session
+  try {
+    const response = await transport.handleRequest(request, body === undefined ? {} : { parsedBody: body })
+    const messages = [body].flat() as readonly Message[]
+    // The call that was cancelled is not answered, so its stream would stay open.
+    for (const { method, params } of messages.filter((one) => one !== undefined))
+      if (method === 'notifications/cancelled' && params?.requestId !== undefined)
+        transport.closeSSEStream(params.requestId)
+    request.signal.addEventListener('abort', () => {
+      for (const message of messages) if (message?.id !== undefined) cancel(session, message.id)
+    })
+    return withEnd(response, () => use[Symbol.dispose]())
+  } catch (error) {
+    use[Symbol.dispose]()
+    throw error
+  }
+}
+
+interface Message {
+  readonly id?: string | number
+  readonly method?: string
+  readonly params?: { readonly requestId?: string | number }
+}
+
+/** As if the client had said so. */
+const cancel = ({ transport }: Session, requestId: string | number): void =>
+  transport.onmessage?.({
+    jsonrpc: '2.0',
+    method: 'notifications/cancelled',
+    params: { requestId, reason: 'the client has gone' },
+  })
+
+/** The same answer; tells when it has been read, or nobody will read it. */
+function withEnd(response: Response, onEnd: () => void): Response {
+  if (response.body === null) {
+    onEnd()
+    return response
+  }
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await reader.read()
+      if (!done) return controller.enqueue(value)
+      controller.close()
+      onEnd()
+    },
+    async cancel(reason) {
+      onEnd()
+      await reader.cancel(reason)
+    },
+  })
+  return new Response(body, { status: response.status, headers: response.headers })
+}
+
+const infoOf = (caller: McpCaller) => ({ token: '', clientId: caller.id, scopes: [], extra: { caller } })
+
+const problem = (status: number, code: number, message: string): Response =>
+  Response.json({ jsonrpc: '2.0', id: null, error: { code, message } }, { status })

@@ -1,0 +1,45 @@
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+/** Between Node's requests and those of the web, which the SDK speaks. */
+
+/** All but the body. */
+export function webRequest(req: IncomingMessage, signal: AbortSignal): Request {
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(req.headers)) {
+    if (value === undefined || name.startsWith(':')) continue
+    for (const one of [value].flat()) headers.append(name, one)
+  }
+  const url = new URL(req.url ?? '/', 'http://localhost')
+  return new Request(url, { method: req.method ?? 'GET', headers, signal })
+}
+
+/** The whole body, or undefined if it is larger than allowed; what follows then is not read. */
+export async function bodyOf(req: IncomingMessage, mostBytes: number): Promise<string | undefined> {
+  if (Number(req.headers['content-length'] ?? 0) > mostBytes) return undefined
+  const parts: Buffer[] = []
+  let bytes = 0
+  for await (const part of req as AsyncIterable<Buffer>) {
+    bytes += part.length
+    if (bytes > mostBytes) return undefined
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString()
+}
+
+/** Writes an answer as fast as it is read. Whoever does not read any more ends it. */
+export async function send(response: Response, res: ServerResponse): Promise<void> {
+  if (res.destroyed) return void response.body?.cancel()
+  res.writeHead(response.status, Object.fromEntries(response.headers))
+  if (response.body === null) return void res.end()
+  // A client waits for the head of a stream that has nothing to say yet.
+  res.flushHeaders()
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+  res.on('close', () => void reader.cancel().catch(() => undefined))
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done || res.destroyed) break
+    if (!res.write(value)) await Promise.race([once(res, 'drain'), once(res, 'close')])
+  }
+  res.end()
+}

@@ -1,0 +1,105 @@
+import {
+  McpServer,
+  ProtocolError,
+  ProtocolErrorCode,
+  type CallToolResult,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import { parse } from '../api/parse.ts'
+import { toAwError, type AwError } from '../domain/errors.ts'
+import { nearest } from '../domain/nearest.ts'
+import type { Manager } from '../ports/manager.ts'
+import { progressTeller } from './progress.ts'
+import { plain } from './schema.ts'
+import type { Answer, Tool } from './tool.ts'
+import { toolsFor } from './tools.ts'
+
+export interface McpOptions {
+  /** Serve this workspace alone: the tools take no id, and none is about others. */
+  readonly workspace?: string | undefined
+  readonly version: string
+  /** Where calls are noted from their beginning to their end; that of a cancelled one comes when it is undone. */
+  readonly calls?: Set<Promise<unknown>> | undefined
+}
+
+/** The tools of `aw` over a core, ready to be connected to a transport. What may be done is the manager's to say. */
+export function mcpServer(manager: Manager, { workspace, version, calls = new Set() }: McpOptions): McpServer {
+  const tools = toolsFor(workspace)
+  const byName = new Map(tools.map((tool) => [tool.name, tool]))
+  const about = { name: 'aw', title: 'Agent workspaces', version }
+  const served = new McpServer(about, { capabilities: { tools: {} }, instructions: instructionsFor(workspace) })
+
+  served.server.setRequestHandler('tools/list', () => ({ tools: tools.map(described) }))
+  served.server.setRequestHandler('tools/call', async ({ params }, context) => {
+    const tool = byName.get(params.name)
+    if (tool === undefined) throw unknownTool(params.name, [...byName.keys()])
+    const call = answerOf(manager, tool, params.arguments ?? {}, context)
+    calls.add(call)
+    try {
+      return await call
+    } finally {
+      calls.delete(call)
+    }
+  })
+  return served
+}
+
+/** Our errors are results: the agent is to read them. */
+async function answerOf(
+  manager: Manager,
+  tool: Tool,
+  given: Readonly<Record<string, unknown>>,
+  context: ServerContext,
+): Promise<CallToolResult> {
+  const { onProgress, onOutput } = progressTeller((progress) => tell(context, progress))
+  try {
+    const input = parse(tool.input, given) as never
+    return success(await tool.call(manager, input, { call: { signal: context.mcpReq.signal, onProgress }, onOutput }))
+  } catch (error) {
+    return failure(toAwError(error))
+  }
+}
+
+const success = ({ structured, text }: Answer): CallToolResult => ({
+  content: [{ type: 'text', text }],
+  structuredContent: { ...structured },
+})
+
+function failure(error: AwError): CallToolResult {
+  const { code, message, hint, data } = error.toJSON()
+  const text = hint === null || hint === '' ? `${code}: ${message}` : `${code}: ${message}\n${hint}`
+  return { content: [{ type: 'text', text }], structuredContent: { code, message, hint, data }, isError: true }
+}
+
+/** Only to those who asked for it. Whoever does not listen any more misses nothing. */
+function tell({ mcpReq }: ServerContext, progress: { progress: number; message: string }): void {
+  const progressToken = mcpReq._meta?.progressToken
+  if (progressToken === undefined) return
+  mcpReq.notify({ method: 'notifications/progress', params: { progressToken, ...progress } }).catch(() => undefined)
+}
+
+const described = ({ name, title, description, input, output, annotations }: Tool) => ({
+  name,
+  title,
+  description,
+  inputSchema: plain(input) as { type: 'object' },
+  outputSchema: output as { type: 'object' },
+  annotations: { title, ...annotations },
+})
+
+function unknownTool(name: string, known: readonly string[]): ProtocolError {
+  const close = nearest(name, known)
+  const hint = close === undefined ? `Known are: ${known.join(', ')}` : `Did you mean ${close}?`
+  return new ProtocolError(
+    ProtocolErrorCode.InvalidParams,
+    `There is no tool ${JSON.stringify(name.slice(0, 60))}. ${hint}`,
+  )
+}
+
+const instructionsFor = (workspace: string | undefined): string =>
+  workspace === undefined
+    ? 'Workspaces of aw: a directory of its own for each piece of work, made in milliseconds, with snapshots, forks and ' +
+      'undo. Make one with create_workspace, work in it with exec, read_file and write_file, keep good states with ' +
+      'snapshot, go back with restore, try ideas side by side with fork_workspace, and see what was done with diff.'
+    : 'The tools of the aw workspace that you work in: run commands behind its walls with exec, keep good states with ' +
+      'snapshot, go back with restore, and see what was done with diff.'

@@ -1,0 +1,29 @@
+import { Client } from '@modelcontextprotocol/client'
+import { InMemoryTransport, type CallToolResult } from '@modelcontextprotocol/server'
+import type { Manager } from '../ports/manager.ts'
+import { mcpServer } from './server.ts'
+
+export interface Connected extends AsyncDisposable {
+  readonly client: Client
+  readonly call: (name: string, given?: Record<string, unknown>) => Promise<CallToolResult>
+  /** The answer of a call that succeeds. */
+  readonly ask: (name: string, given?: Record<string, unknown>) => Promise<Record<string, never>>
+}
+
+/** A client of the official SDK, connected to the tools of a core in the same process. */
+export async function connected(manager: Manager, workspace?: string): Promise<Connected> {
+  const [ours, theirs] = InMemoryTransport.createLinkedPair()
+  const client = new Client({ name: 'test', version: '1' })
+  await Promise.all([mcpServer(manager, { version: '1.2.3', workspace }).connect(ours), client.connect(theirs)])
+  const call: Connected['call'] = async (name, given = {}) => client.callTool({ name, arguments: given })
+  return {
+    client,
+    call,
+    async ask(name, given) {
+      const { isError, structuredContent, content } = await call(name, given)
+      if (isError === true) throw new Error(JSON.stringify(content))
+      return structuredContent as Record<string, never>
+    },
+    [Symbol.asyncDispose]: () => client.close(),
+  }
+}
