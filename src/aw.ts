@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Config } from './domain/config.ts'
@@ -25,10 +25,12 @@ import { dirTexts } from './drivers/texts/dir.ts'
 import { dirRequests } from './drivers/requests/dir.ts'
 import { dirVariables } from './drivers/variables/dir.ts'
 import { makeManager } from './manager/manager.ts'
+import { tokenFinder } from './manager/token-finder.ts'
 import type { Clock } from './ports/clock.ts'
 import type { EventStore } from './ports/event-store.ts'
 import type { Manager } from './ports/manager.ts'
 import type { Follower } from './ports/sandbox-driver.ts'
+import type { Tokens } from './ports/tokens.ts'
 import { cliCommand } from './sys/cli-program.ts'
 import { prepareHome } from './sys/home.ts'
 import { native } from './sys/native.ts'
@@ -83,8 +85,18 @@ export async function settle(options: OpenOptions): Promise<Settled> {
   return { home, config, configFile: file, basePath, archives, storage }
 }
 
+export const openManager = async (options: OpenOptions = {}): Promise<Manager> => (await openHome(options)).manager
+
+/** A home, and who may use it besides its user: for a program that lets others in. Closing the manager closes it. */
+export interface OpenedHome {
+  readonly manager: Manager
+  readonly tokens: Tokens
+  /** Whoever holds a lease counts as idle until they renew or use it: what was restored can then be adopted at once. */
+  readonly restLeases: () => Promise<void>
+}
+
 /** Chooses the parts and connects them. The only place that sees the manager and the drivers together. */
-export async function openManager(options: OpenOptions = {}): Promise<Manager> {
+export async function openHome(options: OpenOptions = {}): Promise<OpenedHome> {
   const { shortLived } = options
   const { home, config, configFile, basePath, archives, storage: place } = await settle(options)
   const locks = join(home, 'locks')
@@ -101,7 +113,7 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
     throw error
   })
   reserve.keep()
-  return makeManager(
+  const manager = makeManager(
     {
       store,
       storage,
@@ -141,6 +153,8 @@ export async function openManager(options: OpenOptions = {}): Promise<Manager> {
       await store[Symbol.asyncDispose]()
     },
   )
+  const tokens = tokenFinder({ store, clock, isSame: timingSafeEqual })
+  return { manager, tokens, restLeases: () => store.restLeases() }
 }
 
 /**

@@ -7,6 +7,7 @@ import { sourceOperations } from './operations/sources.ts'
 import { runOperations } from './operations/runs.ts'
 import { sandboxOperations } from './operations/sandboxes.ts'
 import { snapshotOperations } from './operations/snapshots.ts'
+import { tokenOperations } from './operations/tokens.ts'
 import { workspaceOperations } from './operations/workspaces.ts'
 import type { InputOf, Operation, OutputOf } from './operation.ts'
 
@@ -21,6 +22,7 @@ export const operations = [
   ...sourceOperations,
   ...fileOperations,
   ...careOperations,
+  ...tokenOperations,
   ...spaceOperations,
 ] as const
 

@@ -1,6 +1,7 @@
 import type { EventId, WorkspaceId } from './ids.ts'
 import type { BaseFacts } from './bases.ts'
 import type { TemplateFacts } from './templates.ts'
+import type { TokenFacts, TokenRevocation } from './tokens.ts'
 import type { SetupEnded, SetupStarted } from './template-setup.ts'
 import type { WorkspaceEventData } from './workspace/events.ts'
 
@@ -31,6 +32,8 @@ export interface HomeEventData {
   shared_purged: { trash: string }
   /** It is, or is about to be, what it was before it was removed, perhaps under another name. */
   shared_undeleted: { trash: string; name: string; task: string | null; tree: string }
+  token_created: TokenFacts
+  token_revoked: TokenRevocation
   /** `unneeded`: no workspace began as it, and it was not used for long; `lost`: something other than aw removed it. */
   base_removed: { base: string; why: 'user' | 'unneeded' | 'replaced' | 'unfinished' | 'lost' }
 }

@@ -8,8 +8,9 @@ export type LeaseId = `ls_${string}`
 export type BoxId = `box_${string}`
 export type CommandId = `cmd_${string}`
 export type RunId = `run_${string}`
+export type TokenId = `tok_${string}`
 
-export type Prefix = 'ws' | 'ev' | 'op' | 'ls' | 'cor' | 'snap' | 'box' | 'cmd' | 'run'
+export type Prefix = 'ws' | 'ev' | 'op' | 'ls' | 'cor' | 'snap' | 'box' | 'cmd' | 'run' | 'tok'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 

@@ -83,6 +83,8 @@ export const upcasts = {
   shared_removed: [],
   shared_purged: [],
   shared_undeleted: [],
+  token_created: [],
+  token_revoked: [],
 } as const satisfies Record<EventType, readonly Upcast[]>
 
 export const currentSchema = (type: EventType): number => upcasts[type].length + 1

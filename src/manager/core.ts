@@ -20,6 +20,7 @@ import type { Texts } from '../ports/texts.ts'
 import type { Requests } from '../ports/requests.ts'
 import type { KeptLogs } from '../ports/kept-logs.ts'
 import type { Variables } from '../ports/variables.ts'
+import type { TokenBook } from './token-book.ts'
 
 /** Everything a use case may use. Assembled once, in `aw.ts`. */
 export interface Core {
@@ -49,6 +50,7 @@ export interface Core {
   /** Who asks when a call does not say. */
   readonly actor: string
   readonly configFile: string | undefined
+  readonly tokens: TokenBook
   /** Brings a dead owner's operation to an end; see `recover-operation.ts`. */
   readonly recover: Recovery
   /** What the machine and the drivers can do, tried for real. */

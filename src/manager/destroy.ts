@@ -10,6 +10,7 @@ import { endBoxes } from './launch.ts'
 import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
 import { trashOf, treeName, volumeOf } from './places.ts'
 import { purgeTrees } from './purge.ts'
+import { revokeTokensOf } from './token-revocation.ts'
 import { view } from './view.ts'
 
 export async function destroy(core: Core, input: Inputs['destroy'], request: Request): Promise<Outputs['destroy']> {
@@ -75,6 +76,7 @@ export async function finishDestroy(
 ): Promise<Workspace> {
   const intent = intentOf(workspace, 'destroy')
   const volume = volumeOf(workspace)
+  await revokeTokensOf(core, request, workspace.id)
   await core.host.unpublish(workspace.path, core.storage.attachment(volume).path, core.basePath)
   if (await core.storage.exists(volume)) await core.storage.move(volume, trashOf(intent.tree))
   if (!(await core.storage.exists(trashOf(intent.tree)))) return closeLost(core, request, workspace, operation)
@@ -96,6 +98,7 @@ export async function closeLost(
   operation: OperationRef | null,
 ): Promise<Workspace> {
   const reason = 'its tree is not on disk; something other than aw removed it'
+  await revokeTokensOf(core, request, workspace.id)
   const target = core.storage.attachment(volumeOf(workspace)).path
   const was = workspace.operation?.intent['was'] as { path: string } | undefined
   // A link to nothing would keep the name from being used again.

@@ -3,10 +3,10 @@ import type { NewEvent } from '../domain/event.ts'
 import type { Core } from './core.ts'
 
 /** The store's own stream has no lock: whoever loses the race for a version tries the next. */
-export async function appendHome(core: Core, event: NewEvent): Promise<void> {
+export async function appendHome(core: Core, ...events: readonly NewEvent[]): Promise<void> {
   for (let attempt = 0, version = 0; ; attempt++) {
     try {
-      await core.store.append('home', version, [event])
+      await core.store.append('home', version, events)
       return
     } catch (error) {
       const { code, data } = toAwError(error)

@@ -46,6 +46,8 @@ import { templateLog } from './setup/log.ts'
 import { snapshot } from './snapshot.ts'
 import { create, ensure } from './start.ts'
 import * as templates from './templates.ts'
+import { tokenBook } from './token-book.ts'
+import * as tokens from './tokens.ts'
 import { ttl } from './ttl.ts'
 import { undelete } from './undelete.ts'
 import { usage } from './usage.ts'
@@ -126,6 +128,10 @@ const useCases: UseCases = {
   'fs move': files.fsMove,
   'fs copy': files.fsCopy,
   'fs remove': files.fsRemove,
+  'token create': tokens.createToken,
+  'token list': tokens.listTokens,
+  'token revoke': tokens.revokeToken,
+  'token rotate': tokens.rotateToken,
   'audit verify': verifyAudit,
   'audit seal': sealAudit,
   gc,
@@ -140,8 +146,8 @@ type Streams = { [N in StreamName]: (core: Core, input: Inputs[N], request: Requ
 
 const streams: Streams = { events, diff, exec, connect, run, logs }
 
-export function makeManager(parts: Omit<Core, 'recover'>, close: () => Promise<void>): Manager {
-  const core: Core = { ...parts, recover: recoverOperation }
+export function makeManager(parts: Omit<Core, 'recover' | 'tokens'>, close: () => Promise<void>): Manager {
+  const core: Core = { ...parts, recover: recoverOperation, tokens: tokenBook(parts.store) }
   const requestOf = (context: CallContext): Request => {
     let id = context.correlationId
     return {

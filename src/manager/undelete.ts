@@ -13,6 +13,7 @@ import { refreshMetadata } from './metadata.ts'
 import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
 import { erasingOf, pathOf, trashOf, volumeOf } from './places.ts'
 import { snapshotsOf } from './snapshots.ts'
+import { revokeTokensOf } from './token-revocation.ts'
 import { view, type WorkspaceView } from './view.ts'
 
 export async function undelete(core: Core, input: Inputs['undelete'], request: Request): Promise<WorkspaceView> {
@@ -119,6 +120,7 @@ export async function finishUndelete(
   const volume = volumeOf(workspace)
   if (await core.storage.exists(trashOf(tree))) await core.storage.move(trashOf(tree), volume)
   if (!(await core.storage.exists(volume))) return closeLost(core, request, workspace, operation)
+  await revokeTokensOf(core, request, workspace.id)
   const problem = await refreshMetadata(core, workspace)
   await core.host.publish(workspace.path, core.storage.attachment(volume).path)
   const data = { ...whose(workspace), workspace_path: workspace.path, tree, ...(problem && { problem }) }

@@ -20,6 +20,7 @@ import { setupContract } from './manager-contract/setups.ts'
 import { snapshotContract } from './manager-contract/snapshots.ts'
 import { sourceContract } from './manager-contract/sources.ts'
 import { spaceContract } from './manager-contract/space.ts'
+import { tokenContract } from './manager-contract/tokens.ts'
 import { trashContract } from './manager-contract/trash.ts'
 import { undoContract } from './manager-contract/undo.ts'
 import type { Tree } from './tree.ts'
@@ -84,6 +85,9 @@ export function managerContract(
     })
     describe('leases', () => {
       leaseContract(open)
+    })
+    describe('tokens', () => {
+      tokenContract(open)
     })
     describe('expiry', () => {
       expiryContract(open)

@@ -204,6 +204,21 @@ export const sampleData: { readonly [T in EventType]: EventData[T] } = {
     task: null,
     tree: 'shared_models_01hzx5k8w4.1',
   },
+  token_created: {
+    token: 'tok_01hzx5k8w40000000000000008',
+    hash: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+    label: 'reviewer',
+    scopes: ['read', 'fs:read'],
+    workspaces: ['ws_01hzx5k8w40000000000000001', 'docs-*/*'],
+    expires_at: '2026-11-16T09:00:00.000Z',
+    replaces: 'tok_01hzx5k8w40000000000000007',
+  },
+  token_revoked: {
+    token: 'tok_01hzx5k8w40000000000000008',
+    reason: 'rotated',
+    workspace: null,
+    from: '2026-11-15T09:10:00.000Z',
+  },
 }
 
 type Id = { ws: WorkspaceId; ev: EventId; op: OperationId }

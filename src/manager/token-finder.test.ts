@@ -1,0 +1,106 @@
+import { timingSafeEqual } from 'node:crypto'
+import { expect, it } from 'vitest'
+import { makeAw } from '../client/facade.ts'
+import { memoryCore } from '../testing/memory-core.ts'
+import { tokenFinder } from './token-finder.ts'
+
+function scene() {
+  let ms = Date.UTC(2026, 0, 1)
+  const now = (): Date => new Date(ms)
+  const core = memoryCore({ now: () => new Date((ms += 1)) })
+  const clock = { now, random: () => new Uint8Array() }
+  const tokens = tokenFinder({ store: core.store, clock, isSame: timingSafeEqual })
+  const pass = (minutes: number): void => void (ms += minutes * 60_000)
+  return { ...core, aw: makeAw(core.manager), tokens, pass }
+}
+
+it('finds a token by its secret, and nothing by anything else', async () => {
+  const { aw, tokens } = scene()
+  const { token, id, created_at } = await aw.token.create({ scopes: ['read'], label: 'x' })
+  const found = { id, label: 'x', scopes: ['read'], workspaces: null, created_at, expires_at: null }
+  expect(await tokens.find(token)).toEqual(found)
+  const other = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`
+  for (const wrong of ['', id, token.slice(3), `${token} `, token.toUpperCase(), other])
+    expect(await tokens.find(wrong)).toBeUndefined()
+})
+
+it('knows at once what others make and revoke', async () => {
+  const { aw, tokens, start } = scene()
+  const first = await aw.token.create({ scopes: ['read'] })
+  expect(await tokens.find(first.token)).toBeDefined()
+  const other = makeAw(start().manager)
+  const second = await other.token.create({ scopes: ['exec'] })
+  expect(await tokens.find(second.token)).toMatchObject({ scopes: ['exec'] })
+  await other.token.revoke(first.id)
+  expect(await tokens.find(first.token)).toBeUndefined()
+  expect(await tokens.find(second.token)).toBeDefined()
+})
+
+it('does not bring back what has expired when the clock is set back', async () => {
+  const { aw, tokens, pass } = scene()
+  const { token } = await aw.token.create({ scopes: ['read'], expires: '10m' })
+  expect(await tokens.find(token)).toBeDefined()
+  pass(11)
+  expect(await tokens.find(token)).toBeUndefined()
+  pass(-60)
+  expect(await tokens.find(token)).toBeUndefined()
+})
+
+it('ends an old secret after its grace', async () => {
+  const { aw, tokens, pass } = scene()
+  const old = await aw.token.create({ scopes: ['read'] })
+  const { token } = await aw.token.rotate(old.id, { grace: '10m' })
+  expect(await tokens.find(old.token)).toBeDefined()
+  pass(11)
+  expect(await tokens.find(old.token)).toBeUndefined()
+  expect(await tokens.find(token)).toBeDefined()
+})
+
+it('whoever dies at any step of a destroy leaves no token of a workspace that is gone, nor of one that comes back', async () => {
+  const whole = scene()
+  await whole.aw.create({ id: 'a' })
+  const start = whole.start(1000)
+  await start.manager.call('destroy', { id: 'a' })
+  const steps = 1000 - start.left()
+  expect(steps).toBeGreaterThan(3)
+  for (let step = 0; step < steps; step++) {
+    const { aw, tokens, start: begin } = scene()
+    const { id } = await aw.create({ id: 'a' })
+    const { token, id: made } = await aw.token.create({ workspaces: [id] })
+    const dying = begin(step)
+    await expect(dying.manager.call('destroy', { id: 'a' })).rejects.toThrow()
+    dying.end()
+    await aw.recover()
+    const { state } = await aw.show(id)
+    // Before the intent nothing has happened.
+    const isGone = state === 'trashed'
+    expect([step, isGone, (await tokens.find(token)) === undefined]).toEqual([step, isGone, isGone])
+    if (!isGone) continue
+    await aw.undelete('a')
+    expect(await tokens.find(token)).toBeUndefined()
+    expect(await aw.token.list()).toMatchObject([{ id: made, revoked: { reason: 'workspace_destroyed' } }])
+  }
+})
+
+it('a token that was made while its workspace went is none, also when that comes back', async () => {
+  const { aw, tokens, store } = scene()
+  const { id } = await aw.create({ id: 'a' })
+  const { token, id: made } = await aw.token.create({ workspaces: [id] })
+  const home = store.read('home', { types: ['token_created'] })
+  const { value: created } = await home[Symbol.asyncIterator]().next()
+  await aw.destroy('a')
+  // As if it had been written a moment later.
+  const late = {
+    ...created,
+    id: 'ev_late',
+    data: { ...created.data, token: 'tok_late', hash: 'f'.repeat(64) },
+  } as never
+  await store.append('home', await store.version('home'), [late])
+  expect(await tokens.find(token)).toBeUndefined()
+  await aw.undelete('a')
+  const states = (await aw.token.list()).map((one) => [one.id, one.state])
+  expect(states).toEqual([
+    [made, 'revoked'],
+    ['tok_late', 'revoked'],
+  ])
+})

@@ -1,0 +1,46 @@
+import { isWorkspaceId } from '../domain/ids.ts'
+import { hashOf, isSecret, stateOf } from '../domain/tokens.ts'
+import { isLive } from '../domain/workspace/state.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { EventStore } from '../ports/event-store.ts'
+import type { Tokens } from '../ports/tokens.ts'
+import { tokenBook } from './token-book.ts'
+
+interface FinderParts {
+  readonly store: EventStore
+  readonly clock: Clock
+  /** Takes the same time whatever differs. */
+  readonly isSame: (one: Uint8Array, other: Uint8Array) => boolean
+}
+
+export function tokenFinder({ store, clock, isSame }: FinderParts): Tokens {
+  const book = tokenBook(store)
+  /** A clock that is set back does not bring back what has expired. */
+  let latest = 0
+  const now = (): number => (latest = Math.max(latest, clock.now().getTime()))
+
+  const isThere = async (pattern: string): Promise<boolean> => {
+    if (!isWorkspaceId(pattern)) return true
+    const workspace = await store.get(pattern)
+    return workspace !== undefined && isLive(workspace.state)
+  }
+
+  return {
+    async find(secret) {
+      if (!isSecret(secret)) return undefined
+      const hash = hashOf(secret)
+      const known = await book.byHash(hash)
+      if (known === undefined || !isSame(Buffer.from(known.hash, 'hex'), Buffer.from(hash, 'hex'))) return undefined
+      if (stateOf(known, now()) !== 'active') return undefined
+      const { id, label, scopes, created_at, expires_at } = known
+      // Whoever destroys a workspace may die before the log has it that its tokens are revoked.
+      const workspaces = known.workspaces && (await filtered(known.workspaces, isThere))
+      return workspaces?.length === 0 ? undefined : { id, label, scopes, workspaces, created_at, expires_at }
+    },
+  }
+}
+
+async function filtered<T>(items: readonly T[], keep: (item: T) => Promise<boolean>): Promise<T[]> {
+  const kept = await Promise.all(items.map(keep))
+  return items.filter((_, index) => kept[index])
+}

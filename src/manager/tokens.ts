@@ -1,0 +1,116 @@
+import type { Inputs, Outputs } from '../api/table.ts'
+import { parseDuration } from '../domain/duration.ts'
+import { AwError } from '../domain/errors.ts'
+import type { EventData } from '../domain/event.ts'
+import type { TokenId } from '../domain/ids.ts'
+import { checkedPattern, checkedScopes, hashOf, type KnownToken, makeSecret, stateOf } from '../domain/tokens.ts'
+import { isLive } from '../domain/workspace/state.ts'
+import { newEvent, newId, type Core, type Request } from './core.ts'
+import { findWorkspace, notFound } from './find.ts'
+import { appendHome } from './home-stream.ts'
+
+type View = Outputs['token list'][number]
+type Made = Outputs['token create']
+
+/** The secret is in the answer, and nowhere else: not in the log, not on disk. */
+export async function createToken(core: Core, input: Inputs['token create'], request: Request): Promise<Made> {
+  const asked = input.workspaces
+  if (asked?.length === 0) throw noWorkspace()
+  const scopes = checkedScopes(input.scopes, asked !== undefined)
+  const workspaces = asked === undefined ? null : [...new Set(await Promise.all(asked.map((ref) => named(core, ref))))]
+  const expires_at = input.expires === undefined ? null : later(core, input.expires, 'expires')
+  const { secret, facts } = made(core, { label: input.label ?? null, scopes, workspaces, expires_at, replaces: null })
+  await appendHome(core, newEvent(core, request, 'token_created', facts))
+  return { ...(await show(core, facts.token)), token: secret }
+}
+
+function made(core: Core, rights: Omit<EventData['token_created'], 'token' | 'hash'>) {
+  const secret = makeSecret(core.clock.random(32))
+  return { secret, facts: { token: newId(core, 'tok'), hash: hashOf(secret), ...rights } }
+}
+
+/** A pattern as it is; else the id of a workspace that is there, so that another of its name is not meant later. */
+async function named(core: Core, ref: string): Promise<string> {
+  const pattern = checkedPattern(ref)
+  if (pattern !== undefined) return pattern
+  const workspace = await findWorkspace(core, ref)
+  if (!isLive(workspace.state)) throw await notFound(core, ref)
+  return workspace.id
+}
+
+const noWorkspace = (): AwError =>
+  new AwError('invalid_input', 'A token for no workspace at all is of no use', {
+    hint: 'Name a workspace, or leave that out: then it is for all of them',
+    data: { field: 'workspaces' },
+  })
+
+const later = (core: Core, duration: string, field: string): string =>
+  new Date(core.clock.now().getTime() + parseDuration(duration, field)).toISOString()
+
+export async function listTokens(core: Core, input: Inputs['token list']): Promise<readonly View[]> {
+  const now = core.clock.now().getTime()
+  const all = [...(await core.tokens.all()).values()].map((token) => view(token, now))
+  return all
+    .filter(({ id }) => input.after === undefined || id > input.after)
+    .filter(({ state }) => input.state === undefined || state === input.state)
+    .slice(0, input.limit)
+}
+
+/** Absent = an error, over = done. */
+export async function revokeToken(core: Core, input: Inputs['token revoke'], request: Request): Promise<View> {
+  const { id, state } = await show(core, input.id)
+  if (state === 'revoked') return show(core, id)
+  const data = { token: id as TokenId, reason: 'user' as const, workspace: null, from: null }
+  await appendHome(core, newEvent(core, request, 'token_revoked', data))
+  return show(core, id)
+}
+
+/** Another secret for the same rights. Both facts are in the log at once: there is never none, and never one too many. */
+export async function rotateToken(core: Core, input: Inputs['token rotate'], request: Request): Promise<Made> {
+  const old = await find(core, input.id)
+  const state = stateOf(old, core.clock.now().getTime())
+  if (state !== 'active') throw isOver(old, state)
+  const { label, scopes, workspaces } = old
+  const expires_at = input.expires === undefined ? old.expires_at : later(core, input.expires, 'expires')
+  const { secret, facts } = made(core, { label, scopes, workspaces, expires_at, replaces: old.id })
+  const from = input.grace === undefined ? null : later(core, input.grace, 'grace')
+  await appendHome(
+    core,
+    newEvent(core, request, 'token_created', facts),
+    newEvent(core, request, 'token_revoked', { token: old.id, reason: 'rotated', workspace: null, from }),
+  )
+  return { ...(await show(core, facts.token)), token: secret }
+}
+
+const show = async (core: Core, id: string): Promise<View> => view(await find(core, id), core.clock.now().getTime())
+
+async function find(core: Core, id: string): Promise<KnownToken> {
+  const found = (await core.tokens.all()).get(id as TokenId)
+  if (found !== undefined) return found
+  // Who mistakes it for its id gives the secret: it must not come back in a message.
+  const said = /^tok_[0-9a-z]{1,40}$/.test(id) ? ` ${id}` : ' with that id'
+  throw new AwError('token_not_found', `There is no token${said}`, { hint: 'See which there are: aw token list' })
+}
+
+const isOver = ({ id }: KnownToken, state: string): AwError =>
+  new AwError('token_not_found', `The token ${id} is ${state}`, {
+    hint: 'Make a new one: aw token create',
+    data: { token: id, state },
+  })
+
+/** Never the hash. */
+function view(token: KnownToken, now: number): View {
+  const { id, label, scopes, workspaces, created_at, created_by, expires_at, replaces, revoked } = token
+  return {
+    id,
+    label,
+    scopes,
+    workspaces,
+    state: stateOf(token, now),
+    created_at,
+    created_by,
+    expires_at,
+    replaces,
+    revoked: revoked && { reason: revoked.reason, from: revoked.from ?? revoked.at },
+  }
+}
