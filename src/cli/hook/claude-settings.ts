@@ -1,5 +1,14 @@
 import { AwError } from '../../domain/errors.ts'
-import { memberOf, readJson, withMember, withoutItem, withoutMember, withText, type JsonNode } from './json-text.ts'
+import { checkedObject, odd, only } from '../user-file/json-object.ts'
+import {
+  memberOf,
+  readJson,
+  withMember,
+  withoutItem,
+  withoutMember,
+  withValue,
+  type JsonNode,
+} from '../user-file/json-text.ts'
 
 /** The hooks of `aw` in a settings file of Claude Code. */
 
@@ -12,19 +21,19 @@ const createSeconds = 1800
 /** With ours, as they should be. `invalid_config` if another command has one of the two events. */
 export function withHooks(file: string, text: string, command: string): string {
   const empty = text.trim() === '' ? '{}\n' : text
-  return events.reduce((before, event) => withHook(file, before, event, command), checked(file, empty))
+  return events.reduce((before, event) => withHook(file, before, event, command), checkedObject(file, empty))
 }
 
 /** Without ours; what is empty then goes too. */
 export function withoutHooks(file: string, text: string, own: string): string {
   if (text.trim() === '') return text
-  return events.reduce((before, event) => withoutHook(file, before, event, own), checked(file, text))
+  return events.reduce((before, event) => withoutHook(file, before, event, own), checkedObject(file, text))
 }
 
 /** What the file has for our events already, ours and others. */
 export function commandsIn(file: string, text: string, own: string): { command: string; ours: boolean }[] {
   if (text.trim() === '') return []
-  const root = readJson(checked(file, text))
+  const root = readJson(checkedObject(file, text))
   return events.flatMap((event) => hooksOf(file, root, event).map(({ hook }) => described(hook, own)))
 }
 
@@ -36,7 +45,7 @@ function withHook(file: string, text: string, event: Event, command: string): st
   const [first] = found
   if (first !== undefined) {
     const written = memberOf(first.hook, 'command')
-    return written === undefined || written.value === command ? text : withText(text, written, command)
+    return written === undefined || written.value === command ? text : withValue(text, written, command)
   }
   const hook = { type: 'command', command, ...(event === 'WorktreeCreate' && { timeout: createSeconds }) }
   const entries = [{ hooks: [hook] }]
@@ -69,8 +78,8 @@ interface Found {
 }
 
 function hooksOf(file: string, root: JsonNode, event: Event): Found[] {
-  const hooks = only(file, root, 'hooks')
-  const array = hooks === undefined ? undefined : only(file, hooks, event)
+  const hooks = only(file, root, 'hooks', 'hooks')
+  const array = hooks === undefined ? undefined : only(file, hooks, event, 'hooks')
   if (array === undefined) return []
   if (!Array.isArray(array.value)) throw odd(file, `hooks.${event} is not a list`)
   return array.items.flatMap((entry, index) => {
@@ -78,13 +87,6 @@ function hooksOf(file: string, root: JsonNode, event: Event): Found[] {
     if (list === undefined || !Array.isArray(list.value)) throw odd(file, `hooks.${event} has an entry without hooks`)
     return list.items.map((hook, at) => ({ hook, list, at, array, index }))
   })
-}
-
-function only(file: string, object: JsonNode, key: string): JsonNode | undefined {
-  if (typeof object.value !== 'object' || object.value === null || Array.isArray(object.value))
-    throw odd(file, 'hooks is not an object')
-  if (object.members.filter((member) => member.key === key).length > 1) throw odd(file, `${key} stands there twice`)
-  return memberOf(object, key)
 }
 
 /** `own`: as this program would write it; others of its kind are known by their last words. */
@@ -96,22 +98,6 @@ function described(hook: JsonNode, own: string): { command: string; ours: boolea
     ours: text === own || /(?:^|[\s/'])(?:aw|aw\.cjs|main\.ts)'?(?:\s.*)?\shook claude$/.test(text),
   }
 }
-
-function checked(file: string, text: string): string {
-  try {
-    const value: unknown = JSON.parse(text.replace(/^\ufeff/, ''))
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return text
-  } catch (error) {
-    throw odd(file, /^\s*(?:\/\/|\/\*)|,\s*\/[/*]/m.test(text) ? 'has comments, which are not JSON' : String(error))
-  }
-  throw odd(file, 'does not hold an object')
-}
-
-const odd = (file: string, why: string): AwError =>
-  new AwError('invalid_config', `${file} cannot be changed: ${why}`, {
-    hint: 'Nothing was changed. Mend it first; Claude Code would not read it either',
-    data: { file },
-  })
 
 const taken = (file: string, event: Event, command: string): AwError =>
   new AwError('invalid_config', `${file} has another command for ${event} already: ${command.slice(0, 200)}`, {

@@ -64,10 +64,10 @@ export function withMember(text: string, object: JsonNode, key: string, value: u
   const own = marginAt(text, object.start)
   const margin = last === undefined ? own + unitOf(text) : marginAt(text, last.start)
   const isFlat = last === undefined ? isOneLine(text) : !startsLine(text, last.start)
-  const eol = text.includes('\r\n') ? '\r\n' : '\n'
+  const eol = endOfLine(text)
   const written = isFlat
     ? `${JSON.stringify(key)}:${/":\s/.test(text) ? ' ' : ''}${JSON.stringify(value)}`
-    : `${JSON.stringify(key)}: ${JSON.stringify(value, null, unitOf(text)).replaceAll('\n', eol + margin)}`
+    : `${JSON.stringify(key)}: ${tall(text, value, margin)}`
   if (last === undefined)
     return splice(text, object, isFlat ? `{${written}}` : `{${eol}${margin}${written}${eol}${own}}`)
   const between = isFlat ? (/,\s/.test(text) ? ', ' : ',') : `,${eol}${margin}`
@@ -88,8 +88,16 @@ export function withoutMember(text: string, object: JsonNode, key: string): stri
 export const withoutItem = (text: string, array: JsonNode, index: number): string =>
   cut(text, array, array.items, index, '[]')
 
-export const withText = (text: string, node: JsonNode, value: string): string =>
-  splice(text, node, JSON.stringify(value))
+/** Another value in the place of one; written on one line if that was. */
+export function withValue(text: string, node: JsonNode, value: unknown): string {
+  const isFlat = !text.slice(node.start, node.end).includes('\n')
+  return splice(text, node, isFlat ? JSON.stringify(value) : tall(text, value, marginAt(text, node.start)))
+}
+
+const tall = (text: string, value: unknown, margin: string): string =>
+  JSON.stringify(value, null, unitOf(text)).replaceAll('\n', endOfLine(text) + margin)
+
+const endOfLine = (text: string): string => (text.includes('\r\n') ? '\r\n' : '\n')
 
 interface Span {
   readonly start: number
