@@ -16,6 +16,7 @@ const dist = inRoot('dist')
 const command = 'src/cli/main.ts'
 const library = 'src/index.ts'
 const proxy = 'src/sys/proxy/main.ts'
+const mcp = 'src/mcp/main.ts'
 
 /** True when nothing that goes into dist/ has changed since it was built. */
 export async function buildIsCurrent(): Promise<boolean> {
@@ -25,7 +26,7 @@ export async function buildIsCurrent(): Promise<boolean> {
 
 /** Builds aside and then takes its place, so that a build that fails leaves the last good one. */
 export async function build(to = dist): Promise<void> {
-  await Promise.all([command, library, proxy].map(entryExists))
+  await Promise.all([command, library, proxy, mcp].map(entryExists))
   // On the file system of its place; beside dist/ the checks would find it.
   const fresh = to === dist ? inRoot(`node_modules/.cache/aw-build-${process.pid}`) : `${to}-${process.pid}`
   try {
@@ -54,11 +55,11 @@ async function common(): Promise<BuildOptions> {
   }
 }
 
-/** Splitting keeps what is imported lazily in files of its own, read only when needed. */
+/** Splitting keeps what is imported lazily in files of its own, read only when needed; large programs are such files. */
 async function bundleLibrary(outdir: string): Promise<void> {
   await bundle({
     ...(await common()),
-    entryPoints: { index: library },
+    entryPoints: { index: library, mcp },
     outdir,
     splitting: true,
     format: 'esm',

@@ -152,6 +152,30 @@ export const builtins: readonly Builtin[] = [
     load: async () => (await import('./hook/hook.ts')).hookCommand,
   },
   {
+    name: 'mcp',
+    summary: 'Give agents the tools of aw, over the Model Context Protocol',
+    usage: 'aw mcp [install|uninstall claude|codex] [--workspace ID] [--scope user|project] [--yes] [--dry-run]',
+    details:
+      'install adds aw to the servers in the configuration of Claude Code or Codex, uninstall takes it out again; the ' +
+      'difference is shown first. aw mcp is what the agent runs then: it speaks the protocol on standard input and ' +
+      'output, and ends with its input. With --workspace its tools are about that workspace alone.',
+    examples: ['aw mcp install claude', 'aw mcp install codex --dry-run', 'aw mcp --workspace fix-login'],
+    words: ['install', 'uninstall', 'claude', 'codex'],
+    input: object({
+      workspace: optional(string('Only the tools of this workspace')),
+      scope: optional(
+        choice(
+          ['user', 'project'],
+          'Which configuration: yours (the default), or that of this project, which is shared',
+        ),
+      ),
+      yes: optional(boolean('Do not ask')),
+      dry_run: optional(boolean('Only show the difference')),
+    }),
+    errors: ['workspace_not_found', 'invalid_config', 'permission_denied', 'version_conflict'],
+    load: async () => (await import('./mcp/mcp.ts')).mcpCommand,
+  },
+  {
     name: 'completion',
     summary: 'Print a completion script for your shell',
     usage: 'aw completion bash|zsh|fish',

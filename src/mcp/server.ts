@@ -27,7 +27,10 @@ export function mcpServer(manager: Manager, { workspace, version, calls = new Se
   const tools = toolsFor(workspace)
   const byName = new Map(tools.map((tool) => [tool.name, tool]))
   const about = { name: 'aw', title: 'Agent workspaces', version }
-  const served = new McpServer(about, { capabilities: { tools: {} }, instructions: instructionsFor(workspace) })
+  const served = new McpServer(about, {
+    capabilities: { tools: { listChanged: false } },
+    instructions: instructionsFor(workspace),
+  })
 
   served.server.setRequestHandler('tools/list', () => ({ tools: tools.map(described) }))
   served.server.setRequestHandler('tools/call', async ({ params }, context) => {

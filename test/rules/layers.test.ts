@@ -33,6 +33,7 @@ const table: Readonly<Record<string, Row>> = {
   },
   cli: {
     parts: ['api', 'client', 'domain', 'ports', 'version.ts'],
+    onlyTypes: ['mcp'],
     onlyLazily: ['aw.ts', 'init.ts'],
     outside: ['node:*', 'smol-toml'],
   },

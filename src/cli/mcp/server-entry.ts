@@ -1,0 +1,28 @@
+import { AwError } from '../../domain/errors.ts'
+
+/** The server of `aw` as clients have it in their configuration: a name, and how it is started. */
+export const serverName = 'aw'
+
+export interface ServerEntry {
+  readonly command: string
+  readonly args: readonly string[]
+}
+
+/** Whether it is ours, of whatever version and place. */
+export function isOurs(found: unknown): boolean {
+  const { command, args } = (found ?? {}) as { command?: unknown; args?: unknown }
+  if (typeof command !== 'string' || !Array.isArray(args) || !args.includes('mcp')) return false
+  return [command, ...(args as unknown[])].some((word) => /(?:^|\/)(?:aw|aw\.cjs|main\.ts)$/.test(String(word)))
+}
+
+export const taken = (file: string): AwError =>
+  new AwError('invalid_config', `${file} has another server called ${serverName} already`, {
+    hint: 'Remove or rename that one first, then run this again',
+    data: { file },
+  })
+
+/** How a client keeps its servers. Both take the text of a file and answer with another, or with the same one. */
+export interface Configuration {
+  readonly with: (file: string, text: string, entry: ServerEntry) => string
+  readonly without: (file: string, text: string) => string
+}
