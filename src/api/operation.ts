@@ -21,6 +21,10 @@ export interface Operation<I = unknown, O = unknown> {
   readonly names?: Readonly<Record<string, Reference>>
   /** It makes something new: HTTP answers 201. */
   readonly makes?: true
+  /** What it takes while it goes on (`CallContext.input`): the bytes of a file, or what a command is given. */
+  readonly takes?: 'bytes' | 'input'
+  /** It goes on if whoever asked for it leaves; only a wish to stop ends it. */
+  readonly outlives?: true
   /** One line for `--help`. */
   readonly summary: string
   /** More for its own help page and the reference. */

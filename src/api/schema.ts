@@ -38,6 +38,8 @@ export interface JsonSchema {
     /** From standard input alone: others see what stands on a command line. */
     | 'secret'
     | 'duration'
+    /** A number of them, or with a unit in a flag without `-ms`: `--timeout 5m`. */
+    | 'milliseconds'
     | 'octal'
     /** A text, or @FILE that holds it. */
     | 'prompt'
@@ -68,6 +70,9 @@ export const integer = (description: string, more: JsonSchema = {}): Schema<numb
   description,
   ...more,
 })
+/** A field whose name ends with `_ms`. */
+export const milliseconds = (description: string, more: JsonSchema = {}): Schema<number> =>
+  integer(description, { minimum: 0, 'x-cli': 'milliseconds', ...more })
 export const boolean = (description: string, more: JsonSchema = {}): Schema<boolean> => ({
   type: 'boolean',
   description,

@@ -91,7 +91,7 @@ describe('bash, run for real', () => {
     [['exec', ''], ['live-1/main']],
     [
       ['exec', 'x', '--t'],
-      ['--timeout-ms', '--tty'],
+      ['--timeout', '--timeout-ms', '--tty'],
     ],
     [['exec', 'x', '--isolation', 'na'], ['namespace']],
     [['exec', 'x', '--allow', 'npm'], ['npm']],

@@ -26,9 +26,10 @@ export function flagsOf(operation: Omit<Flagged, 'name'> & { readonly name?: str
   const offered = Object.entries(fields).filter(([, schema]) => schema['x-cli'] !== 'secret')
   return offered.map(([field, schema]) => {
     const others = Object.entries(operation.flags ?? {}).filter(([, target]) => target === field)
-    const names = [kebab(field), ...others.map(([name]) => name)]
+    const spelled = schema['x-cli'] === 'milliseconds' ? [kebab(field).replace(/-ms$/, '')] : []
+    const names = [...spelled, kebab(field), ...others.map(([name]) => name)]
     return {
-      name: kebab(field),
+      name: names[0] ?? '',
       names,
       short: shorts(operation.name)[field],
       field,
@@ -61,6 +62,7 @@ const forms: Readonly<Record<NonNullable<JsonSchema['x-cli']>, string>> = {
   secret: 'TEXT',
   command: 'COMMAND',
   duration: 'TIME',
+  milliseconds: 'TIME',
   octal: 'MODE',
   prompt: 'PROMPT',
 }
@@ -113,7 +115,8 @@ export function usage(operation: Operation): string {
   )
   const rest = flags.length > operation.positional.length + needed.length ? ['[flags]'] : []
   const asFlags = needed.map((flag) => `--${flag.name} ${placeholder(flag)}`)
-  const stdin = flags.some((flag) => flag.required && readsStdin(flag)) ? ['< INPUT'] : []
+  const isFed = operation.takes === 'bytes' || flags.some((flag) => flag.required && readsStdin(flag))
+  const stdin = isFed ? ['< INPUT'] : []
   const last = command === undefined ? [] : ['--', `${forms.command}...`]
   return ['aw', operation.name, ...words, ...asFlags, ...rest, ...last, ...stdin].join(' ')
 }

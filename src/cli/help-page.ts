@@ -96,6 +96,7 @@ function flagAbout(flag: Flag): string {
     hidden ? `One of ${choices.join(', ')}` : '',
     flag.kind === 'many' ? (choices.length > 0 ? 'May be repeated, or separated by commas' : 'May be repeated') : '',
     flag.schema['x-cli'] === 'json' ? 'A JSON object, or @FILE that holds one' : '',
+    flag.schema['x-cli'] === 'milliseconds' ? `As 90s, 5m or 2h; --${flag.names[1]} takes milliseconds` : '',
     readsStdin(flag) ? 'Otherwise standard input is read' : '',
     fallback === undefined || typeof fallback === 'boolean' ? '' : `Default: ${JSON.stringify(fallback)}`,
   ]

@@ -100,6 +100,8 @@ function valueOf(schema: JsonSchema, texts: readonly string[], label: string, cw
     case 'duration':
       parseDuration(text, label)
       return text
+    case 'milliseconds':
+      return label.endsWith('-ms') ? scalar(schema, text) : parseDuration(text, label)
     case 'octal':
       return /^(0o?)?[0-7]+$/.test(text) ? Number.parseInt(text.replace('o', ''), 8) : text
     default:
@@ -189,8 +191,13 @@ function readJson(text: string, label: string, cwd: string): unknown {
   }
 }
 
-async function fromStdin(flag: Flag, io: Io): Promise<unknown> {
+/** Before standard input is read: it may be a person who has to type it. */
+export async function tellOfTerminal(io: Io): Promise<void> {
   if (io.stdinIsTerminal) await io.stderr.write('Reading from the terminal; end with Ctrl-D on a line of its own\n')
+}
+
+async function fromStdin(flag: Flag, io: Io): Promise<unknown> {
+  await tellOfTerminal(io)
   const bytes = await io.stdin(io.signal)
   return flag.schema.contentEncoding === 'base64' ? bytes : new TextDecoder().decode(bytes)
 }

@@ -18,6 +18,7 @@ const fields: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>> = {
 const letters: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   exec: { interactive: 'i', tty: 't', env: 'e' },
   shell: { env: 'e' },
+  logs: { follow: 'f', tail: 'n' },
 }
 
 export const ownFields = (operation: string | undefined): Readonly<Record<string, JsonSchema>> =>

@@ -15,6 +15,7 @@ export function laterRepositories(places: { root: string; avoid: readonly string
     (opened ??= import('./repositories/git.ts').then(({ gitRepositories }) => gitRepositories(places)))
   return {
     identify: async (url) => (await driver()).identify(url),
+    uncommitted: async (...given) => (await driver()).uncommitted(...given),
     resolve: async (request) => (await driver()).resolve(request),
     clone: async (request) => (await driver()).clone(request),
     list: async () => (await driver()).list(),

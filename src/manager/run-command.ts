@@ -25,6 +25,8 @@ export async function commandFor(core: Core, input: Input): Promise<PlannedComma
   const { prompt, model, resume, argv = [], cwd, timeout_ms } = input
   const agent = input.agent ?? (await agentBefore(core, input)) ?? (argv.length === 0 ? settings['runs.agent'] : '')
   const common = { cwd, timeout_ms }
+  if (prompt?.trim() === '')
+    throw wrong('The prompt is empty', 'Say what is to be done, in quotes or as @FILE', 'prompt')
   if (agent === '') {
     if (argv.length === 0)
       throw wrong(

@@ -4,20 +4,38 @@ import type { RunId, WorkspaceId } from '../domain/ids.ts'
 import type { LogItem, ReadOptions } from '../ports/kept-logs.ts'
 import type { Core, Request } from './core.ts'
 import { findWorkspace } from './find.ts'
+import { lastLines } from './log-tail.ts'
 import { overOf } from './run-end.ts'
 import { numberedRun } from './runs.ts'
 
 /** What a run wrote, oldest first. */
 export async function* logs(core: Core, input: Inputs['logs'], request: Request): AsyncGenerator<Outputs['logs']> {
+  assertOneWay(input)
   const workspace = await findWorkspace(core, input.id)
   const { run } = await numberedRun(core, workspace, input.run)
   const where = { from: input.from, last: input.last_kb === undefined ? undefined : input.last_kb * 1024 }
-  const items =
-    input.follow === true
-      ? followRun(core, workspace.id, run, { ...where, signal: request.signal })
-      : core.logs.read(run, { ...where, signal: request.signal })
+  const items = input.tail === undefined ? written(where) : tail(input.tail)
   for await (const { at, lost, ...item } of cancellable(items, request.signal))
     yield { ...item, ...(lost !== undefined && { lost }), at: at?.toISOString() ?? null }
+
+  function written(options: ReadOptions): AsyncIterable<LogItem> {
+    const all = { ...options, signal: request.signal }
+    return input.follow === true ? followRun(core, workspace.id, run, all) : core.logs.read(run, all)
+  }
+
+  async function* tail(lines: number): AsyncGenerator<LogItem> {
+    const last = await lastLines(core, request, run, lines)
+    yield* last.items
+    if (input.follow === true) yield* written({ from: last.next })
+  }
+}
+
+function assertOneWay({ tail, from, last_kb: last }: Inputs['logs']): void {
+  if (tail === undefined || (from === undefined && last === undefined)) return
+  throw new AwError('invalid_input', 'The last lines, or from a position on?', {
+    hint: 'Give tail alone',
+    data: { field: 'tail' },
+  })
 }
 
 /** Until the run has ended, or nobody is left who could write. */

@@ -26,8 +26,8 @@ export async function* runOne(core: Core, input: Input, request: Request): Async
   checkpointSignal(request)
   const planned = await commandFor(core, input)
   const found = await workspaceFor(core, input)
-  const isEmpty = found === undefined && !beginsAnew(input)
-  const command = isEmpty ? { ...planned, notes: [...planned.notes, emptyNote] } : planned
+  const note = found === undefined ? await startNote(core, input, request) : undefined
+  const command = note === undefined ? planned : { ...planned, notes: [...planned.notes, note] }
   const asked = planRun(core, {
     agent: command.agent,
     argv: command.argv,
@@ -118,8 +118,17 @@ async function unlessAborted(done: Promise<void>, signal: AbortSignal | undefine
   }
 }
 
-/** Whoever does not say what it starts from may have thought that it is where they are. */
-const emptyNote = 'The workspace began empty; --repo . or --from . gives it your files'
+/** Whoever does not say what it starts from may have thought that it is where they are, and as it is there. */
+async function startNote(core: Core, input: Input, { signal }: Request): Promise<string | undefined> {
+  if (!beginsAnew(input)) return 'The workspace began empty; --repo . or --from . gives it your files'
+  const { repo, ref } = input
+  if (repo === undefined || ref !== undefined) return undefined
+  // What is wrong with the repository is told when the workspace is made.
+  const left = await core.repositories.uncommitted(repo, signal).catch(() => undefined)
+  if (!left) return undefined
+  const what = left === 1 ? '1 path is' : `${left} paths are`
+  return `${what} not committed in ${repo}, and not in the workspace: commit first, or take the folder as it is with --from`
+}
 
 async function endedItem(core: Core, workspace: Workspace, run: RunRequest['run']): Promise<Item> {
   const view = await findRun(core, workspace, run)

@@ -15,6 +15,12 @@ export interface Repositories {
   identify(url: string): Promise<string>
 
   /**
+   * How many paths of the work tree at a url of this machine are not as it was committed last; undefined if there is none,
+   * or if that cannot be told in a moment. Nothing that the repository says is run.
+   */
+  uncommitted(url: string, signal?: AbortSignal): Promise<number | undefined>
+
+  /**
    * What a ref is now: a branch, a tag, a commit id of full length, or the default branch if null. Asks the remote (a
    * path is looked at directly, without starting git where its refs are plain files), and brings nothing over.
    */

@@ -102,6 +102,7 @@ export function memoryCore({
       sizes,
       repositories: {
         identify: async (url: string) => parseGitUrl(url).clean,
+        uncommitted: async () => undefined,
         resolve: outside,
         clone: outside,
         list: async () => [],

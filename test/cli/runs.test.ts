@@ -52,6 +52,7 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
     expect(here.aw('fs', 'list', 'one', 'work', '--json').stdout).not.toContain('note')
     expect(here.aw('logs', 'one').stdout).toBe('Take a note\n')
     expect(here.aw('logs', 'one').stderr).toBe('err\n')
+    expect(here.aw('logs', 'one', '-n', '1').stdout).toBe('')
     expect(here.aw('wait', 'one').code).toBe(3)
   })
 
@@ -118,6 +119,21 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
     expect(here.aw('run', '--id', 'odd', '--', 'no-such-program').code).toBe(127)
     expect(here.aw('run', '--id', 'odd', '--repo', '/nowhere', '--', 'true').code).toBe(125)
     expect(here.aw('logs', 'none').code).toBe(3)
+  })
+
+  test('what is not committed is left out, and told', () => {
+    const repository = join(here.folder, 'site')
+    const git = 'git -c user.name=Ada -c user.email=ada@example.com'
+    expect(
+      here.sh(`git init -q -b main '${repository}' && cd '${repository}' && echo '*.log' > .gitignore && echo a > a &&
+        echo b > b && git add . && ${git} commit -qm first`).code,
+    ).toBe(0)
+    const told = (id: string): string => here.aw('run', '--id', id, '--repo', repository, '--', 'true').stderr
+    expect(told('clean')).not.toContain('committed')
+    here.sh(`cd '${repository}' && git config core.fsmonitor 'touch ran' && echo c >> a && rm b && echo x > x.log &&
+      mkdir new && echo 1 > new/1 && echo 2 > new/2 && echo s > s && git -c core.fsmonitor=false add s`)
+    expect(told('dirty')).toContain(`aw: 4 paths are not committed in ${repository}, and not in the workspace`)
+    expect(here.sh(`ls '${repository}'`).stdout).toBe('a\nnew\ns\nx.log\n')
   })
 
   test('a repository that cannot be had is a run that has failed, in a workspace that is kept, empty', () => {

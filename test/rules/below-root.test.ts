@@ -98,6 +98,7 @@ const allowed: Readonly<Record<string, string>> = {
   'src/cli/hook/install.ts': 'nothing: asks where our own command is',
   'src/cli/hook/places.ts': 'nothing: asks where a path leads',
   'src/sys/git/work-tree.ts': 'nothing: asks what there is; a repository of the user is read by folder',
+  'src/sys/git/uncommitted.ts': 'nothing: asks what there is; a repository of the user is read by folder',
   'src/sys/user-file.ts': 'a settings file of the user',
   'src/sys/git/take-over.ts': 'caches of repositories, which only we write to',
   'src/sys/folder-index.ts': 'indexes of the storage root',

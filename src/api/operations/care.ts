@@ -1,6 +1,6 @@
 import { thingKinds } from '../../domain/retention.ts'
 import { operation } from '../operation.ts'
-import { boolean, choice, integer, list, nullable, object, optional, string } from '../schema.ts'
+import { boolean, choice, integer, list, milliseconds, nullable, object, optional, string } from '../schema.ts'
 import { checkpointView, eventView, findingView, problemView, settingView, workspaceView } from '../views.ts'
 import { absent, id } from './shared.ts'
 
@@ -206,7 +206,7 @@ export const careOperations = [
     input: object({
       task: optional(string('Only of this task')),
       policy: optional(choice(['keep', 'stop', 'trash'], 'What to do (default: the configured policy, keep)')),
-      timeout_ms: optional(integer('Stop after this time (default: the configured 5 s)', { minimum: 1 })),
+      timeout_ms: optional(milliseconds('Stop after this time (default: the configured 5 s)', { minimum: 1 })),
     }),
     output: object({
       policy: string('What was applied'),

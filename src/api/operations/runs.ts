@@ -2,7 +2,19 @@ import { isolations } from '../../domain/sandbox/spec.ts'
 import { runSnapshots, runStates } from '../../domain/workspace/runs.ts'
 import { workspaceStates } from '../../domain/workspace/state.ts'
 import { operation } from '../operation.ts'
-import { boolean, bytes, choice, integer, list, nullable, object, optional, pairs, string } from '../schema.ts'
+import {
+  boolean,
+  bytes,
+  choice,
+  integer,
+  list,
+  milliseconds,
+  nullable,
+  object,
+  optional,
+  pairs,
+  string,
+} from '../schema.ts'
 import { exitView } from '../views.ts'
 import { absent, creation, host, id, refused, sources, walls } from './shared.ts'
 
@@ -43,6 +55,7 @@ export const runOperations = [
     routes: ['POST /runs'],
     scope: 'run',
     names: { id: 'new', from_workspace: 'workspace' },
+    outlives: true,
     summary: 'Run an agent or a command in a workspace of its own, and say what it changed',
     details:
       'Makes the workspace, or takes the one named by --id; keeps it as it is; runs the agent with the prompt, or the command after --, in a sandbox; shows what it writes; keeps what it left as one snapshot. The run goes on when the terminal is closed, and also when this process is killed: follow it again with aw logs. Ctrl-C cancels it. The exit code is that of what ran; 125 for every failure of aw itself, 130 if it was cancelled.',
@@ -72,7 +85,7 @@ export const runOperations = [
       env: optional(pairs('Variables for it')),
       ...walls,
       agent: optional(string('Which agent: claude, codex … (aw agents list); default: the setting runs.agent')),
-      timeout_ms: optional(integer('End it after so long', { minimum: 0 })),
+      timeout_ms: optional(milliseconds('End it after so long')),
       snapshot: optional(choice(runSnapshots, 'Keep the workspace before and after it (default: the setting)')),
     }),
     output: object({
@@ -176,6 +189,7 @@ export const runOperations = [
       id,
       run: optional(integer('Which run of it (default: the last)', { minimum: 1 })),
       follow: optional(boolean('Go on until the run has ended')),
+      tail: optional(integer('Only the last so many lines', { minimum: 1, maximum: 1_000_000 })),
       from: optional(integer('Begin at this position', { minimum: 0 })),
       last_kb: optional(integer('Only about the last so many KiB', { minimum: 1 })),
     }),
@@ -189,8 +203,8 @@ export const runOperations = [
     form: 'stream',
     ends: true,
     positional: ['id'],
-    errors: [...absent, 'run_not_found', 'aborted'],
-    examples: ['aw logs fix-login', 'aw logs fix-login --follow', 'aw logs fix-login --run 2'],
+    errors: [...absent, 'run_not_found', 'invalid_input', 'aborted'],
+    examples: ['aw logs fix-login', 'aw logs fix-login --follow --tail 20', 'aw logs fix-login --run 2'],
   }),
   operation({
     name: 'cancel',
@@ -202,7 +216,7 @@ export const runOperations = [
     summary: 'End the run of a workspace; what it did until then is kept',
     input: object({
       id,
-      grace_ms: optional(integer('How long it may take to end by itself (default 5000)', { minimum: 0 })),
+      grace_ms: optional(milliseconds('How long it may take to end by itself (default 5000)')),
     }),
     output: run,
     positional: ['id'],
@@ -221,12 +235,12 @@ export const runOperations = [
     summary: 'Wait until the run of a workspace has ended; the exit code is that of the run',
     input: object({
       id,
-      timeout_ms: optional(integer('Wait no longer than this', { minimum: 0 })),
+      timeout_ms: optional(milliseconds('Wait no longer than this')),
     }),
     output: run,
     positional: ['id'],
     batch: true,
     errors: [...absent, ...host, 'run_not_found', 'timeout', 'aborted'],
-    examples: ['aw wait fix-login', 'aw wait fix-login --timeout-ms 60000'],
+    examples: ['aw wait fix-login', 'aw wait fix-login --timeout 5m'],
   }),
 ] as const

@@ -1,6 +1,18 @@
 import { isolations } from '../../domain/sandbox/spec.ts'
 import { operation } from '../operation.ts'
-import { boolean, bytes, choice, integer, list, nullable, object, optional, pairs, string } from '../schema.ts'
+import {
+  boolean,
+  bytes,
+  choice,
+  integer,
+  list,
+  milliseconds,
+  nullable,
+  object,
+  optional,
+  pairs,
+  string,
+} from '../schema.ts'
 import { exitView, workspaceView } from '../views.ts'
 import { absent, host, id, refused, walls } from './shared.ts'
 
@@ -12,6 +24,7 @@ export const sandboxOperations = [
     routes: ['POST /workspaces/:id/exec', 'POST /exec'],
     scope: 'exec',
     names: { id: 'workspace' },
+    takes: 'input',
     summary: 'Run a command in a workspace',
     details:
       'In the sandbox that aw start made, else in one of its own that ends with it. The command and how it ended are in the log; its output is not. What cannot be enforced is an error, before anything runs. With --all, in every workspace of a task at once. The exit code is the command’s; 125 for every failure of aw itself, whatever its error code; 126 or 127 if the command could not be started or was not found.',
@@ -22,7 +35,7 @@ export const sandboxOperations = [
       cwd: optional(string('Where it starts, counted from where the content is (the default); ../output is beside it')),
       env: optional(pairs('Variables for it, besides those of aw env')),
       ...walls,
-      timeout_ms: optional(integer('End it after so long', { minimum: 0 })),
+      timeout_ms: optional(milliseconds('End it after so long')),
       output_mb: optional(integer('Throw away what it writes beyond this', { minimum: 0 })),
       columns: optional(integer('It gets a terminal of this width', { minimum: 1, maximum: 65_535 })),
       rows: optional(integer('And this height', { minimum: 1, maximum: 65_535 })),
@@ -87,7 +100,7 @@ export const sandboxOperations = [
     summary: 'End the sandbox of a workspace, with everything in it',
     input: object({
       id,
-      grace_ms: optional(integer('How long what runs may take to end by itself (default 2000)', { minimum: 0 })),
+      grace_ms: optional(milliseconds('How long what runs may take to end by itself (default 2000)')),
     }),
     output: workspaceView,
     positional: ['id'],
@@ -103,6 +116,7 @@ export const sandboxOperations = [
     routes: ['GET /workspaces/:id/ports/:port'],
     scope: 'exec',
     names: { id: 'workspace' },
+    takes: 'input',
     summary: 'A connection to a port inside the sandbox of a workspace',
     details: 'What aw forward is made of: standard input goes to the port, what it answers comes out.',
     input: object({ id, port: integer('The port', { minimum: 1, maximum: 65_535 }) }),

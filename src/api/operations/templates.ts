@@ -8,6 +8,7 @@ import {
   integer,
   json,
   list,
+  milliseconds,
   nullable,
   object,
   optional,
@@ -77,7 +78,7 @@ const templateInput = {
     ),
   ),
   ...setupWalls,
-  timeout_ms: optional(integer('End a command of the set-up after so long', { minimum: 0 })),
+  timeout_ms: optional(milliseconds('End a command of the set-up after so long')),
 }
 
 const renewing = {

@@ -48,3 +48,10 @@ test('a person is told where to look if a run has written nothing; a script is n
   })
   expect(await runCli(['logs', 'x'], { answers })).toMatchObject({ exit: 0, stdout: '', stderr: '' })
 })
+
+test.each(['q', '\u0003'])('the key %j ends the live view, and the terminal is as it was', async (stdin) => {
+  const answers = { status: { workspaces: [], running: 0, trashed: 0 } }
+  const live = await runCli(['status'], { ...people, stdinIsTerminal: true, stdin, answers })
+  expect(live).toMatchObject({ exit: 0, modes: ['raw', 'restored'] })
+  expect(live.stdout).toContain('q ends this view; what runs goes on\r\n')
+})

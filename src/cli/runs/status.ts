@@ -4,12 +4,13 @@ import type { Door } from '../call.ts'
 import { paint, wantsColor } from '../color.ts'
 import { placeOf } from '../connect.ts'
 import { inputsOf } from '../input.ts'
+import type { Io } from '../io.ts'
 import { status } from '../render/status.ts'
 
 const clearScreen = '\u001B[H\u001B[2J'
 const pace = 1000
 
-/** `aw status`: once where nobody looks at it, else again and again until Ctrl-C. */
+/** `aw status`: once where nobody looks at it, else again and again until `q` or Ctrl-C. */
 export const statusDoor: Door = async (operation, given, globals, io) => {
   const fields = new Map(given.fields)
   const once = fields.get('once')?.[0] === 'true'
@@ -18,8 +19,13 @@ export const statusDoor: Door = async (operation, given, globals, io) => {
   const input = first as Inputs['status']
   await using manager = await io.connect(placeOf(globals, io))
   const isLive = io.stdout.isTerminal && !globals.json && !globals.quiet && !once
+  const left = new AbortController()
+  const signal = AbortSignal.any([io.signal, left.signal])
+  const hasKeys = isLive && io.stdinIsTerminal
+  using _ = hasKeys ? await io.terminal.raw() : undefined
+  if (hasKeys) void untilQuit(io, left)
   const show = async (): Promise<void> => {
-    const found = await manager.call('status', input, { signal: io.signal })
+    const found = await manager.call('status', input, { signal })
     if (globals.json) return io.stdout.write(`${JSON.stringify(found)}\n`)
     const view = {
       paint: paint(wantsColor(io.stdout.isTerminal, io.env, globals.noColor)),
@@ -31,21 +37,34 @@ export const statusDoor: Door = async (operation, given, globals, io) => {
       told: new Set<string>(),
     }
     const { out } = status(found, view)
-    if (isLive) await io.stdout.write(`${clearScreen}${screenful(String(out), io.terminal.size().rows)}\n`)
+    const shown = isLive ? `${clearScreen}${screenful(String(out), io.terminal.size().rows, hasKeys)}\n` : ''
+    if (isLive) await io.stdout.write(hasKeys ? shown.replaceAll('\n', '\r\n') : shown)
     else if (out !== '') await io.stdout.write(`${String(out)}\n`)
   }
-  await show()
-  while (!io.signal.aborted) {
-    if (!isLive) break
-    await sleep(pace, undefined, { signal: io.signal }).catch(() => undefined)
-    if (!io.signal.aborted) await show()
+  try {
+    await show()
+    while (!signal.aborted) {
+      if (!isLive) break
+      await sleep(pace, undefined, { signal }).catch(() => undefined)
+      if (!signal.aborted) await show()
+    }
+  } catch (error) {
+    // Whoever leaves does not wait for an answer.
+    if (!left.signal.aborted) throw error
   }
   return 0
 }
 
+/** The keys come as they are: Ctrl-C is one of them. */
+async function untilQuit(io: Io, left: AbortController): Promise<void> {
+  for await (const chunk of io.input()) if (chunk.some((key) => quitKeys.includes(key))) return left.abort()
+}
+
+const quitKeys: readonly number[] = [...Buffer.from('qQ\u0003\u0004')]
+
 /** The head, and as much of the end as there is room for: what changed last is there. */
-function screenful(text: string, rows: number): string {
-  const all = [...text.split('\n'), 'Ctrl-C ends this view; what runs goes on']
+function screenful(text: string, rows: number, hasKeys: boolean): string {
+  const all = [...text.split('\n'), `${hasKeys ? 'q' : 'Ctrl-C'} ends this view; what runs goes on`]
   const [head = '', ...rest] = all
   if (all.length < rows) return all.join('\n')
   const shown = rest.slice(rest.length - Math.max(1, rows - 3))

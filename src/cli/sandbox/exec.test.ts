@@ -29,6 +29,7 @@ describe('which words are whose', () => {
     [['x', '--allow', 'npm', '--allow', 'a.b', '--', 'w'], { id: 'x', allow: ['npm', 'a.b'], argv: ['w'] }],
     [['x', '--', ''], { id: 'x', argv: [''] }],
     [['-q', 'x', '--timeout-ms', '5', 'a', '-q'], { id: 'x', timeout_ms: 5, argv: ['a', '-q'] }],
+    [['x', '--timeout', '5m', 'a'], { id: 'x', timeout_ms: 300_000, argv: ['a'] }],
     [['x', '-', 'y'], { id: 'x', argv: ['-', 'y'] }],
   ])('%j', async (args, expected) => {
     expect(await inputOf(...args)).toEqual(expected)

@@ -12,6 +12,7 @@ import { gitProgram } from '../../sys/git/program.ts'
 import { cloneRemote } from '../../sys/git/remote-clone.ts'
 import { resolveRemote } from '../../sys/git/remote-resolve.ts'
 import { openRemote, told } from '../../sys/git/remote.ts'
+import { countUncommitted } from '../../sys/git/uncommitted.ts'
 
 interface Places {
   /** The directory of the caches; it is made when the first one is. */
@@ -49,6 +50,16 @@ export function gitRepositories({ root, avoid }: Places): Repositories {
       if (url.kind !== 'path') return url.clean
       openLocal(url.clean)[Symbol.dispose]()
       return parseGitUrl(realPathOf(url.clean)).clean
+    },
+    async uncommitted(given, signal) {
+      const url = parseGitUrl(given)
+      if (url.kind !== 'path') return undefined
+      ensureDirectory(root, 0o700)
+      const work = { git: await program(signal), signal }
+      const { clean: path } = parseGitUrl(realPathOf(url.clean))
+      const head = { path, ref: parseGitRef(null), scratch: root, work: async () => work }
+      const { commit } = await resolveLocal(head)
+      return countUncommitted({ path, commit, scratch: root }, work)
     },
     async resolve({ url: given, ref: name, all, signal }) {
       const [url, ref] = [parseGitUrl(given), parseGitRef(name)]

@@ -51,6 +51,28 @@ export function runContract(open: OpenManager): void {
     expect(await manager.call('show', { id: 'job' })).toMatchObject({ sandbox: null })
   })
 
+  it('of a log the last lines are had, however long it is', async () => {
+    const { manager } = await open()
+    const lines = Array.from({ length: 20_000 }, (_, at) => `line ${at}\n`)
+    await manager.call('create', { id: 'job' })
+    await manager.call('fs write', { id: 'job', path: 'work/long', content: lines.join('') })
+    await manager.call('fs write', { id: 'job', path: 'work/short', content: 'one\n\nthree' })
+    await run(manager, { id: 'job', argv: ['cat', 'long'] })
+    for (const tail of [1, 2, 15_000, 20_000, 30_000])
+      expect(await logged(manager, { id: 'job', tail })).toBe(lines.slice(-tail).join(''))
+    expect(await logged(manager, { id: 'job', tail: 2, follow: true })).toBe(lines.slice(-2).join(''))
+    await run(manager, { id: 'job', argv: ['cat', 'short'] })
+    expect(await logged(manager, { id: 'job', tail: 1 })).toBe('three')
+    expect(await logged(manager, { id: 'job', tail: 2 })).toBe('\nthree')
+    await expect(logged(manager, { id: 'job', tail: 2, from: 0 })).rejects.toEqual(code('invalid_input'))
+  })
+
+  it('an empty prompt is none', async () => {
+    const { manager } = await open()
+    await expect(run(manager, { id: 'job', prompt: ' \n', argv: ['true'] })).rejects.toEqual(code('invalid_input'))
+    expect(await manager.call('list', {})).toEqual([])
+  })
+
   it('a prompt that is not to be recorded is nowhere but its hash', async () => {
     const { aw, manager } = await open()
     await run(manager, { id: 'job', prompt: 'the secret plan', record_prompt: false, argv: ['true'] })
