@@ -10,6 +10,7 @@ import { isThere, realPath, workspaceAround, workspaceOnceAt, type View } from '
  * a process or a lease still holds. One that is gone already is not.
  */
 export async function removeWorktree(manager: Manager, path: string, io: Io): Promise<void> {
+  await finishInterrupted(manager, path, io)
   if (!isThere(path)) return tellGone(manager, path, io)
   const found = await workspaceAround(manager, path)
   if (found === undefined || found.labels[mark] === undefined || !(await isContent(manager, found, path)))
@@ -38,6 +39,15 @@ async function destroy(manager: Manager, { id, workspace_id: name }: View, { sig
 async function isContent(manager: Manager, { id }: View, path: string): Promise<boolean> {
   const { content } = await manager.call('paths', { id })
   return realPath(content) === realPath(path)
+}
+
+/** What one that was killed in the middle of this has begun is brought to its end; one that lives is left to itself. */
+async function finishInterrupted(manager: Manager, path: string, { signal }: Io): Promise<void> {
+  const once = await workspaceOnceAt(manager, path)
+  if (once === undefined || once.operation === null) return
+  await manager.call('recover', { id: once.id }, { signal }).catch((error: unknown) => {
+    if (toAwError(error).code !== 'workspace_busy') throw error
+  })
 }
 
 /** Nothing to do; where it is now is worth a word. */
