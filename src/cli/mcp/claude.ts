@@ -6,20 +6,21 @@ const list = 'mcpServers'
 
 /** `~/.claude.json` and `.mcp.json`. Everything else in them stays byte for byte. */
 export const claudeConfiguration: Configuration = {
-  with(file, text, { command, args }) {
+  with(file, text, entry) {
+    const { command, args } = entry
     const before = checkedObject(file, text.trim() === '' ? '{}\n' : text)
     const { root, servers, ours } = found(file, before)
     if (servers === undefined) return withMember(before, root, list, { [serverName]: { type: 'stdio', command, args } })
     if (ours === undefined) return withMember(before, servers, serverName, { type: 'stdio', command, args })
-    if (!isOurs(ours.value)) throw taken(file)
+    if (!isOurs(ours.value, entry)) throw taken(file)
     const was = ours.value as Readonly<Record<string, unknown>>
     const same = was['command'] === command && JSON.stringify(was['args']) === JSON.stringify(args)
     return same ? before : withValue(before, ours, { ...was, command, args })
   },
-  without(file, text) {
+  without(file, text, entry) {
     if (text.trim() === '') return text
     const { root, servers, ours } = found(file, checkedObject(file, text))
-    if (servers === undefined || ours === undefined || !isOurs(ours.value)) return text
+    if (servers === undefined || ours === undefined || !isOurs(ours.value, entry)) return text
     // What we made goes with what was in it; an empty list of the user's own would be no more than this.
     return servers.members.length === 1 ? withoutMember(text, root, list) : withoutMember(text, servers, serverName)
   },

@@ -12,14 +12,14 @@ export const codexConfiguration: Configuration = {
   with(file, text, entry) {
     const was = serverIn(read(file, text))
     if (was === undefined) return proved(file, text, text + joint(text) + sectionOf(entry, endOf(text)), entry)
-    if (!isOurs(was)) throw taken(file)
+    if (!isOurs(was, entry)) throw taken(file)
     const wanted = { ...was, command: entry.command, args: entry.args }
     if (JSON.stringify(was) === JSON.stringify(wanted)) return text
     return proved(file, text, withKeys(text, entry), wanted)
   },
-  without(file, text) {
+  without(file, text, entry) {
     const was = serverIn(read(file, text))
-    return was === undefined || !isOurs(was) ? text : proved(file, text, withoutSections(text), undefined)
+    return was === undefined || !isOurs(was, entry) ? text : proved(file, text, withoutSections(text), undefined)
   },
 }
 

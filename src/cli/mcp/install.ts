@@ -53,11 +53,8 @@ export async function changeConfiguration(
   if (client === undefined) throw unknown('The client', name, Object.keys(clients))
   const scope = scopeOf(fields.get('scope')?.at(-1))
   const file = await fileOf(client, scope, io)
-  const before = file.text ?? ''
-  const after =
-    verb === 'install'
-      ? client.with(file.path, before, entryOf(scope, fields.get('workspace')?.at(-1), globals, io))
-      : client.without(file.path, before)
+  const entry = entryOf(scope, fields.get('workspace')?.at(-1), globals, io)
+  const after = (verb === 'install' ? client.with : client.without)(file.path, file.text ?? '', entry)
   const is = verb === 'install' ? 'installed' : 'not installed'
   const wanted = {
     file,

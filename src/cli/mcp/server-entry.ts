@@ -8,10 +8,11 @@ export interface ServerEntry {
   readonly args: readonly string[]
 }
 
-/** Whether it is ours, of whatever version and place. */
-export function isOurs(found: unknown): boolean {
+/** Whether it is as this program would write it, or ours of another version and place. */
+export function isOurs(found: unknown, own: ServerEntry): boolean {
   const { command, args } = (found ?? {}) as { command?: unknown; args?: unknown }
   if (typeof command !== 'string' || !Array.isArray(args) || !args.includes('mcp')) return false
+  if (command === own.command && JSON.stringify(args) === JSON.stringify(own.args)) return true
   return [command, ...(args as unknown[])].some((word) => /(?:^|\/)(?:aw|aw\.cjs|main\.ts)$/.test(String(word)))
 }
 
@@ -24,5 +25,5 @@ export const taken = (file: string): AwError =>
 /** How a client keeps its servers. Both take the text of a file and answer with another, or with the same one. */
 export interface Configuration {
   readonly with: (file: string, text: string, entry: ServerEntry) => string
-  readonly without: (file: string, text: string) => string
+  readonly without: (file: string, text: string, entry: ServerEntry) => string
 }
