@@ -21,6 +21,8 @@ export interface Operation<I = unknown, O = unknown> {
   readonly names?: Readonly<Record<string, Reference>>
   /** It makes something new: HTTP answers 201. */
   readonly makes?: true
+  /** Its answer holds a secret: no door keeps it, or writes it down anywhere. */
+  readonly secret?: true
   /** What it takes while it goes on (`CallContext.input`): the bytes of a file, or what a command is given. */
   readonly takes?: 'bytes' | 'input'
   /** It goes on if whoever asked for it leaves; only a wish to stop ends it. */

@@ -40,6 +40,7 @@ export const tokenOperations = [
     routes: ['POST /tokens'],
     scope: 'admin',
     makes: true,
+    secret: true,
     summary: 'Make a token, with which a program or an agent may use this home through aw serve',
     details:
       'The secret is shown once. A token that is held to workspaces is for what is done in them: without --scope it may read, write files, run commands and take snapshots there, and it cannot be given the scopes admin and approve. It sees no other workspace. One that names a workspace by its id or name is revoked when that is destroyed.',
@@ -101,6 +102,7 @@ export const tokenOperations = [
     routes: ['POST /tokens/:id/rotate'],
     scope: 'admin',
     makes: true,
+    secret: true,
     summary: 'Put a new token with a new secret in the place of one',
     details:
       'It allows the same, in the same workspaces, until the same time. The old one is invalid at once, or later.',
