@@ -28,7 +28,7 @@ it.each(drawn(hosts, () => 'hosts'))(
     const files = ['test/results/hostile.inside.ts']
     const { passed, failures } = runOnImage({ fileSystem, as, files, env: { AW_TEST_DRIVER: 'dir' } })
     expect(failures).toEqual([])
-    expect(passed).toBe(5)
+    expect(passed).toBe(6)
   },
 )
 

@@ -178,6 +178,43 @@ it('programs that the configuration names', { timeout: 120_000 }, async () => {
   expect(gitBytes(scene.repo, ['cat-file', 'blob', 'from/config:a.c']).toString()).toBe('two\n')
 })
 
+it('programs that a submodule names, and repositories that it leads to', { timeout: 120_000 }, async () => {
+  const scene = await openScene()
+  const { outside } = scene
+  const programs = ['update', 'below', 'above'].map((name) => evil(scene, name)).join('\n')
+  await made(
+    scene,
+    'sub',
+    `${programs}
+    git init -q sub; cd sub; echo one > a; git add a; git commit -q -m sub; cd ..
+    mkdir -p .git/modules; mv sub/.git .git/modules/sub; echo 'gitdir: ../.git/modules/sub' > sub/.git
+    git config -f .git/modules/sub/config core.worktree ../../../sub
+    printf '[submodule "sub"]\\n\\tpath = sub\\n\\turl = ./sub\\n' > .gitmodules
+    printf '[submodule "out"]\\n\\tpath = out\\n\\turl = ${outside}\\n' >> .gitmodules
+    git config submodule.sub.update '!../.git/update'; git config submodule.sub.url ./sub; git config submodule.sub.active true
+    git config submodule.recurse true; git config diff.submodule log
+    git config status.submoduleSummary true; git config core.fsmonitor '.git/above; false'
+    git add .gitmodules sub; git update-index --add --cacheinfo 160000,$(git -C sub rev-parse HEAD),out
+    git commit -q -m subs; echo two > sub/a; git -C sub commit -q -a -m two; echo three > sub/a
+    mkdir stolen; echo 'gitdir: ${outside}/.git' > stolen/.git
+    git config -f .git/modules/sub/config core.fsmonitor "../.git/below; false"`,
+  )
+  const plain = plainly(
+    scene,
+    'sub',
+    ['status'],
+    ['-c', 'core.fsmonitor=false', 'submodule', 'update', '--force', 'sub'],
+    ['@stolen', 'log', '-p'],
+  )
+  expect([...new Set(fired(scene))]).toEqual(['above', 'below', 'update'])
+  expect(plain).toContain(secret)
+  fs.rmSync(scene.canary)
+  const { codes, all } = await lookAtAll(scene, 'sub')
+  expect(fired(scene)).toEqual([])
+  expect(all).not.toContain(secret)
+  expect([codes['patch'], codes['squashed']]).toEqual(['done', 'done'])
+})
+
 it('a repository that is elsewhere: a file, a link, a common directory, alternates', { timeout: 120_000 }, async () => {
   const scene = await openScene()
   const { outside } = scene
