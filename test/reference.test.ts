@@ -24,7 +24,7 @@ describe('the reference is in step with the tables', () => {
 async function wordsOf(example: string): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'aw-example-'))
   onTestFinished(() => rm(folder, { recursive: true }))
-  for (const name of ['prompt.md', 'key']) await writeFile(join(folder, name), 'a prompt')
+  for (const name of ['prompt.md', 'key', 'disk.img']) await writeFile(join(folder, name), 'a prompt')
   const record = `aw() { printf '%s\\n' "$@" >'${join(folder, 'words')}'; }; HOME='${folder}'; PROMPT='a prompt'; mkdir -p ~/.config/fish/completions\n`
   await promisify(execFile)('bash', ['--norc', '-c', record + example], { cwd: folder }).catch(() => undefined)
   return (await readFile(join(folder, 'words'), 'utf8')).trimEnd().split('\n')

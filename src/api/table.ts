@@ -1,5 +1,6 @@
 import { agentOperations } from './operations/agents.ts'
 import { careOperations } from './operations/care.ts'
+import { fileStreamOperations } from './operations/file-streams.ts'
 import { fileOperations } from './operations/files.ts'
 import { leaseOperations } from './operations/leases.ts'
 import { spaceOperations } from './operations/space.ts'
@@ -21,6 +22,7 @@ export const operations = [
   ...snapshotOperations,
   ...sourceOperations,
   ...fileOperations,
+  ...fileStreamOperations,
   ...careOperations,
   ...tokenOperations,
   ...spaceOperations,

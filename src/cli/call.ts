@@ -36,6 +36,7 @@ const ownDoors: Readonly<Record<string, () => Promise<Door>>> = {
   run: async () => (await import('./runs/run.ts')).runDoor,
   status: async () => (await import('./runs/status.ts')).statusDoor,
   logs: async () => (await import('./runs/logs.ts')).logsDoor,
+  'fs download': async () => (await import('./files.ts')).downloadDoor,
 }
 
 /** Calls the operation for each of its inputs and shows what comes back. */
@@ -54,7 +55,8 @@ export async function callOperation(operation: Operation, given: Arguments, glob
     told.add(news.made.name)
     void io.stdout.write(`${news.made.path}\n`).catch(() => undefined)
   }
-  const context: CallContext = { signal: io.signal, onProgress }
+  const input = operation.takes === 'bytes' ? (await import('./files.ts')).givenBytes(io) : undefined
+  const context: CallContext = { signal: io.signal, onProgress, input }
   const session: Session = { operation, globals, io, manager, context, progress, told }
   const full = json
     ? inputs

@@ -78,7 +78,7 @@ async function nextOf(pieces: AsyncGenerator<Uint8Array> | undefined): Promise<C
   return next === undefined || next.done === true ? { kind: 'end' } : { kind: 'data', data: next.value }
 }
 
-async function* piecesOf(source: AsyncIterable<Uint8Array | string>): AsyncGenerator<Uint8Array> {
+export async function* piecesOf(source: AsyncIterable<Uint8Array | string>): AsyncGenerator<Uint8Array> {
   for await (const chunk of source) {
     const bytes = typeof chunk === 'string' ? new TextEncoder().encode(chunk) : chunk
     for (let at = 0; at < bytes.length; at += largestPiece) yield bytes.subarray(at, at + largestPiece)

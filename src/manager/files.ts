@@ -23,19 +23,26 @@ export async function within<T>(
   doing: Doing,
   work: (tree: Tree, workspace: Workspace) => T | Promise<T>,
 ): Promise<T> {
-  const workspace = await findWorkspace(core, ref)
-  assertAllowed(workspace, doing === 'read' ? 'files_read' : 'files_write')
-  assertOperation(workspace, doing)
-  using tree = await openReached(core, volumeOf(workspace), {
-    protect: [profileOf(workspace.profile).metadata],
-    publicRoot: [workspace.path, publicRoot(workspace)],
-  })
+  const { tree: opened, workspace } = await openWithin(core, ref, doing)
+  using tree = opened
   try {
     if (doing === 'write') await assertLease(core, request, workspace.id, nameOf(workspace))
     return await work(tree, workspace)
   } catch (error) {
     throw namingLimit(workspace, error)
   }
+}
+
+/** The caller closes the tree. */
+export async function openWithin(core: Core, ref: string, doing: Doing): Promise<{ tree: Tree; workspace: Workspace }> {
+  const workspace = await findWorkspace(core, ref)
+  assertAllowed(workspace, doing === 'read' ? 'files_read' : 'files_write')
+  assertOperation(workspace, doing)
+  const tree = await openReached(core, volumeOf(workspace), {
+    protect: [profileOf(workspace.profile).metadata],
+    publicRoot: [workspace.path, publicRoot(workspace)],
+  })
+  return { tree, workspace }
 }
 
 export function assertOperation(workspace: Workspace, doing: Doing): void {

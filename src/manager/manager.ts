@@ -9,6 +9,7 @@ import { cp } from './copy.ts'
 import { destroy } from './destroy.ts'
 import { doctor, showConfig } from './doctor.ts'
 import { exportResults, importArchive } from './export.ts'
+import { fsDownload, fsUpload } from './file-streams.ts'
 import * as files from './files.ts'
 import { branch } from './branch.ts'
 import { connect } from './connect.ts'
@@ -120,6 +121,7 @@ const useCases: UseCases = {
   'fs read': files.fsRead,
   'fs write': files.fsWrite,
   'fs append': files.fsAppend,
+  'fs upload': fsUpload,
   'fs list': files.fsList,
   'fs tree': files.fsTree,
   'fs stat': files.fsStat,
@@ -144,7 +146,7 @@ const useCases: UseCases = {
 
 type Streams = { [N in StreamName]: (core: Core, input: Inputs[N], request: Request) => AsyncIterable<Outputs[N]> }
 
-const streams: Streams = { events, diff, exec, connect, run, logs }
+const streams: Streams = { events, diff, exec, connect, run, logs, 'fs download': fsDownload }
 
 export function makeManager(parts: Omit<Core, 'recover' | 'tokens'>, close: () => Promise<void>): Manager {
   const core: Core = { ...parts, recover: recoverOperation, tokens: tokenBook(parts.store) }

@@ -142,6 +142,20 @@ export async function assertRoom(core: Core, workspace: Workspace, { more, done 
   if (!fits) throw exceeded(workspace, { bytes, complete, asked })
 }
 
+/** What may be added to a workspace that is watched, by what it holds now; Infinity if nothing holds it to a limit. */
+export async function roomToGrow(core: Core, workspace: Workspace): Promise<number> {
+  const limit = maxBytesOf(workspace)
+  if (limit === 0 || (await gradeOf(core, workspace)) !== 'watched') return Infinity
+  const { bytes } = await counted(core, workspace)
+  return bytes === null ? Infinity : limit - bytes
+}
+
+/** `quota_exceeded` if so much more does not fit into the room that there was. */
+export function assertRoomFor(workspace: Workspace, more: number, room: number): void {
+  if (more <= Math.max(0, room)) return
+  throw exceeded(workspace, { bytes: maxBytesOf(workspace) - room, complete: true, asked: more })
+}
+
 function exceeded(
   workspace: Workspace,
   { bytes, complete, asked }: { bytes: number; complete: boolean; asked: number },

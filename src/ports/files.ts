@@ -20,6 +20,10 @@ export interface FileHandle extends Disposable {
   /** Writes a temporary file and renames it over the target: whole or not at all. Keeps mode, owner, xattrs, ACL. */
   write(path: string, content: Uint8Array | string, options?: WriteOptions): FileInfo
   append(path: string, content: Uint8Array | string, options?: WriteOptions): FileInfo
+  /** Opens a file to be read piece by piece: all of them are of that file, whatever takes its place meanwhile. */
+  open(path: string, options?: PathOptions): FileReader
+  /** As `write`, with content that comes piece by piece. Nothing is to be seen of it, not even parents, until `finish`. */
+  create(path: string, options?: WriteOptions): FileWriter
   /** One directory, ordered by name (bytes), links not followed. */
   list(path: string, options?: ListOptions): ListPage
   /** Everything below a directory, in one flat ordered list; `nest` turns it into nested maps. */
@@ -43,6 +47,24 @@ export interface FileHandle extends Disposable {
   ): { removed: boolean }
   /** Where a path leads: the path below the root that the kernel arrived at. */
   resolve(path: string, options?: PathOptions): ResolvedPath
+}
+
+/** An open file. It needs the handle no more. */
+export interface FileReader extends Disposable {
+  /** When it was opened. */
+  readonly size: number
+  readonly mtime: string
+  /** So many bytes from there; fewer only where the file ends. */
+  read(offset: number, length: number): Promise<Buffer>
+}
+
+/** A file that is being made. Disposed of before it is finished, it is gone. */
+export interface FileWriter extends Disposable {
+  /** Bytes so far. */
+  readonly size: number
+  write(bytes: Uint8Array): Promise<void>
+  /** Puts it in its place. The path is followed anew, and what is there now is replaced. Needs the handle. */
+  finish(): FileInfo
 }
 
 export interface PathOptions {

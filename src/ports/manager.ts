@@ -30,7 +30,10 @@ export interface CallContext {
    * write is refused with `lease_lost`: whoever was away for too long does nothing to what the next holder has.
    */
   readonly lease?: string | undefined
-  /** What a command is given while it runs: `exec` and `connect`. */
+  /**
+   * What an operation takes while it goes on: a command, what it is given (`exec`, `connect`); a file, its bytes
+   * (`fs upload`). Bytes that break off must end with an error: an end is the end of the file.
+   */
   readonly input?: AsyncIterable<CommandInput> | undefined
   /** Told now and then how far long work has come. */
   readonly onProgress?: ((progress: Progress) => void) | undefined

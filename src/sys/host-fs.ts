@@ -23,12 +23,18 @@ export const hostFs = counted({
   linkSync: fs.linkSync,
   /** Opens for writing. Neither an existing file nor a link in its place is ever opened. */
   createSync: (path: fs.PathLike, mode: number): number => fs.openSync(path, createFlags, mode),
+  /** Opens a new file for writing that has no name, on the disk of a directory: it goes with its descriptor. */
+  createUnnamedSync: (directory: fs.PathLike, mode: number): number => fs.openSync(directory, unnamedFlags, mode),
+  /** Gives it a name that nothing has yet. */
+  nameSync: (fd: number, path: string | Buffer): void => native()?.linkDescriptor(fd, path),
   /** Leaves nothing in an existing file. As a flag of opening it: an overlay then does not copy what goes anyway. */
   emptySync: (path: fs.PathLike): void => fs.closeSync(fs.openSync(path, emptyFlags)),
   /** Opens an existing file for appending; never waits for the other end of a pipe. */
   openAppendSync: (path: fs.PathLike): number => fs.openSync(path, appendFlags),
   /** Writes everything: at a position, or at the end of what this descriptor has written. */
   writeSync: writeAllSync,
+  /** The same on another thread: a disk that is busy takes its time. */
+  write: writeAll,
   copyFileSync: fs.copyFileSync,
   ftruncateSync: fs.ftruncateSync,
   fsyncSync: fs.fsyncSync,
@@ -54,6 +60,8 @@ export const hostFs = counted({
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_APPEND, O_NONBLOCK } = fs.constants
 const createFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
 const appendFlags = O_WRONLY | O_APPEND | O_NONBLOCK
+/** Linux on x64 and arm64; Node has no name for it. */
+const unnamedFlags = 0o20000000 | fs.constants.O_DIRECTORY | O_WRONLY
 const emptyFlags = fs.constants.O_WRONLY | fs.constants.O_TRUNC | fs.constants.O_NONBLOCK | fs.constants.O_NOCTTY
 
 function writeAllSync(fd: number, bytes: Uint8Array, position?: number): void {
@@ -61,6 +69,15 @@ function writeAllSync(fd: number, bytes: Uint8Array, position?: number): void {
     done += fs.writeSync(fd, bytes, done, bytes.length - done, position === undefined ? null : position + done)
   }
 }
+
+async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
+  for (let done = 0; done < bytes.length;) done += await writeSome(fd, bytes, done)
+}
+
+const writeSome = (fd: number, bytes: Uint8Array, from: number): Promise<number> =>
+  new Promise((resolve, reject) =>
+    fs.write(fd, bytes, from, bytes.length - from, null, (error, count) => (error ? reject(error) : resolve(count))),
+  )
 
 /**
  * Throws EEXIST if something is at `to`. One atomic call where system calls are available and the file system knows the

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { constants, platform } from 'node:os'
 import { numbers, type Syscall } from './syscall-numbers.ts'
 import { systemError } from './system-error.ts'
+import { timespecs } from './timespecs.ts'
 
 /**
  * The system calls that Node does not offer, through koffi, which is an optional dependency: where it does not load (or
@@ -37,6 +38,8 @@ export interface Native {
   utimensat(dirfd: number, path: string | Buffer, atimeNs: bigint, mtimeNs: bigint): void
   /** `mode` with its type: a pipe, a socket, and for those who may a device. */
   mknodat(dirfd: number, path: string | Buffer, mode: number, device: number): void
+  /** A name for the file of a descriptor; replaces nothing. */
+  linkDescriptor(fd: number, path: string | Buffer): void
   /** The argument is filled in place where the request answers with one. */
   ioctl(fd: number, request: number, argument: Buffer | number): number
   fsopen(type: string): number
@@ -214,6 +217,8 @@ function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
       ),
     mknodat: (dirfd, path, mode, device) =>
       void check(makeCall(number.mknodat, dirfd, cString(path), mode, device), 'mknodat'),
+    linkDescriptor: (fd, path) =>
+      void check(renameCall(number.linkat, AT_FDCWD, ownFd(fd), AT_FDCWD, cString(path), AT_SYMLINK_FOLLOW), 'linkat'),
     ioctl: (fd, request, argument) =>
       check(
         typeof argument === 'number'
@@ -265,6 +270,7 @@ function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
 }
 
 const AT_SYMLINK_NOFOLLOW = 0x100
+const AT_SYMLINK_FOLLOW = 0x400
 /** Neither a link is followed nor anything mounted; an empty name is the descriptor itself. */
 const statFlags = AT_SYMLINK_NOFOLLOW | 0x800 | 0x1000
 const STATX_ALL_AND_MOUNT = 0x17ff
@@ -272,20 +278,9 @@ const STATX_ALL_AND_MOUNT = 0x17ff
 /** Names are bytes, which need not be text. */
 const cString = (path: string | Buffer): Buffer => Buffer.concat([Buffer.from(path as string), Buffer.alloc(1)])
 
+const ownFd = (fd: number): Buffer => cString(`/proc/self/fd/${fd}`)
+
 const latin1 = (name: string): Buffer => Buffer.from(`${name}\0`, 'latin1')
-
-function timespecs(...times: readonly bigint[]): Buffer {
-  const buffer = Buffer.alloc(16 * times.length)
-  for (const [i, ns] of times.entries()) {
-    // Rounded down, also before 1970.
-    const rest = ((ns % second) + second) % second
-    buffer.writeBigInt64LE((ns - rest) / second, 16 * i)
-    buffer.writeBigInt64LE(rest, 16 * i + 8)
-  }
-  return buffer
-}
-
-const second = 1_000_000_000n
 
 function works(open: () => number): boolean {
   try {

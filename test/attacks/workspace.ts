@@ -48,4 +48,13 @@ export function codeOf(call: () => unknown): string {
   }
 }
 
+export async function codeLater(call: () => unknown): Promise<string> {
+  try {
+    await call()
+    return 'ok'
+  } catch (error) {
+    return toAwError(error).code
+  }
+}
+
 export const openDescriptors = (): number => fs.readdirSync('/proc/self/fd').length

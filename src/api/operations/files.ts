@@ -1,41 +1,7 @@
 import { operation } from '../operation.ts'
-import { anything, boolean, bytes, choice, integer, list, nullable, object, optional, string } from '../schema.ts'
+import { anything, boolean, bytes, integer, list, nullable, object, optional, string } from '../schema.ts'
 import { fileView } from '../views.ts'
-
-const id = string('The workspace: TASK/AGENT, TASK or ws_…')
-const path = string('Path below the workspace')
-const absolute = optional(
-  choice(
-    ['reject', 'inside', 'rebase'],
-    'What an absolute path means: an error, fine if inside (default), or relative to the workspace',
-  ),
-)
-const parents = optional(boolean('Make missing parent directories'))
-const replace = optional(boolean('Replace a file that is there'))
-const pathErrors = [
-  'workspace_not_found',
-  'invalid_state',
-  'file_not_found',
-  'invalid_path',
-  'invalid_path_null_byte',
-  'path_too_long',
-  'absolute_path_not_allowed',
-  'path_traversal_attempt',
-  'path_outside_workspace',
-  'symlink_outside_workspace',
-  'cannot_resolve_symlinks',
-  'permission_denied',
-  'filesystem_error',
-] as const
-const writeErrors = [
-  ...pathErrors,
-  'path_protected',
-  'file_exists',
-  'not_a_file',
-  'not_a_directory',
-  'disk_full',
-  'quota_exceeded',
-] as const
+import { absolute, id, parents, path, pathErrors, replace, writeErrors, writeFields } from './file-fields.ts'
 
 export const fileOperations = [
   operation({
@@ -73,10 +39,7 @@ export const fileOperations = [
       id,
       path,
       content: bytes('The content'),
-      absolute,
-      parents: optional(boolean('Make missing parent directories', { default: true })),
-      existing: optional(choice(['replace', 'error'], 'What to do with a file that is there (default replace)')),
-      mode: optional(integer('Permission bits of a new file', { minimum: 0, maximum: 0o7777, 'x-cli': 'octal' })),
+      ...writeFields,
     }),
     output: fileView,
     positional: ['id', 'path'],

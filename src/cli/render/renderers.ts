@@ -86,6 +86,7 @@ const lazy: Readonly<Record<string, () => Promise<Renderer>>> = {
   'fs stat': async () => (await import('./files.ts')).stat,
   'fs resolve': async () => (await import('./files.ts')).resolved,
   'fs write': async () => (await import('./files.ts')).changed,
+  'fs upload': async () => (await import('./files.ts')).changed,
   'fs append': async () => (await import('./files.ts')).changed,
   'fs mkdir': async () => (await import('./files.ts')).changed,
   'fs move': async () => (await import('./files.ts')).changed,

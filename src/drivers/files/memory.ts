@@ -115,13 +115,27 @@ function openHandle(disk: Disk, path: string, options: RootOptions = {}): FileHa
     return info(parsed, spot.names, node)
   }
 
-  function replace(text: string, options: WriteLike, content: (before: FileNode | undefined) => Buffer): FileInfo {
+  function fileAt(text: string, options: PathOptions): FileNode {
+    const { node } = walk(parse(text, options), text, { follow: true })
+    if (node === undefined) return fail('file_not_found', text)
+    return node.kind === 'file' ? node : fail('not_a_file', text)
+  }
+
+  function fileTarget(text: string, options: PathOptions): ParsedPath {
     const parsed = parse(text, options, false)
-    if (parsed.directory) fail('not_a_file', text)
+    return parsed.directory ? fail('not_a_file', text) : parsed
+  }
+
+  /** The file that is there, if there is one. */
+  function replaceable({ node }: Spot, text: string, { existing }: WriteLike): FileNode | undefined {
+    if (node !== undefined && existing === 'error') fail('file_exists', text)
+    return node === undefined || node.kind === 'file' ? node : fail('not_a_file', text)
+  }
+
+  function replace(text: string, options: WriteLike, content: (before: FileNode | undefined) => Buffer): FileInfo {
+    const parsed = fileTarget(text, options)
     const spot = walk(parsed, text, { follow: true, change: true, make: options.parents !== false })
-    if (spot.node !== undefined && options.existing === 'error') fail('file_exists', text)
-    const before = spot.node
-    if (before !== undefined && before.kind !== 'file') return fail('not_a_file', text)
+    const before = replaceable(spot, text, options)
     const mode = before?.mode ?? options.mode ?? fileMode
     return place(parsed, spot, { kind: 'file', bytes: content(before), mode, mtime: disk.now() })
   }
@@ -130,9 +144,7 @@ function openHandle(disk: Disk, path: string, options: RootOptions = {}): FileHa
 
   return {
     read(text, options = {}) {
-      const { node } = walk(parse(text, options), text, { follow: true })
-      if (node === undefined) return fail('file_not_found', text)
-      if (node.kind !== 'file') return fail('not_a_file', text)
+      const node = fileAt(text, options)
       const start = options.offset ?? 0
       const part = node.bytes.subarray(start, options.length === undefined ? undefined : start + options.length)
       return part.length > (options.maxBytes ?? Infinity) ? fail('file_too_large', text) : Buffer.from(part)
@@ -142,6 +154,28 @@ function openHandle(disk: Disk, path: string, options: RootOptions = {}): FileHa
       replace(text, options, (before) =>
         Buffer.concat([before?.bytes ?? Buffer.alloc(0), Buffer.from(content as Uint8Array)]),
       ),
+    open(text, options = {}) {
+      const node = fileAt(text, options)
+      return {
+        size: node.bytes.length,
+        mtime: node.mtime.toISOString(),
+        read: async (offset, length) => Buffer.from(node.bytes.subarray(offset, offset + length)),
+        [Symbol.dispose]: () => {},
+      }
+    },
+    create(text, options = {}) {
+      const pieces: Buffer[] = []
+      const parsed = fileTarget(text, options)
+      replaceable(walk(parsed, text, { follow: true, change: true, quiet: options.parents !== false }), text, options)
+      return {
+        get size() {
+          return pieces.reduce((sum, { length }) => sum + length, 0)
+        },
+        write: async (bytes) => void pieces.push(Buffer.from(bytes)),
+        finish: () => replace(text, options, () => Buffer.concat(pieces)),
+        [Symbol.dispose]: () => {},
+      }
+    },
     list(text, options = {}) {
       const parsed = parse(text, options)
       const { node, names } = walk(parsed, text, { follow: true })

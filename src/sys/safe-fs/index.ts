@@ -5,6 +5,7 @@ import { read, resolve, stat } from './read.ts'
 import { remove } from './remove.ts'
 import { rename } from './rename.ts'
 import { openTree } from './root.ts'
+import { create, open } from './stream.ts'
 import { tree } from './tree.ts'
 import { append, mkdir, write } from './write.ts'
 
@@ -18,6 +19,8 @@ export function openRoot(path: string, options: RootOptions = {}): FileHandle {
     read: (path, options) => read(root, path, options),
     write: (path, content, options) => write(root, path, content, options),
     append: (path, content, options) => append(root, path, content, options),
+    open: (path, options) => open(root, path, options),
+    create: (path, options) => create(root, path, options),
     list: (path, options) => list(root, path, options),
     tree: (path, options) => tree(root, path, options),
     stat: (path, options) => stat(root, path, options),

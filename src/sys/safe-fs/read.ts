@@ -71,7 +71,7 @@ export function resolve(root: Root, path: string, options: PathOptions = {}): Re
   }))
 }
 
-function climbed(path: string, names: readonly string[]): string {
+export function climbed(path: string, names: readonly string[]): string {
   const result: string[] = []
   for (const name of names) {
     if (name !== '..') result.push(name)

@@ -1,11 +1,10 @@
-import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
-import { temporaryName } from '../../domain/paths.ts'
 import { hostFs } from '../host-fs.ts'
 import { at, errnoOf, readFlags } from './descriptors.ts'
 import { ownLikeParent } from './make-directory.ts'
 import type { Root } from './root.ts'
 import type { Spot } from './spot.ts'
+import { stageNamed, type Staged } from './staged.ts'
 import { keepAttributes } from './xattr.ts'
 
 export interface ReplaceOptions {
@@ -22,27 +21,24 @@ export interface ReplaceOptions {
  * replaced passes on its owner, mode and attributes; what is new belongs to the directory's owner.
  */
 export function replaceFile(root: Root, spot: Spot, options: ReplaceOptions, fill: (fd: number) => void): fs.Stats {
-  const mode = options.mode ?? root.fileMode
   if (options.discard) empty(spot)
-  const { path: temporary, fd } = createTemporary(spot.dir, spot.stats ? 0o600 : (mode ?? 0o666))
-  try {
-    fill(fd)
-    if (spot.stats) withContentOf(spot, (old) => keepAttributes({ stats: old.stats, fd: old.fd }, fd))
-    else ownLikeParent(spot.dir, fd)
-    // A mode that was asked for holds whatever the umask.
-    const asked = spot.stats ? options.mode : mode
-    if (asked !== undefined) hostFs.fchmodSync(fd, asked & 0o777)
-    if (options.durable) hostFs.fsyncSync(fd)
-    const rename = options.keepExisting ? hostFs.renameNoReplaceSync : hostFs.renameSync
-    rename(temporary, at(spot.dir, spot.name))
-    if (options.durable) syncDirectory(spot.dir)
-    return fs.fstatSync(fd)
-  } catch (error) {
-    removeQuietly(temporary)
-    throw error
-  } finally {
-    fs.closeSync(fd)
-  }
+  using file = stageNamed(spot.dir, spot.stats ? 0o600 : (options.mode ?? root.fileMode ?? 0o666))
+  fill(file.fd)
+  return putInPlace(root, spot, options, file)
+}
+
+/** What is staged gets the attributes that it should have, then its name. */
+export function putInPlace(root: Root, spot: Spot, options: ReplaceOptions, file: Staged): fs.Stats {
+  const { fd } = file
+  if (spot.stats) withContentOf(spot, (old) => keepAttributes({ stats: old.stats, fd: old.fd }, fd))
+  else ownLikeParent(spot.dir, fd)
+  // A mode that was asked for holds whatever the umask.
+  const asked = options.mode ?? (spot.stats ? undefined : root.fileMode)
+  if (asked !== undefined) hostFs.fchmodSync(fd, asked & 0o777)
+  if (options.durable) hostFs.fsyncSync(fd)
+  file.put(spot, options.keepExisting === true)
+  if (options.durable) syncDirectory(spot.dir)
+  return fs.fstatSync(fd)
 }
 
 /** An overlay copies what is replaced out of the layer below first, and waits for the disk; of an empty file it does not. */
@@ -52,27 +48,6 @@ function empty({ fd, stats }: Spot): void {
     hostFs.emptySync(at(fd))
   } catch (error) {
     if (errnoOf(error) !== 'EACCES') throw error
-  }
-}
-
-function createTemporary(dir: number, mode: number): { path: string; fd: number } {
-  for (;;) {
-    const path = at(dir, newTemporaryName())
-    try {
-      return { path, fd: hostFs.createSync(path, mode) }
-    } catch (error) {
-      if (errnoOf(error) !== 'EEXIST') throw error
-    }
-  }
-}
-
-export const newTemporaryName = (): string => temporaryName(randomBytes(8).toString('hex'))
-
-function removeQuietly(path: string): void {
-  try {
-    hostFs.unlinkSync(path)
-  } catch {
-    // The first failure is the one to tell.
   }
 }
 

@@ -1,4 +1,5 @@
 import * as fs from 'node:fs'
+import type { ParsedPath } from '../../domain/paths.ts'
 import type { FileInfo, PathOptions, WriteOptions } from '../../ports/files.ts'
 import { hostFs } from '../host-fs.ts'
 import { copyContent } from './copy-content.ts'
@@ -12,8 +13,15 @@ import type { Root } from './root.ts'
 import type { Spot, WalkOptions } from './spot.ts'
 import { withSpot } from './walk.ts'
 
+/** Where a file is to be put; refused if it cannot be. */
+export function target(root: Root, path: string, options: WriteOptions): ParsedPath {
+  const parsed = request(root, path, options, { root: false })
+  if (parsed.directory) throw refusal('not_a_file', path)
+  return parsed
+}
+
 /** A link that stays inside is written through, as by every editor: the file it leads to is replaced, the link stays. */
-const through = (options: { parents?: boolean | undefined }): WalkOptions => ({
+export const through = (options: { parents?: boolean | undefined }): WalkOptions => ({
   follow: true,
   missing: options.parents === false ? undefined : 'make',
   change: true,
@@ -21,8 +29,7 @@ const through = (options: { parents?: boolean | undefined }): WalkOptions => ({
 
 export function write(root: Root, path: string, content: Uint8Array | string, options: WriteOptions = {}): FileInfo {
   const bytes = toBytes(content)
-  const parsed = request(root, path, options, { root: false })
-  if (parsed.directory) throw refusal('not_a_file', path)
+  const parsed = target(root, path, options)
   return withSpot(root, parsed, through(options), (spot) => {
     requireFile(spot, path, options)
     const stats = named(path, () =>
@@ -36,8 +43,7 @@ export function write(root: Root, path: string, content: Uint8Array | string, op
 
 export function append(root: Root, path: string, content: Uint8Array | string, options: WriteOptions = {}): FileInfo {
   const bytes = toBytes(content)
-  const parsed = request(root, path, options, { root: false })
-  if (parsed.directory) throw refusal('not_a_file', path)
+  const parsed = target(root, path, options)
   for (;;) {
     const info = withSpot(root, parsed, through(options), (spot) => {
       requireFile(spot, path, options)
@@ -48,7 +54,7 @@ export function append(root: Root, path: string, content: Uint8Array | string, o
   }
 }
 
-function requireFile(spot: Spot, path: string, options: WriteOptions): void {
+export function requireFile(spot: Spot, path: string, options: WriteOptions): void {
   if (!spot.stats) return
   if (options.existing === 'error') throw refusal('file_exists', path)
   if (!spot.stats.isFile()) throw refusal('not_a_file', path)

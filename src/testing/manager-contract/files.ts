@@ -1,5 +1,10 @@
 import { expect, it } from 'vitest'
+import { collect } from '../collect.ts'
 import { code, text, type OpenManager } from '../manager-contract.ts'
+
+async function* pieces<T>(...all: readonly T[]): AsyncGenerator<T> {
+  yield* all
+}
 
 export function fileContract(open: OpenManager): void {
   it('files are written, read, appended to, copied, moved and removed', async () => {
@@ -57,10 +62,107 @@ export function fileContract(open: OpenManager): void {
     await expect(read('work/inside', { max_bytes: 0 })).rejects.toEqual(code('file_too_large'))
   })
 
+  it('a file goes in and out piece by piece', async () => {
+    const { aw } = await open()
+    const { files } = await aw.create({ id: 'f' })
+    const content = Buffer.from(Array.from({ length: 700_000 }, (_, i) => i % 251))
+    const made = await files.upload('work/new/big', pieces(content.subarray(0, 300_000), content.subarray(300_000)))
+    expect(made).toMatchObject({ path: 'work/new/big', kind: 'file', size: 700_000 })
+    expect(Buffer.concat(await collect(files.download('work/new/big')))).toEqual(content)
+    const part = await collect(files.download('work/new/big', { offset: 299_999, length: 300_000 }))
+    expect(Buffer.concat(part)).toEqual(content.subarray(299_999, 599_999))
+    expect(part.length).toBeGreaterThan(1)
+    await files.upload('work/text', 'one', { size: 3, mode: 0o600 })
+    await files.upload('work/text', new Blob(['two']).stream(), { max_bytes: 3 })
+    expect(await files.readText('work/text')).toBe('two')
+    expect(await files.stat('work/text')).toMatchObject({ mode: 0o600 })
+    await files.upload('work/empty', new Uint8Array())
+    const download = (path: string, more: object = {}) =>
+      collect(aw.manager.stream('fs download', { id: 'f', path, ...more }))
+    const { mtime } = await files.stat('work/text')
+    expect(await download('work/empty')).toMatchObject([{ size: 0, offset: 0, data: Buffer.alloc(0) }])
+    expect(await download('work/text', { offset: 9 })).toEqual([{ size: 3, offset: 9, mtime, data: Buffer.alloc(0) }])
+    expect(await download('work/text', { offset: 1 })).toEqual([{ size: 3, offset: 1, mtime, data: Buffer.from('wo') }])
+  })
+
+  it('a download goes on with the file it began with', async () => {
+    const { aw } = await open()
+    const { files } = await aw.create({ id: 'f' })
+    const content = Buffer.alloc(600_000, 'old')
+    await files.write('work/big', content)
+    const download = files.download('work/big')[Symbol.asyncIterator]()
+    const begun = await download.next()
+    await files.write('work/big', 'new')
+    await aw.destroy('f')
+    const rest = await collect({ [Symbol.asyncIterator]: () => download })
+    expect(Buffer.concat([begun.value as Uint8Array, ...rest])).toEqual(content)
+  })
+
+  it('an upload that is not whole leaves nothing', async () => {
+    const { aw } = await open()
+    const { files } = await aw.create({ id: 'f', config: { allowed_operations: ['read', 'write'] } })
+    await files.write('work/a', 'old')
+    const stop = new AbortController()
+    const broken = new Error('it broke off')
+    async function* breaking(): AsyncGenerator<string> {
+      yield 'some'
+      throw broken
+    }
+    async function* endless(): AsyncGenerator<string> {
+      yield 'some'
+      stop.abort()
+      await new Promise(() => undefined)
+    }
+    await expect(files.upload('work/a', breaking())).rejects.toBe(broken)
+    await expect(files.upload('work/a', endless(), {}, { signal: stop.signal })).rejects.toEqual(code('aborted'))
+    await expect(files.upload('work/x/a', 'some', { size: 5 })).rejects.toEqual(code('invalid_input'))
+    await expect(files.upload('work/x/a', pieces('so', 'me'), { size: 3 })).rejects.toEqual(code('invalid_input'))
+    await expect(files.upload('work/x/a', pieces('so', 'me'), { max_bytes: 3 })).rejects.toEqual(code('file_too_large'))
+    await expect(files.upload('work/a', 'some', { existing: 'error' })).rejects.toEqual(code('file_exists'))
+    await expect(files.upload('.aw/a', 'some')).rejects.toEqual(code('path_protected'))
+    await expect(files.upload('work/no/a', 'some', { parents: false })).rejects.toEqual(code('file_not_found'))
+    await expect(files.upload('../a', 'some')).rejects.toEqual(code('path_traversal_attempt'))
+    await expect(aw.fs.upload('f', { path: 'work/b' })).rejects.toEqual(code('invalid_input'))
+    expect((await files.tree('work')).entries).toEqual([{ path: 'a', kind: 'file' }])
+    expect(await files.readText('work/a')).toBe('old')
+  })
+
+  it('an upload does not end in a tree that has taken the place of its own', async () => {
+    const { aw } = await open()
+    const workspace = await aw.create({ id: 'f' })
+    const { files } = workspace
+    await files.write('work/a', 'old')
+    const { id } = await workspace.snapshot()
+    await files.write('work/a', 'newer')
+    async function* content(): AsyncGenerator<string> {
+      yield 'some'
+      await workspace.restore(id)
+    }
+    await expect(files.upload('work/b', content())).rejects.toEqual(code('workspace_busy'))
+    expect((await files.tree('work')).entries).toEqual([{ path: 'a', kind: 'file' }])
+    expect(await files.readText('work/a')).toBe('old')
+  })
+
+  it('a download ends with its signal, also if nobody asks for more', async () => {
+    const { aw } = await open()
+    const { files } = await aw.create({ id: 'f' })
+    await files.write('work/big', Buffer.alloc(600_000))
+    const stop = new AbortController()
+    const download = files.download('work/big', {}, { signal: stop.signal })[Symbol.asyncIterator]()
+    await download.next()
+    stop.abort()
+    await expect(download.next()).rejects.toEqual(code('aborted'))
+    await expect(collect(files.download('work/big', {}, { signal: stop.signal }))).rejects.toEqual(code('aborted'))
+    await expect(collect(files.download('work'))).rejects.toEqual(code('not_a_file'))
+    await expect(collect(files.download('work/none'))).rejects.toEqual(code('file_not_found'))
+  })
+
   it('a workspace may forbid what is done to its files', async () => {
     const { aw } = await open()
     await aw.create({ id: 'f', config: { allowed_operations: ['read'] } })
     await expect(aw.fs.write('f', { path: 'a', content: '' })).rejects.toEqual(code('permission_denied'))
+    const { files } = await aw.get('f')
+    await expect(files.upload('a', '')).rejects.toEqual(code('permission_denied'))
     expect((await aw.fs.list('f')).entries.length).toBeGreaterThan(0)
   })
 }

@@ -90,9 +90,9 @@ it('misses and doubles nothing for those who come while much is appended', async
   const seen: number[][] = []
   const following: Promise<void>[] = []
   const writing = label('busy', 60, 20)
-  let done = false
-  void writing.then(() => (done = true))
-  while (!done) {
+  const state = { done: false }
+  void writing.then(() => (state.done = true))
+  while (!state.done) {
     const mine: number[] = []
     seen.push(mine)
     following.push(follow({}, mine, () => (seen.length % 2 === 0 ? breath() : Promise.resolve())))
