@@ -121,6 +121,11 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
     expect(here.aw('logs', 'none').code).toBe(3)
   })
 
+  test('a person leaves the live view with q', () => {
+    const seen = here.onTerminal([{ until: 'ends this view', type: 'q' }], 'status')
+    expect(seen).toMatchObject({ exit: 0, restored: true, missed: [] })
+  })
+
   test('what is not committed is left out, and told', () => {
     const repository = join(here.folder, 'site')
     const git = 'git -c user.name=Ada -c user.email=ada@example.com'
