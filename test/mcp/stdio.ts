@@ -1,0 +1,87 @@
+import { createInterface } from 'node:readline'
+import { Client, type CallToolResult, type ClientOptions } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { launcher, type Place } from '../cli/built.ts'
+
+export interface Connected extends AsyncDisposable {
+  readonly client: Client
+  readonly call: (name: string, given?: Record<string, unknown>) => Promise<CallToolResult>
+  /** The answer of a call that succeeds. */
+  readonly ask: (name: string, given?: Record<string, unknown>) => Promise<Record<string, unknown>>
+}
+
+/** A client of the official SDK that has started the real `aw mcp`. */
+export async function stdioClient(
+  here: Place,
+  args: readonly string[] = [],
+  options: ClientOptions = {},
+): Promise<Connected> {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [launcher, 'mcp', ...args],
+    env: here.env,
+    cwd: here.folder,
+    stderr: 'pipe',
+  })
+  return connectedTo(new Client({ name: 'test', version: '1' }, options), (client) => client.connect(transport))
+}
+
+export async function connectedTo(client: Client, connect: (client: Client) => Promise<void>): Promise<Connected> {
+  await connect(client)
+  const call: Connected['call'] = async (name, given = {}) => client.callTool({ name, arguments: given })
+  return {
+    client,
+    call,
+    async ask(name, given) {
+      const { isError, structuredContent, content } = await call(name, given)
+      if (isError === true) throw new Error(JSON.stringify(content))
+      return structuredContent as Record<string, unknown>
+    },
+    [Symbol.asyncDispose]: () => client.close(),
+  }
+}
+
+export interface Wire extends Disposable {
+  /** A message, or a line that is none. */
+  say(line: unknown): void
+  /** The next message that it says. */
+  hear(): Promise<Record<string, unknown>>
+  /** Nothing more comes from us. */
+  end(): void
+  /** What it said to people, and its exit code. */
+  readonly over: Promise<{ code: number | null; stderr: string }>
+}
+
+/** The program itself, line by line: for what no client would say. */
+export function wire(here: Place, ...args: readonly string[]): Wire {
+  const child = here.start('mcp', ...args)
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  let stderr = ''
+  child.stderr.on('data', (data: Buffer) => void (stderr += data.toString()))
+  child.stdin.on('error', () => undefined)
+  return {
+    say: (line) => void child.stdin.write(`${typeof line === 'string' ? line : JSON.stringify(line)}\n`),
+    async hear() {
+      const { value, done } = await lines.next()
+      if (done === true) throw new Error(`It has ended: ${stderr}`)
+      return JSON.parse(value) as Record<string, unknown>
+    },
+    end: () => void child.stdin.end(),
+    over: new Promise((resolve) => child.on('close', (code) => resolve({ code, stderr }))),
+    [Symbol.dispose]: () => void child.kill(),
+  }
+}
+
+export const initialize = (protocolVersion: string) => ({
+  jsonrpc: '2.0',
+  id: 0,
+  method: 'initialize',
+  params: { protocolVersion, capabilities: {}, clientInfo: { name: 'wire', version: '1' } },
+})
+
+export const toolCall = (id: number, name: string, given: object) => ({
+  jsonrpc: '2.0',
+  id,
+  method: 'tools/call',
+  params: { name, arguments: given },
+})
