@@ -3,8 +3,7 @@ import type { CommandInput } from '../ports/sandbox-driver.ts'
 import type { Door } from './call.ts'
 import { placeOf } from './connect.ts'
 import { inputsOf, tellOfTerminal } from './input.ts'
-import { ClosedOutput, type Io } from './io.ts'
-import { codeOfSignal } from './sandbox/exit-code.ts'
+import type { Io } from './io.ts'
 import { bytesOf, jsonLine } from './sandbox/here.ts'
 
 /** `aw fs download`: the bytes are written here as they are read. */
@@ -12,12 +11,7 @@ export const downloadDoor: Door = async (operation, given, globals, io) => {
   const [first] = await inputsOf(operation, given, io)
   await using manager = await io.connect(placeOf(globals, io))
   const pieces = manager.stream('fs download', first as Inputs['fs download'], { signal: io.signal })
-  try {
-    for await (const piece of pieces) await io.stdout.flow(globals.json ? Buffer.from(jsonLine(piece)) : bytesOf(piece))
-  } catch (error) {
-    if (error instanceof ClosedOutput) return codeOfSignal('SIGPIPE')
-    throw error
-  }
+  for await (const piece of pieces) await io.stdout.flow(globals.json ? Buffer.from(jsonLine(piece)) : bytesOf(piece))
   return 0
 }
 

@@ -51,6 +51,37 @@ describe('a workspace that aw watches', () => {
     await aw.snapshot('a')
   })
 
+  it('takes no more of an upload than there is room for, and keeps nothing of one that is too large', async () => {
+    const { fs, put, measured } = await setUp()
+    const taken = { pieces: 0 }
+    async function* content(pieces: number): AsyncGenerator<Uint8Array> {
+      for (let i = 0; i < pieces; i++) {
+        taken.pieces += 1
+        yield Buffer.alloc(MB / 16)
+      }
+    }
+    put('old', (15 * MB) / 32)
+    await expect(fs.upload('a', content(1000))).rejects.toEqual(full)
+    // A little more than half of it is free, so eight pieces.
+    expect(taken.pieces).toBe(9)
+    taken.pieces = 0
+    await expect(fs.upload('a', content(9), { size: (9 * MB) / 16 })).rejects.toEqual(full)
+    expect(taken.pieces).toBe(0)
+    await expect(fs.stat('a')).rejects.toEqual(expect.objectContaining({ code: 'file_not_found' }))
+    const before = measured.times
+    await fs.upload('a', content(7))
+    expect(measured.times - before).toBeLessThanOrEqual(2)
+    // What it replaces makes room.
+    await fs.upload('a', content(8))
+    async function* meanwhile(): AsyncGenerator<Uint8Array> {
+      put('other', MB / 4)
+      yield* content(1)
+    }
+    await expect(fs.upload('b', meanwhile())).rejects.toEqual(full)
+    await fs.upload('old', content(2))
+    await fs.upload('b', content(1))
+  })
+
   it('may grow when it is let, and is held to less again', async () => {
     const { aw, fs, put, manager } = await setUp({ 'space.budget_mb': '10' })
     put('large', 2 * MB)

@@ -9,6 +9,25 @@ test('a reader that leaves early ends the command quietly', () => {
   here.awWith(Buffer.alloc(1_000_000, 'x'), 'fs', 'write', 'a', 'work/large')
   const result = here.sh('aw fs read a work/large | head -c 3; echo " ${PIPESTATUS[0]}"; aw help | head -n 0')
   expect(result).toEqual({ code: 0, stdout: 'xxx 0\n', stderr: '' })
+  const streamed = here.sh('aw fs download a work/large | head -c 3; echo " ${PIPESTATUS[0]}"')
+  expect(streamed).toEqual({ code: 0, stdout: 'xxx 0\n', stderr: '' })
+})
+
+test('a file goes in and out through pipes, byte for byte', () => {
+  using here = place()
+  here.aw('create', 'a')
+  here.sh('head -c 3000000 /dev/urandom > file')
+  expect(here.sh('cat file | aw fs upload a work/d/file && aw fs download a work/d/file | cmp - file')).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: '',
+  })
+  expect(here.sh('aw fs upload a work/d/file --size 5 < file')).toMatchObject({ code: 2, stdout: '' })
+  expect(here.sh('aw fs upload a work/small --json <<< hello').stdout).toContain('"size":6')
+  expect(here.aw('fs', 'download', 'a', 'work/small', '--offset', '1', '--length', '3').stdout).toBe('ell')
+  const [line] = here.aw('fs', 'download', 'a', 'work/small', '--json').stdout.split('\n')
+  expect(JSON.parse(line ?? '')).toMatchObject({ size: 6, offset: 0, data: 'aGVsbG8K' })
+  expect(here.aw('fs', 'download', 'a', 'work').code).toBe(5)
 })
 
 test('a full disk below standard output is told', () => {
@@ -31,10 +50,10 @@ test.each(['SIGINT', 'SIGTERM'] as const)('%s ends following, without a word', a
   expect(stderr).toBe('')
 })
 
-test('one signal is enough while a command waits for its input', async () => {
+test.each(['write', 'upload'])('one signal is enough while fs %s waits for its input', async (command) => {
   using here = place()
   here.aw('create', 'a')
-  const child = here.start('fs', 'write', 'a', 'work/file')
+  const child = here.start('fs', command, 'a', 'work/file')
   // Its first words would be lost if it were stopped before it listens.
   child.stdin.write('half of it')
   await new Promise((resolve) => setTimeout(resolve, 1000))

@@ -1,8 +1,10 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
-import { join } from 'node:path'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { codeLater, codeOf, openDescriptors, useWorkspace } from '../../../test/attacks/workspace.ts'
+import { isTemporaryName } from '../../domain/paths.ts'
 import type { FileWriter } from '../../ports/files.ts'
 import { native } from '../native.ts'
 
@@ -176,9 +178,45 @@ describe.each(['openat2', 'walk'] as const)('create, by %s', (resolver) => {
   })
 })
 
+test('a crash at any step leaves what was there or what was to be there, and nothing half', () => {
+  const base = fs.mkdtempSync(join(tmpdir(), 'aw-files-'))
+  const script = `
+    import { openRoot } from ${JSON.stringify(join(import.meta.dirname, 'index.ts'))}
+    const files = openRoot(${JSON.stringify(base)})
+    for (const path of ['d/old', 'new']) {
+      const writer = files.create(path)
+      for (const piece of ['on', 'e']) await writer.write(Buffer.from(piece))
+      writer.finish()
+    }
+    console.log('done')`
+  const seen = new Set<string>()
+  try {
+    for (let point = 1, ended = false; !ended; point++) {
+      fs.rmSync(base, { recursive: true })
+      fs.mkdirSync(join(base, 'd'), { recursive: true })
+      fs.writeFileSync(join(base, 'd/old'), 'old')
+      const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+        env: { ...process.env, AW_CRASH_AT: String(point) },
+        encoding: 'utf8',
+      })
+      ended = stdout === 'done\n'
+      const names = all(base).filter((name) => name !== 'd')
+      // Between its temporary name and its own there is one step; it is whole by then.
+      const found = names.map((name) => {
+        const shown = isTemporaryName(basename(name)) ? join(dirname(name), 'temporary') : name
+        return `${shown}=${fs.readFileSync(join(base, name), 'utf8')}`
+      })
+      seen.add(found.join(' '))
+    }
+    expect([...seen]).toEqual(['d/old=old', 'd/temporary=one d/old=old', 'd/old=one', 'd/old=one new=one'])
+  } finally {
+    fs.rmSync(base, { recursive: true })
+  }
+})
+
 /** Where files without a name cannot be had; here because the system calls are missing. */
 test('without system calls there is a temporary name, which goes too', () => {
-  const base = fs.mkdtempSync(join(process.env['TMPDIR'] ?? '/tmp', 'aw-files-'))
+  const base = fs.mkdtempSync(join(tmpdir(), 'aw-files-'))
   const script = `
     import * as fs from 'node:fs'
     import { registerHooks } from 'node:module'
