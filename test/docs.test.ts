@@ -92,7 +92,7 @@ describe('programs: the TypeScript of a page is one program', () => {
     .filter(([, program]) => program !== '')
 
   test('are found', () => {
-    const pages = ['events', 'results', 'runs', 'sandboxes', 'sdk', 'snapshots', 'sources'].map(
+    const pages = ['events', 'results', 'runs', 'sandboxes', 'sdk', 'snapshots', 'sources', 'tokens'].map(
       (name) => `docs/guides/${name}.md`,
     )
     expect(programs.map(([path]) => path)).toEqual(['README.md', ...pages])
