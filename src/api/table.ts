@@ -8,6 +8,7 @@ import { sourceOperations } from './operations/sources.ts'
 import { runOperations } from './operations/runs.ts'
 import { sandboxOperations } from './operations/sandboxes.ts'
 import { snapshotOperations } from './operations/snapshots.ts'
+import { treeOperations } from './operations/trees.ts'
 import { tokenOperations } from './operations/tokens.ts'
 import { workspaceOperations } from './operations/workspaces.ts'
 import type { InputOf, Operation, OutputOf } from './operation.ts'
@@ -20,6 +21,7 @@ export const operations = [
   ...agentOperations,
   ...sandboxOperations,
   ...snapshotOperations,
+  ...treeOperations,
   ...sourceOperations,
   ...fileOperations,
   ...fileStreamOperations,

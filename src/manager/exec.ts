@@ -45,7 +45,8 @@ export async function* exec(core: Core, input: Input, request: Request): AsyncGe
   }
   try {
     const exit = yield* runIn(core, input, request, begun, signal)
-    ended = { command, exit, snapshot: null }
+    // What it came to is told to a caller that cancelled it; the log tells why it ended.
+    ended = { command, exit, snapshot: null, ...(request.signal?.aborted && { problem: cancelled }) }
     const kept = await keepAfter(core, request, id, begun).catch(toAwError)
     if (kept instanceof AwError) ended = { ...ended, problem: { code: kept.code, message: kept.message } }
     else ended = { ...ended, snapshot: kept }
@@ -63,6 +64,8 @@ export async function* exec(core: Core, input: Input, request: Request): AsyncGe
   // It has run; what it left could not be kept.
   if (failure !== undefined) throw failure
 }
+
+const cancelled = { code: 'aborted', message: 'the caller cancelled it' }
 
 /** Nothing of a sandbox of its own is left afterwards. */
 async function* runIn(

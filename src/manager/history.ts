@@ -23,7 +23,7 @@ export async function history(core: Core, input: Inputs['history']): Promise<Out
     if (before === undefined) continue
     commands.set(command, {
       ...before,
-      state: exit === null ? 'failed' : 'ended',
+      state: exit === null || problem?.code === 'aborted' ? 'failed' : 'ended',
       exit,
       problem,
       snapshot,

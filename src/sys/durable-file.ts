@@ -3,13 +3,14 @@ import {
   existsSync,
   fsyncSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   statSync,
   writeSync,
 } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { counted } from './crash-points.ts'
 import { syncPath } from './directories.ts'
 import { hasCode } from './errno.ts'
@@ -63,4 +64,12 @@ export function readIfPresent(file: string): string | undefined {
 export function fileFacts(file: string): { uid: number; bytes: number } | undefined {
   const found = statSync(file, { throwIfNoEntry: false })
   return found && { uid: found.uid, bytes: found.size }
+}
+
+/** Files of a directory that were last written before then; none if there is no such directory. */
+export function filesBefore(directory: string, before: Date): string[] {
+  if (!existsSync(directory)) return []
+  return readdirSync(directory)
+    .map((name) => join(directory, name))
+    .filter((file) => (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) < before.getTime())
 }

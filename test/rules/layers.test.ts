@@ -21,7 +21,9 @@ const table: Readonly<Record<string, Row>> = {
   sys: { parts: ['domain'], onlyTypes: ['ports'], outside: ['node:*', 'koffi'] },
   drivers: { parts: ['domain', 'ports', 'sys'], outside: ['node:*', 'smol-toml'] },
   api: { parts: ['domain'] },
-  client: { parts: ['api', 'domain', 'ports'], outside: ['node:*'] },
+  access: { parts: ['api', 'domain', 'ports'] },
+  http: { parts: ['access', 'api', 'domain', 'ports', 'version.ts'], outside: ['node:*', 'ws'] },
+  client: { parts: ['api', 'domain', 'ports'], outside: ['node:*', 'ws'] },
   mcp: {
     parts: ['api', 'domain', 'ports'],
     outside: [
@@ -38,7 +40,7 @@ const table: Readonly<Record<string, Row>> = {
     outside: ['node:*', 'smol-toml'],
   },
   testing: {
-    parts: ['api', 'client', 'domain', 'drivers', 'manager', 'ports'],
+    parts: ['access', 'api', 'client', 'domain', 'drivers', 'http', 'manager', 'ports'],
     outside: ['node:*', 'vitest', 'fast-check'],
   },
   'aw.ts': {

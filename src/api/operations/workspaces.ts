@@ -253,7 +253,7 @@ export const workspaceOperations = [
     kind: 'destructive',
     group: 'Workspaces',
     routes: ['POST /workspaces/:id/purge'],
-    scope: 'workspace',
+    scope: 'admin',
     names: { id: 'trash' },
     summary: 'Erase a trashed workspace for good',
     input: object({

@@ -1,0 +1,130 @@
+import { operations, type Inputs, type Outputs } from '../api/table.ts'
+import type { Operation } from '../api/operation.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
+import type { CallContext, Manager } from '../ports/manager.ts'
+import { pinned } from './references.ts'
+import { assertScope, isAdmin, reaches, type Principal } from './principal.ts'
+import { redactedError, redaction, type Places } from './redact.ts'
+import { assertModest } from './wishes.ts'
+
+export interface HomeFacts {
+  readonly places: Places
+  /** What `sandbox.isolation` says. */
+  readonly isolation: string
+}
+
+/** About many workspaces: the answer holds those that the principal reaches. */
+const filtered = ['list', 'runs', 'events'] as const
+/** About none in particular, and without anything of the machine. */
+const general = ['template list', 'template show']
+
+/**
+ * The same core, as far as a principal may use it: the scope of each operation is asked for, workspaces out of reach are
+ * unknown, nobody gives themselves other walls, and no answer tells of the machine. Every door hands this to those who
+ * are not the user themselves, so that no door has rules of its own.
+ */
+export function limited(manager: Manager, principal: Principal, facts: HomeFacts): Manager {
+  const redact = redaction(facts.places)
+  const contextOf = (context: CallContext = {}): CallContext => ({ ...context, actor: principal.actor })
+  if (isAdmin(principal)) {
+    // Whoever may do everything may also speak for somebody else.
+    const { actor } = principal
+    return {
+      call: (name, input, context) => manager.call(name, input, { actor, ...context }),
+      stream: (name, input, context) => manager.stream(name, input, { actor, ...context }),
+      [Symbol.asyncDispose]: () => manager[Symbol.asyncDispose](),
+    }
+  }
+
+  const admitted = async (name: string, input: object, context: CallContext | undefined) => {
+    const entry = operations.find((one) => one.name === name) as Operation | undefined
+    if (entry === undefined) throw new AwError('unsupported', `There is no operation ${name}`)
+    assertScope(principal, entry.scope, name)
+    assertModest(entry, input)
+    const found = await pinned(manager, principal, entry, { ...input }, context)
+    if (principal.workspaces !== null) assertNamed(entry, found.input)
+    return { ...found.input, ...wallsFor(entry, found.view, facts) }
+  }
+
+  const failing = (error: unknown): AwError => redactedError(toAwError(error), redact)
+
+  return {
+    async call(name, input, context) {
+      try {
+        const own = (await admitted(name, input, context)) as never
+        if (name === 'list') return redact(await reachable(manager, principal, own, context)) as never
+        const answer = await manager.call(name, own, contextOf(context))
+        if (name === 'path') return redact({ path: (answer as Outputs['path']).path }) as never
+        if (name === 'runs' && principal.workspaces !== null && (own as Inputs['runs']).id === undefined) {
+          const names = new Set((await reachable(manager, principal, {}, context)).map((one) => one.workspace_id))
+          return redact((answer as Outputs['runs']).filter((run) => names.has(run.workspace))) as never
+        }
+        return redact(answer)
+      } catch (error) {
+        throw failing(error)
+      }
+    },
+    async *stream(name, input, context) {
+      try {
+        const own = (await admitted(name, input, context)) as never
+        for await (const item of manager.stream(name, own, contextOf(context))) {
+          if (name !== 'events' || sees(principal, item as Outputs['events'])) yield redact(item)
+        }
+      } catch (error) {
+        throw failing(error)
+      }
+    },
+    [Symbol.asyncDispose]: () => manager[Symbol.asyncDispose](),
+  }
+}
+
+/** Whoever is held to workspaces names one, unless the answer is held to them too. */
+function assertNamed({ name, names = {} }: Operation, input: Record<string, unknown>): void {
+  if (filtered.some((one) => one === name) || general.includes(name)) return
+  if (Object.keys(names).some((field) => input[field] !== undefined)) return
+  throw new AwError('permission_denied', `This token is for certain workspaces: ${name} has to name one`, {
+    data: { operation: name },
+  })
+}
+
+/**
+ * A command without walls would run as the user. So it is said which walls are meant, those of the sandbox that runs or
+ * those that the home is set to, and namespace where that is none; if they are others by then, it is refused.
+ */
+function wallsFor(
+  { scope, input: { properties = {} }, name }: Operation,
+  view: Outputs['show'] | undefined,
+  facts: HomeFacts,
+) {
+  if (scope !== 'exec' && scope !== 'run') return {}
+  const isolation = view?.sandbox?.isolation ?? (facts.isolation === 'none' ? 'namespace' : facts.isolation)
+  if (isolation === 'none') {
+    throw new AwError(
+      'permission_denied',
+      `${view?.workspace_id} has a sandbox without walls, which is for its user alone`,
+      {
+        hint: 'Stop it, or start it with --isolation namespace',
+        data: { operation: name },
+      },
+    )
+  }
+  return 'isolation' in properties ? { isolation } : {}
+}
+
+async function reachable(
+  manager: Manager,
+  principal: Principal,
+  { limit, after, ...filter }: Inputs['list'],
+  context: CallContext | undefined,
+): Promise<Outputs['list']> {
+  const all = await manager.call('list', filter, { signal: context?.signal })
+  const mine = all.filter((view) => reaches(principal, { id: view.id, name: view.workspace_id }))
+  return mine.filter(({ id }) => after === undefined || id > after).slice(0, limit)
+}
+
+/** By the name that an event carries, or the id of its stream. What is about the home is for its user. */
+function sees(principal: Principal, { stream, data }: Outputs['events']): boolean {
+  if (!stream.startsWith('ws_')) return false
+  const { task, agent } = data as { task?: string; agent?: string }
+  return reaches(principal, { id: stream, ...(task && agent ? { name: `${task}/${agent}` } : {}) })
+}

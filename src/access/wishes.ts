@@ -1,0 +1,42 @@
+import type { Operation } from '../api/operation.ts'
+import { AwError } from '../domain/errors.ts'
+
+/** Kinds of fields that name something of the machine: a folder, a repository, a file. */
+const ofTheMachine = ['start', 'repository', 'file', 'output', 'directory', 'place']
+
+/** Fields with which one would choose walls, limits or secrets for oneself, or erase for good. */
+const ofTheUser = [
+  'isolation',
+  'network',
+  'allow',
+  'shared',
+  'agent',
+  'memory_mb',
+  'cpu_percent',
+  'processes',
+  'open_files',
+  'file_size_mb',
+  'purge',
+  'all',
+]
+
+/**
+ * What only the user of the machine may ask for. A token for less is refused, and not held to something less: whoever
+ * asked for it would believe to have it. A filter that is called `agent` or `all` is none of these.
+ */
+export function assertModest({ name, kind, input: { properties = {} } }: Operation, input: object): void {
+  if (kind === 'read') return
+  for (const [field, value] of Object.entries(input)) {
+    if (value === undefined || value === false) continue
+    if (field === 'config' && Object.hasOwn(value as object, 'max_size_mb')) throw forUser(name, 'max_size_mb', false)
+    const isHost = ofTheMachine.includes(properties[field]?.['x-cli'] ?? '') && value !== 'empty'
+    if (!isHost && !ofTheUser.includes(field)) continue
+    throw forUser(name, field, isHost)
+  }
+}
+
+const forUser = (name: string, field: string, isHost: boolean): AwError =>
+  new AwError('permission_denied', `${field} of ${name} may be given only with the scope admin`, {
+    hint: isHost ? 'It names something of the machine' : 'Leave it out: what the home is set to applies',
+    data: { field, scope: 'admin' },
+  })

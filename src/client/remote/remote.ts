@@ -1,0 +1,263 @@
+import type { Operation } from '../../api/operation.ts'
+import { operations } from '../../api/table.ts'
+import { AwError } from '../../domain/errors.ts'
+import type { CallContext, Manager, Progress } from '../../ports/manager.ts'
+import { addressed } from './addressed.ts'
+import { withBytes } from './bytes.ts'
+import { errorOf, itemOf, type Problem } from './problem.ts'
+import { wire, type Address, type Reply, type Wire, type WireRequest } from './wire.ts'
+
+export interface RemoteOptions {
+  readonly address: Address
+  readonly token?: string | undefined
+  /** Sent with each request. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+const lines = 'application/x-ndjson'
+/** How long the daemon may take to undo what was cancelled. */
+const patienceMs = 60_000
+
+/**
+ * The core behind a daemon. Answers, errors and cancelling are those of the core itself: a call that is cancelled is
+ * waited for, so that its caller knows whether it was undone.
+ */
+export function remoteManager(options: RemoteOptions): Manager {
+  const line = wire(options.address)
+  const own = headersOf(options)
+  let count = 0
+  const prefix = `${process.pid}-${Math.trunc(performance.timeOrigin + performance.now()).toString(36)}`
+  const newId = (): string => `${prefix}-${++count}`
+  // What was subscribed to before a call is seen, though requests overtake each other.
+  const opening = new Set<Promise<unknown>>()
+
+  const request = (operation: Operation, input: object, context: CallContext, id: string): WireRequest => {
+    const { type, ...rest } = addressed(operation, input as Record<string, unknown>)
+    const isBytes = operation.takes === 'bytes' && context.input !== undefined
+    return {
+      ...rest,
+      ...(isBytes && { body: pieces(context.input, (error) => failed(id, error)) }),
+      headers: {
+        ...own,
+        ...contextHeaders(context),
+        'x-request-id': id,
+        ...(type !== undefined && { 'content-type': type }),
+        ...(isBytes && { 'content-type': 'application/octet-stream' }),
+      },
+    }
+  }
+
+  // What broke off on our side is told to our caller; the daemon is told to undo it.
+  const failures = new Map<string, unknown>()
+  const failed = (id: string, error: unknown): void => {
+    failures.set(id, error)
+    void cancelRequest(line, own, id)
+  }
+
+  /** Tells the daemon to stop it. What it then answers is the answer. */
+  function cancelling(id: string, signal: AbortSignal | undefined): Disposable & { readonly late: AbortSignal } {
+    const late = new AbortController()
+    const cancel = (): void => {
+      setTimeout(() => late.abort(), patienceMs).unref()
+      void cancelRequest(line, own, id)
+    }
+    signal?.addEventListener('abort', cancel, { once: true })
+    return { late: late.signal, [Symbol.dispose]: () => signal?.removeEventListener('abort', cancel) }
+  }
+
+  async function call(name: string, input: object, context: CallContext = {}): Promise<unknown> {
+    const operation = entryOf(name)
+    assertGoing(context.signal)
+    await Promise.allSettled(opening)
+    const id = newId()
+    using cancel = cancelling(id, context.signal)
+    const asked = request(operation, input, context, id)
+    if (context.onProgress !== undefined)
+      return withBytes(operation.output, await withProgress(asked, context.onProgress, cancel.late))
+    const reply = await line.send(asked, cancel.late)
+    if (failures.has(id)) {
+      const failure = failures.get(id)
+      failures.delete(id)
+      await whole(reply)
+      throw failure
+    }
+    if (operation.form === 'bytes' && reply.status < 300) return await whole(reply)
+    const first = await jsonOf(reply)
+    return withBytes(operation.output, Array.isArray(first) ? await allPages(first, reply, asked, cancel.late) : first)
+  }
+
+  async function allPages(first: unknown[], reply: Reply, asked: WireRequest, signal: AbortSignal): Promise<unknown[]> {
+    const all = first
+    for (let at = reply; ;) {
+      const next = /<([^>]+)>; rel="next"/.exec(at.headers.get('link') ?? '')?.[1]
+      if (next === undefined || limitIn(asked.path) === all.length) return all
+      at = await line.send({ ...asked, path: next }, signal)
+      all.push(...((await jsonOf(at)) as unknown[]))
+    }
+  }
+
+  async function withProgress(asked: WireRequest, tell: (progress: Progress) => void, signal: AbortSignal) {
+    const reply = await line.send({ ...asked, headers: { ...asked.headers, accept: lines } }, signal)
+    if (reply.status >= 300) return jsonOf(reply)
+    for await (const text of linesOf(reply)) {
+      const news = JSON.parse(text) as { progress?: Progress & { output?: string }; result?: unknown; error?: Problem }
+      if (news.error !== undefined) throw errorOf(news.error)
+      if (news.progress === undefined) return news.result
+      const { output, ...rest } = news.progress
+      tell(output === undefined ? rest : { ...rest, output: Buffer.from(output as unknown as string, 'base64') })
+    }
+    throw new AwError('daemon_unavailable', 'The daemon broke its answer off')
+  }
+
+  async function* stream(
+    name: string,
+    input: object,
+    context: CallContext,
+    opened: Promise<Reply> | undefined,
+    id: string,
+  ) {
+    const operation = entryOf(name)
+    if (operation.takes === 'input' && context.input !== undefined) {
+      const { socketStream } = await import('./socket.ts')
+      yield* socketStream(
+        { address: options.address, headers: { ...own, ...contextHeaders(context), 'x-request-id': id } },
+        operation,
+        input,
+        context,
+      )
+      return
+    }
+    assertGoing(name === 'events' ? undefined : context.signal)
+    using cancel = cancelling(id, context.signal)
+    const reply = await (opened ?? line.send(request(operation, input, context, id), cancel.late))
+    if (reply.status >= 300) await jsonOf(reply)
+    if (name === 'fs download') {
+      yield* downloaded(reply, input, context.signal)
+      return
+    }
+    const items = linesOf(reply)
+    let isOver = false
+    try {
+      for await (const text of items) {
+        yield withBytes(operation.output, itemOf(text))
+      }
+      isOver = true
+    } finally {
+      if (!isOver && operation.outlives !== true) await cancelRequest(line, own, id)
+    }
+  }
+
+  return {
+    call: call as Manager['call'],
+    stream(name, input, context = {}) {
+      const id = newId()
+      // Where the log is followed from is settled now, and not by the first read.
+      const isNow = name === 'events' && context.signal?.aborted !== true
+      const opened = isNow ? line.send(request(entryOf(name), input, context, id)) : undefined
+      if (opened !== undefined) {
+        const settled = opened.catch(() => undefined).finally(() => opening.delete(settled))
+        opening.add(settled)
+      }
+      return stream(name, input, context, opened, id) as never
+    },
+    async [Symbol.asyncDispose]() {
+      line[Symbol.dispose]()
+    },
+  }
+}
+
+function entryOf(name: string): Operation {
+  const entry = operations.find((one) => one.name === name)
+  if (entry === undefined) throw new AwError('unsupported', `There is no operation ${name}`)
+  return entry
+}
+
+function assertGoing(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new AwError('aborted', 'The caller cancelled this', { cause: signal.reason })
+}
+
+const headersOf = ({ address, token, headers }: RemoteOptions): Record<string, string> => ({
+  host:
+    'socket' in address
+      ? 'localhost'
+      : `${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`,
+  ...(token !== undefined && { authorization: `Bearer ${token}` }),
+  ...headers,
+})
+
+function contextHeaders({ actor, correlationId, causationId, lease }: CallContext): Record<string, string> {
+  const given = {
+    'aw-actor': actor,
+    'aw-correlation-id': correlationId,
+    'aw-causation-id': causationId,
+    'aw-lease': lease,
+  }
+  const set = Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  return Object.fromEntries(set.map(([name, value]) => [name, encodeURIComponent(value)]))
+}
+
+/** That there is nothing to stop any more is no error. */
+async function cancelRequest(line: Wire, headers: Record<string, string>, id: string): Promise<void> {
+  try {
+    await whole(await line.send({ method: 'DELETE', path: `/api/requests/${id}`, headers }))
+  } catch {
+    // The daemon is gone, and with it the request.
+  }
+}
+
+/** One that fails never ends: an end would say that it is whole. */
+async function* pieces(input: CallContext['input'], failed: (error: unknown) => void): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const item of input ?? []) if (item.kind === 'data') yield item.data
+  } catch (error) {
+    failed(error)
+    await new Promise(() => undefined)
+  }
+}
+
+async function jsonOf(reply: Reply): Promise<unknown> {
+  const text = (await whole(reply)).toString('utf8')
+  const value: unknown = text === '' ? undefined : JSON.parse(text)
+  if (reply.status < 300) return value
+  throw errorOf(value as Problem)
+}
+
+async function whole({ body }: Reply): Promise<Buffer> {
+  const parts: Buffer[] = []
+  for await (const part of body) parts.push(part)
+  return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)
+}
+
+/** The bytes of a file come as they are; what else an item tells is in the head. */
+async function* downloaded({ headers, body }: Reply, { offset: from = 0 }: { offset?: number }, signal?: AbortSignal) {
+  const facts = { size: Number(headers.get('aw-file-size')), mtime: headers.get('aw-file-mtime') ?? '' }
+  let offset = from
+  let isFirst = true
+  try {
+    for await (const data of body) {
+      assertGoing(signal)
+      yield { ...facts, offset, data }
+      assertGoing(signal)
+      offset += data.length
+      isFirst = false
+    }
+  } catch (error) {
+    assertGoing(signal)
+    throw error
+  }
+  if (isFirst) yield { ...facts, offset, data: Buffer.alloc(0) }
+}
+
+async function* linesOf({ body }: Reply): AsyncGenerator<string> {
+  let rest: Buffer = Buffer.alloc(0)
+  for await (const part of body) {
+    let all = rest.length === 0 ? part : Buffer.concat([rest, part])
+    for (let end = all.indexOf(10); end !== -1; end = all.indexOf(10)) {
+      yield all.subarray(0, end).toString('utf8')
+      all = all.subarray(end + 1)
+    }
+    rest = all
+  }
+}
+
+const limitIn = (path: string): number => Number(new URLSearchParams(path.split('?')[1]).get('limit') ?? Number.NaN)

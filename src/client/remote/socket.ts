@@ -1,0 +1,129 @@
+import { WebSocket } from 'ws'
+import type { Operation } from '../../api/operation.ts'
+import { AwError } from '../../domain/errors.ts'
+import { mailbox } from '../../domain/mailbox.ts'
+import type { CallContext } from '../../ports/manager.ts'
+import { addressed } from './addressed.ts'
+import { withBytes } from './bytes.ts'
+import { errorOf, itemOf, type Problem } from './problem.ts'
+import type { Address } from './wire.ts'
+
+interface Target {
+  readonly address: Address
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** How long the daemon may take to end what was cancelled. */
+const patienceMs = 60_000
+
+/** A stream that is also given something while it goes on: a command with its standard input, a port. */
+export async function* socketStream(
+  target: Target,
+  operation: Operation,
+  input: object,
+  { signal, input: given }: CallContext,
+): AsyncGenerator<object> {
+  if (signal?.aborted) throw new AwError('aborted', 'The caller cancelled this', { cause: signal.reason })
+  const socket = new WebSocket(...placeOf(target, operation, input))
+  const inbox = inboxOf(socket)
+  const cancel = (): void => tell(socket, { cancel: true })
+  let isOver = false
+  try {
+    await opened(socket)
+    tell(socket, input)
+    signal?.addEventListener('abort', cancel, { once: true })
+    if (signal?.aborted) cancel()
+    void feed(socket, given)
+    for (let text = await inbox.next(); text !== undefined; text = await inbox.next()) {
+      yield withBytes(operation.output, itemOf(text)) as object
+    }
+    isOver = true
+    if (inbox.code() !== complete) throw new AwError('daemon_unavailable', 'The daemon broke the stream off')
+  } finally {
+    signal?.removeEventListener('abort', cancel)
+    // What was left is waited for: after it, nothing of it goes on.
+    if (!isOver) await ended(socket, inbox)
+    socket.terminate()
+  }
+}
+
+const complete = 1000
+
+function placeOf({ address, headers }: Target, operation: Operation, input: object): [string, object] {
+  const { path } = addressed(operation, input as Record<string, unknown>)
+  const base = 'socket' in address ? `ws+unix:${address.socket}:` : `ws://${headers['host']}`
+  return [
+    `${base}${path.split('?')[0]}`,
+    { headers, perMessageDeflate: false, maxPayload: 16 * 1024 * 1024, handshakeTimeout: 10_000 },
+  ]
+}
+
+async function ended(socket: WebSocket, inbox: Inbox): Promise<void> {
+  tell(socket, { cancel: true })
+  const late = setTimeout(() => socket.terminate(), patienceMs)
+  while ((await inbox.next()) !== undefined);
+  clearTimeout(late)
+}
+
+async function feed(socket: WebSocket, given: CallContext['input']): Promise<void> {
+  try {
+    for await (const item of given ?? []) {
+      if (socket.readyState !== WebSocket.OPEN) return
+      const message = item.kind === 'data' ? item.data : JSON.stringify(item)
+      await new Promise<void>((resolve) => socket.send(message, () => resolve()))
+    }
+    tell(socket, { kind: 'end' })
+  } catch {
+    tell(socket, { cancel: true })
+  }
+}
+
+function tell(socket: WebSocket, message: object): void {
+  if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message))
+}
+
+function opened(socket: WebSocket): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.once('open', resolve)
+    socket.once('unexpected-response', (_, response) => {
+      let text = ''
+      response.on('data', (part: Buffer) => (text += part.toString('utf8')))
+      response.on('end', () => reject(refusal(text)))
+    })
+    socket.once('error', (cause) =>
+      reject(new AwError('daemon_unavailable', `The daemon does not answer: ${cause.message}`, { cause })),
+    )
+  })
+}
+
+function refusal(text: string): AwError {
+  try {
+    return errorOf(JSON.parse(text) as Problem)
+  } catch {
+    return new AwError('daemon_unavailable', 'The daemon refused the connection')
+  }
+}
+
+interface Inbox {
+  /** The next message; undefined when there are no more. */
+  next(): Promise<string | undefined>
+  code(): number | undefined
+}
+
+/** A reader that is slow makes the daemon wait. */
+function inboxOf(socket: WebSocket): Inbox {
+  const messages = mailbox<string>((left) => {
+    if (left < 8 && socket.isPaused) socket.resume()
+  })
+  let closed: number | undefined
+  socket.on('message', (data: Buffer) => {
+    messages.put(data.toString('utf8'))
+    if (messages.size > 16) socket.pause()
+  })
+  socket.on('error', () => undefined)
+  socket.on('close', (code) => {
+    closed = code
+    messages.close()
+  })
+  return { next: () => messages.next(), code: () => closed }
+}

@@ -1,0 +1,45 @@
+import type { IncomingMessage } from 'node:http'
+import { isUtf8 } from 'node:buffer'
+import { readJson } from './json.ts'
+import { Refusal } from './refusal.ts'
+
+/**
+ * The JSON of a request, or undefined if it has no body. Only JSON: a form of somebody else's page cannot send it. It is
+ * read whole, so it has a limit that holds whatever Content-Length says; and it is not unpacked.
+ */
+export async function jsonBody(request: IncomingMessage, mostBytes: number): Promise<unknown> {
+  if (!hasBody(request)) return undefined
+  assertType(request, 'application/json')
+  const bytes = await wholeBody(request, mostBytes)
+  if (bytes.length === 0) return undefined
+  if (!isUtf8(bytes)) throw new Refusal(400, 'invalid_input', 'The body is not UTF-8')
+  return readJson(bytes.toString('utf8'))
+}
+
+export const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
+
+export const typeOf = ({ headers }: IncomingMessage): string =>
+  (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+
+export function assertType(request: IncomingMessage, type: string): void {
+  const { 'content-encoding': encoding = 'identity' } = request.headers
+  if (encoding !== 'identity') throw new Refusal(415, 'invalid_input', 'Packed bodies are not accepted')
+  if (typeOf(request) !== type)
+    throw new Refusal(415, 'invalid_input', `The body must have the type ${type}`, `Send Content-Type: ${type}`)
+}
+
+export async function wholeBody(request: IncomingMessage, mostBytes: number): Promise<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > mostBytes) throw tooLarge(mostBytes)
+  const parts: Buffer[] = []
+  let size = 0
+  for await (const part of request as AsyncIterable<Buffer>) {
+    size += part.length
+    if (size > mostBytes) throw tooLarge(mostBytes)
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
+}
+
+export const tooLarge = (mostBytes: number): Refusal =>
+  new Refusal(413, 'invalid_input', `The body is larger than ${mostBytes} bytes`)

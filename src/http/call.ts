@@ -1,0 +1,80 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Operation } from '../api/operation.ts'
+import type { CallContext, Manager } from '../ports/manager.ts'
+import { always, jsonText, sendJson } from './answer.ts'
+import { failureLine, lineWriter, ndjson } from './lines.ts'
+
+/** One operation that was asked for, with all that it needs. */
+export interface Call {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly manager: Manager
+  readonly operation: Operation
+  readonly input: Record<string, unknown>
+  readonly context: CallContext
+  readonly requestId: string
+  /** What fires when the caller has left, or the daemon ends. */
+  readonly stop: AbortController
+}
+
+/** What an operation that answers once answers: its status, and the value as JSON. */
+export interface Answer {
+  readonly status: number
+  readonly value: unknown
+}
+
+export async function callOf({ manager, operation, input, context }: Call): Promise<Answer> {
+  const value = await manager.call(operation.name as never, input as never, context)
+  return { status: operation.makes === true ? 201 : 200, value }
+}
+
+export function sendAnswer(call: Call, { status, value }: Answer, headers: Record<string, string> = {}): void {
+  const { request, response, operation } = call
+  if (operation.form === 'bytes') return sendBytes(call, value as Uint8Array)
+  const page = pageOf(request, operation, value)
+  sendJson(response, status, page.value, { ...page.headers, ...headers })
+}
+
+/**
+ * With `Accept: application/x-ndjson` an answer tells how far it has come: lines `{"progress":…}`, and at last one
+ * `{"result":…}` or `{"error":…}`.
+ */
+export async function sendWithProgress(call: Call): Promise<void> {
+  const { response, context, requestId } = call
+  response.writeHead(200, { ...always, 'Content-Type': ndjson })
+  response.flushHeaders()
+  const write = lineWriter(call)
+  const onProgress: CallContext['onProgress'] = (progress) => void write(jsonText({ progress })).catch(() => undefined)
+  try {
+    const { value } = await callOf({ ...call, context: { ...context, onProgress } })
+    await write(jsonText({ result: value }))
+  } catch (error) {
+    await write(failureLine(error, requestId))
+  }
+  response.end()
+}
+
+export const wantsLines = ({ headers }: IncomingMessage): boolean => (headers.accept ?? '').includes(ndjson)
+
+/** A range of a file, or all of it. */
+function sendBytes({ request, response }: Call, bytes: Uint8Array): void {
+  response.writeHead(200, { ...always, 'Content-Type': 'application/octet-stream', 'Content-Length': bytes.length })
+  response.end(request.method === 'HEAD' ? undefined : bytes)
+}
+
+const pageSize = 1000
+/** Where the next page of a list begins that has no order of its own to go on by. */
+export const cursor = 'cursor'
+
+/** A list comes in pages; `Link` says where the next one is. What has a cursor of its own goes on by that. */
+function pageOf(request: IncomingMessage, { input }: Operation, value: unknown) {
+  if (!Array.isArray(value)) return { value, headers: {} }
+  const url = new URL(request.url ?? '/', 'http://aw')
+  const isOrdered = input.properties?.['after'] !== undefined
+  const from = isOrdered ? 0 : Number(url.searchParams.get(cursor) ?? 0)
+  const page = value.slice(from, from + pageSize)
+  if (from + pageSize >= value.length) return { value: page, headers: {} }
+  if (isOrdered) url.searchParams.set('after', (page.at(-1) as { id: string }).id)
+  else url.searchParams.set(cursor, String(from + pageSize))
+  return { value: page, headers: { Link: `<${url.pathname}${url.search}>; rel="next"` } }
+}

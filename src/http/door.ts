@@ -1,0 +1,283 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { limited, type HomeFacts } from '../access/limited.ts'
+import { assertScope, isAdmin, type Principal } from '../access/principal.ts'
+import { operations } from '../api/table.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
+import type { Answers } from '../ports/answers.ts'
+import type { CallContext, Manager } from '../ports/manager.ts'
+import { sendProblem } from './answer.ts'
+import { callerOf, type Authenticate, type Caller, type Entrance } from './authenticate.ts'
+import { bodyOf } from './bodies.ts'
+import { callOf, cursor, sendAnswer, sendWithProgress, wantsLines, type Call } from './call.ts'
+import { sendFile } from './download.ts'
+import { assertAddressed } from './guard.ts'
+import { flights, type FlightLimits } from './in-flight.ts'
+import { inputOf } from './input.ts'
+import type { Metrics } from './metrics.ts'
+import { noteOf, onceOnly } from './once.ts'
+import { ownRoutes, type OwnRoute } from './own-routes.ts'
+import { rateLimiter, type Rates } from './rates.ts'
+import { Refusal } from './refusal.ts'
+import { router, segmentsOf, type Found } from './routes.ts'
+import { sessionDefaults, sessionPath, sessionRoute } from './session.ts'
+import { socketDoor } from './sockets.ts'
+import { sendStream } from './stream.ts'
+
+export interface DoorLimits extends FlightLimits {
+  readonly rates: Rates
+  readonly bodyBytes: number
+  readonly uploadBytes: number
+  readonly slowReaderMs: number
+}
+
+export interface DoorOptions {
+  readonly manager: Manager
+  readonly facts: HomeFacts
+  readonly authenticate: Authenticate
+  readonly answers: Answers
+  readonly limits: DoorLimits
+  readonly metrics: Metrics
+  /** Told of each answer. */
+  readonly log: (record: Readonly<Record<string, unknown>>) => void
+  /** Whether requests are taken: not before all was looked at, and not any more when it ends. */
+  readonly ready: () => { readonly ready: boolean; readonly reason?: string }
+  /** Addresses that are no operations: by method and path. */
+  readonly more?: Readonly<Record<string, OwnRoute>>
+}
+
+/** What a request has become so far, for the log. */
+export interface Trace {
+  readonly requestId: string
+  operation: string
+  actor: string | undefined
+}
+
+export type HttpDoor = ReturnType<typeof httpDoor>
+
+/**
+ * The operations over HTTP. Of each request is checked, in this order: who it is meant for and which page it comes from,
+ * the token, the scope, the rate, the body. What is left is one call of the manager.
+ */
+export function httpDoor(options: DoorOptions) {
+  const { manager, facts, authenticate, answers, limits, metrics, log, ready } = options
+  const find = router(operations)
+  const rates = rateLimiter(limits.rates)
+  const flying = flights(limits)
+  const doer = randomUUID()
+  const sockets = socketDoor()
+  const own: Readonly<Record<string, OwnRoute>> = { ...ownRoutes({ metrics, ready, flying }), ...options.more }
+
+  async function handle(request: IncomingMessage, response: ServerResponse, entrance: Entrance): Promise<void> {
+    const begin = performance.now()
+    const trace: Trace = { requestId: requestIdOf(request), operation: 'none', actor: undefined }
+    response.setHeader('X-Request-Id', trace.requestId)
+    response.once('close', () => {
+      const ms = performance.now() - begin
+      metrics.answered(trace.operation, response.statusCode, ms / 1000)
+      const { requestId: request_id, operation, actor } = trace
+      const whole = response.writableFinished
+      log({ request_id, actor, operation, status: response.statusCode, ms: Math.round(ms * 100) / 100, whole })
+    })
+    try {
+      await route(request, response, entrance, trace)
+    } catch (error) {
+      if (toAwError(error).code === 'internal')
+        log({ request_id: trace.requestId, error: String(toAwError(error).stack) })
+      sendProblem(response, error, trace.requestId)
+    }
+  }
+
+  async function route(request: IncomingMessage, response: ServerResponse, entrance: Entrance, trace: Trace) {
+    assertAddressed(request, entrance.hosts)
+    const url = new URL(request.url ?? '/', 'http://aw')
+    const segments = segmentsOf(url.pathname)
+    const method = request.method ?? ''
+    const plain = own[`${method} ${url.pathname}`] ?? own[`${method} ${url.pathname.replace(/\/[^/]*$/, '/:id')}`]
+    if (plain?.open === true) return plain.handle({ request, response, requestId: trace.requestId })
+    const caller = await callerOf(request, entrance, authenticate)
+    trace.actor = caller.principal.actor
+    const counted = caller.secret === undefined ? undefined : trace.actor
+    if (plain !== undefined) {
+      trace.operation = url.pathname
+      if (counted !== undefined) rates.take(counted, undefined)
+      const mine = managerFor(caller)
+      return plain.handle({ request, response, requestId: trace.requestId, caller, manager: mine })
+    }
+    assertReady()
+    const isSession = sessionPath.every((word, i) => segments?.[i + 1] === word)
+    const found = isSession
+      ? sessionRoute(method, segments?.slice(3) ?? [], caller.principal)
+      : foundAt(method, segments)
+    trace.operation = found.operation.name
+    assertScope(caller.principal, found.operation.scope, found.operation.name)
+    if (counted !== undefined) rates.take(counted, found.operation)
+    using _ = flying.enter(counted, found.operation.form === 'stream' ? 'streams' : 'inFlight')
+    try {
+      await perform(request, response, url, found, caller, trace.requestId)
+    } catch (error) {
+      throw isSession ? asBadRequest(toAwError(error)) : error
+    }
+  }
+
+  function assertReady(): void {
+    const { ready: isReady, reason = 'The daemon is ending' } = ready()
+    if (!isReady) throw new Refusal(503, 'daemon_unavailable', reason, undefined, { 'Retry-After': '1' })
+  }
+
+  /** The same checks, for a connection that is to become a WebSocket: a stream with input of its own. */
+  async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, entrance: Entrance): Promise<void> {
+    const requestId = requestIdOf(request)
+    socket.on('error', () => undefined)
+    try {
+      assertAddressed(request, entrance.hosts)
+      const segments = segmentsOf(new URL(request.url ?? '/', 'http://aw').pathname)
+      const caller = await callerOf(request, entrance, authenticate)
+      assertReady()
+      const found = streamAt(segments)
+      assertScope(caller.principal, found.operation.scope, found.operation.name)
+      const counted = caller.secret === undefined ? undefined : caller.principal.actor
+      if (counted !== undefined) rates.take(counted, found.operation)
+      using _ = flying.enter(counted, 'streams')
+      const stop = new AbortController()
+      using _tracked = flying.track(caller.principal.actor, requestId, stop)
+      using _checked = rechecked(caller, true, stop)
+      const context = contextOf(request, caller.principal)
+      const opened = await sockets.accept(request, socket, head)
+      await sockets.serve(opened, { manager: managerFor(caller), found, context, requestId, stop })
+    } catch (error) {
+      sockets.refuse(socket, error, requestId)
+    }
+  }
+
+  function streamAt(segments: readonly string[] | undefined): Found {
+    for (const method of ['GET', 'POST']) {
+      const at = segments?.[0] === 'api' ? find(method, segments.slice(1)) : undefined
+      if (at !== undefined && 'found' in at && at.found.operation.form === 'stream') return at.found
+    }
+    throw new Refusal(404, 'invalid_input', 'There is no stream at this address', 'See /api/openapi.json')
+  }
+
+  const managerFor = ({ principal }: Caller): Manager => limited(manager, principal, facts)
+
+  function foundAt(method: string, segments: readonly string[] | undefined): Found {
+    const at = segments?.[0] === 'api' ? find(method, segments.slice(1)) : undefined
+    if (at === undefined)
+      throw new Refusal(404, 'invalid_input', 'There is nothing at this address', 'See /api/openapi.json')
+    if ('found' in at) return at.found
+    throw new Refusal(405, 'invalid_input', `${method} is not for this address`, `It takes ${at.methods.join(', ')}`, {
+      Allow: at.methods.join(', '),
+    })
+  }
+
+  async function perform(
+    request: IncomingMessage,
+    response: ServerResponse,
+    url: URL,
+    found: Found,
+    caller: Caller,
+    requestId: string,
+  ): Promise<void> {
+    const { operation } = found
+    const query = new URLSearchParams(url.search)
+    query.delete(cursor)
+    const body = await bodyOf(request, operation, limits)
+    const input = { ...sessionInput(url, operation), ...inputOf(found, query, body.json) }
+    const stop = new AbortController()
+    using _tracked = flying.track(caller.principal.actor, requestId, stop)
+    // Whoever runs something and leaves, leaves it running; everything else that nobody waits for is undone.
+    if (operation.outlives !== true)
+      response.once('close', () => stop.abort(new AwError('aborted', 'The caller has left')))
+    using _checked = rechecked(caller, operation.form === 'stream', stop)
+    const context = {
+      ...contextOf(request, caller.principal),
+      signal: stop.signal,
+      ...(body.input && { input: body.input }),
+    }
+    const call: Call = { request, response, manager: managerFor(caller), operation, input, context, requestId, stop }
+    if (operation.name === 'fs read' || operation.name === 'fs download') return await sendFile(call)
+    if (operation.form === 'stream') return await sendStream(call, limits)
+    const key = request.headers['idempotency-key']
+    // An answer that holds a secret is kept nowhere.
+    if (typeof key === 'string' && operation.kind !== 'read' && operation.secret !== true)
+      return await performOnce(call, caller.principal, key)
+    if (wantsLines(request)) return await sendWithProgress(call)
+    sendAnswer(call, await callOf(call))
+  }
+
+  async function performOnce(call: Call, { actor }: Principal, key: string): Promise<void> {
+    if (key.length === 0 || key.length > 255)
+      throw new Refusal(400, 'invalid_input', 'An idempotency key has 1 to 255 characters')
+    const correlationId = call.context.correlationId ?? `cor_${randomUUID()}`
+    const known = { ...call, context: { ...call.context, correlationId } }
+    const { answer, replayed } = await onceOnly(known, answers, `${actor}\n${key}`, noteOf(known, correlationId, doer))
+    sendAnswer(known, answer, replayed ? { 'Idempotency-Replayed': 'true' } : {})
+  }
+
+  /** A stream ends when its token does. */
+  function rechecked({ secret }: Caller, isStream: boolean, stop: AbortController): Disposable {
+    if (!isStream || secret === undefined) return { [Symbol.dispose]: () => undefined }
+    const check = async (): Promise<void> => {
+      if ((await authenticate(secret)) === undefined)
+        stop.abort(new AwError('unauthorized', 'The token is not valid any more'))
+    }
+    const timer = setInterval(() => void check().catch(() => undefined), 1000)
+    timer.unref()
+    return { [Symbol.dispose]: () => clearInterval(timer) }
+  }
+
+  return {
+    handle,
+    upgrade,
+    callerOf: (request: IncomingMessage, entrance: Entrance) => callerOf(request, entrance, authenticate),
+    managerFor,
+    flying,
+    /** Ends what is still being answered. */
+    stopAll(reason: AwError): void {
+      for (const stop of flying.all()) stop.abort(reason)
+    },
+  }
+}
+
+const sessionInput = (url: URL, operation: Found['operation']): Record<string, unknown> =>
+  url.pathname.startsWith(`/api/${sessionPath.join('/')}`) ? sessionDefaults(operation) : {}
+
+/** What is wrong with the workspace of a session is always the caller's mistake there. */
+const asBadRequest = (error: AwError): AwError =>
+  error.code === 'internal' || error instanceof Refusal
+    ? error
+    : Object.assign(new Refusal(400, error.code, error.message, error.hint), { data: error.data })
+
+const isLine = (text: string): boolean =>
+  text.length > 0 && text.length <= 200 && text.isWellFormed() && !/\p{Cc}/u.test(text)
+
+/** Who asks and why, from headers. Only whoever may do everything may speak for another. */
+function contextOf({ headers }: IncomingMessage, principal: Principal): CallContext {
+  const line = (name: string): string | undefined => {
+    const value = headers[name]
+    if (typeof value !== 'string') return undefined
+    try {
+      const text = decodeURIComponent(value)
+      if (isLine(text)) return text
+    } catch {
+      // Refused below.
+    }
+    throw new Refusal(400, 'invalid_input', `The header ${name} must be one line of text, percent-encoded`)
+  }
+  const correlationId = line('aw-correlation-id')
+  const causationId = line('aw-causation-id')
+  const actor = isAdmin(principal) ? line('aw-actor') : undefined
+  const lease = line('aw-lease')
+  return {
+    actor: actor ?? principal.actor,
+    ...(correlationId !== undefined && { correlationId }),
+    ...(causationId !== undefined && { causationId }),
+    ...(lease !== undefined && { lease }),
+  }
+}
+
+function requestIdOf({ headers }: IncomingMessage): string {
+  const given = headers['x-request-id']
+  return typeof given === 'string' && /^[\w.:-]{1,100}$/.test(given) ? given : `req_${randomUUID()}`
+}

@@ -1,0 +1,32 @@
+import type { IncomingMessage } from 'node:http'
+import { Refusal } from './refusal.ts'
+
+/**
+ * What a browser on this machine could be made to send by somebody else's page never gets further than here. A name that
+ * was made to point at this machine shows in Host; another page shows in Origin and Sec-Fetch-Site. There are no cookies,
+ * no CORS headers, and OPTIONS is answered like any method that is not there.
+ */
+export function assertAddressed(request: IncomingMessage, hosts: readonly string[]): void {
+  const given = valuesOf(request, 'host')
+  if (given.length !== 1) throw new Refusal(400, 'invalid_input', 'There must be one Host header')
+  const [host = ''] = given
+  if (!hosts.includes(host.toLowerCase()))
+    throw new Refusal(
+      421,
+      'invalid_input',
+      'The Host header names another server',
+      `It must be one of ${hosts.join(', ')}`,
+    )
+  if (!request.url?.startsWith('/')) throw new Refusal(400, 'invalid_input', 'The request target must be a path')
+  const origins = valuesOf(request, 'origin')
+  if (origins.length > 0 && !(origins.length === 1 && hosts.some((one) => origins[0] === `http://${one}`)))
+    throw new Refusal(403, 'permission_denied', 'Requests from other pages are not answered')
+  const [site] = valuesOf(request, 'sec-fetch-site')
+  if (site !== undefined && site !== 'same-origin' && site !== 'none')
+    throw new Refusal(403, 'permission_denied', 'Requests from other pages are not answered')
+}
+
+/** Node keeps only the first of some headers that are there twice. */
+function valuesOf({ rawHeaders }: IncomingMessage, name: string): string[] {
+  return rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === name)
+}

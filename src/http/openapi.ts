@@ -1,0 +1,155 @@
+import type { Operation, Route } from '../api/operation.ts'
+import type { JsonSchema } from '../api/schema.ts'
+import { operations, type Table } from '../api/table.ts'
+import { errorTable, type ErrorCode } from '../domain/errors.ts'
+import { version } from '../version.ts'
+import { bytesField } from './input.ts'
+
+type Json = Record<string, unknown>
+
+/** The whole of it as OpenAPI 3.1, derived from the table. */
+export function openApi(table: Table = operations): Json {
+  const paths: Record<string, Json> = {}
+  for (const operation of table) {
+    for (const [i, route] of operation.routes.entries()) {
+      const [method = '', path = ''] = route.split(' ')
+      const at = `/api${path.replaceAll(/:(\w+)/g, '{$1}')}`
+      paths[at] = { ...paths[at], [method.toLowerCase()]: operationObject(operation, route, i) }
+    }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'aw',
+      version: version(),
+      description:
+        'Workspaces for agents. Errors are application/problem+json with a code; see the reference of errors.',
+    },
+    servers: [{ url: '/' }],
+    security: [{ token: [] }],
+    paths,
+    components: {
+      securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'aw token create' } },
+      schemas: { Problem: problem },
+      responses: { Problem: { description: 'What went wrong', content: problemContent } },
+    },
+  }
+}
+
+const problemContent = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
+
+const problem = {
+  type: 'object',
+  required: ['type', 'title', 'status', 'detail', 'code', 'retryable', 'request_id'],
+  properties: {
+    type: { type: 'string' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    code: { type: 'string', enum: Object.keys(errorTable) },
+    hint: { type: ['string', 'null'] },
+    data: { type: 'object' },
+    retryable: { type: 'boolean' },
+    request_id: { type: 'string' },
+  },
+}
+
+function operationObject(operation: Operation, route: Route, i: number): Json {
+  const { name, summary, details, group, input, kind, scope } = operation
+  const fields = Object.entries(input.properties ?? {})
+  const inPath = fieldsOf(route)
+  const others = fields.filter(([field]) => !inPath.includes(field))
+  const hasQuery = /^(GET|DELETE) /.test(route) || operation.takes === 'bytes'
+  const required = (field: string): boolean => input.required?.includes(field) === true
+  return {
+    operationId: `${name.replaceAll(' ', '_')}${i === 0 ? '' : `_${i + 1}`}`,
+    summary,
+    ...(details !== undefined && { description: details }),
+    tags: [group],
+    'x-aw-operation': name,
+    'x-aw-kind': kind,
+    'x-aw-scope': scope,
+    parameters: [
+      ...inPath.map((field) => parameter(field, 'path', input.properties?.[field] ?? {}, true)),
+      ...(hasQuery ? others.map(([field, schema]) => parameter(field, 'query', schema, required(field))) : []),
+      ...(kind === 'read' ? [] : [idempotencyKey]),
+    ],
+    ...(!hasQuery && { requestBody: body(operation, inPath, others) }),
+    ...(operation.takes === 'bytes' && { requestBody: { content: { [raw]: {} } } }),
+    responses: responses(operation),
+  }
+}
+
+const fieldsOf = (route: Route): string[] => [...route.matchAll(/:(\w+)/g)].map(([, field = '']) => field)
+
+const raw = 'application/octet-stream'
+
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description: 'The same key with the same request is answered with the first answer',
+  schema: { type: 'string', maxLength: 255 },
+}
+
+const parameter = (name: string, place: string, schema: JsonSchema, required: boolean): Json => ({
+  name,
+  in: place,
+  required,
+  description: schema.description ?? '',
+  // KEY=VALUE, as often as there are pairs.
+  schema:
+    schema['x-cli'] === 'pairs' ? { type: 'array', items: { type: 'string', pattern: '^[^=]+=' } } : clean(schema),
+})
+
+function body(operation: Operation, inPath: readonly string[], others: readonly [string, JsonSchema][]): Json {
+  const needed = (operation.input.required ?? []).filter((field) => !inPath.includes(field))
+  const schema = {
+    type: 'object',
+    properties: Object.fromEntries(others.map(([field, one]) => [field, clean(one)])),
+    ...(needed.length > 0 && { required: needed }),
+    additionalProperties: false,
+  }
+  const isContent = bytesField(operation) !== undefined
+  return {
+    required: needed.length > 0,
+    content: { 'application/json': { schema }, ...(isContent && { [raw]: {} }) },
+  }
+}
+
+function responses(operation: Operation): Json {
+  const { output, form = 'value', makes, errors } = operation
+  const schema = clean(output)
+  const content =
+    form === 'bytes' || operation.name === 'fs download'
+      ? { [raw]: {} }
+      : form === 'stream'
+        ? { 'application/x-ndjson': { schema }, 'text/event-stream': { schema } }
+        : { 'application/json': { schema } }
+  const statuses = new Set([400, 401, 403, 429, ...errors.map((code: ErrorCode) => errorTable[code].status)])
+  const problems = [...statuses]
+    .toSorted((a, b) => a - b)
+    .map((status) => [status, { $ref: '#/components/responses/Problem' }])
+  return {
+    [makes === true ? 201 : 200]: { description: 'Done', content },
+    ...(form === 'bytes' && { 206: { description: 'A part of it', content } }),
+    ...Object.fromEntries(problems),
+  }
+}
+
+/** Without what is meant for the command line. */
+function clean(schema: JsonSchema): Json {
+  const { 'x-cli': _, ...rest } = schema
+  return Object.fromEntries(
+    Object.entries(rest).map(([key, value]): [string, unknown] => {
+      if (key === 'properties')
+        return [
+          key,
+          Object.fromEntries(Object.entries(value as object).map(([name, one]) => [name, clean(one as JsonSchema)])),
+        ]
+      if (key === 'items') return [key, clean(value as JsonSchema)]
+      if (key === 'anyOf') return [key, (value as JsonSchema[]).map(clean)]
+      if (key === 'additionalProperties' && typeof value === 'object') return [key, clean(value as JsonSchema)]
+      return [key, value]
+    }),
+  )
+}

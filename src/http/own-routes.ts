@@ -1,0 +1,62 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { AwError } from '../domain/errors.ts'
+import type { Manager } from '../ports/manager.ts'
+import { always, sendJson } from './answer.ts'
+import type { Caller } from './authenticate.ts'
+import type { flights } from './in-flight.ts'
+import type { Metrics } from './metrics.ts'
+import { openApi } from './openapi.ts'
+import { Refusal } from './refusal.ts'
+
+export interface Asked {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly requestId: string
+  readonly caller?: Caller
+  readonly manager?: Manager
+}
+
+/** An address that is no operation. `open`: also without a token, as it tells nothing. */
+export interface OwnRoute {
+  readonly open?: true
+  readonly handle: (asked: Asked) => void | Promise<void>
+}
+
+interface Parts {
+  readonly metrics: Metrics
+  readonly ready: () => { readonly ready: boolean; readonly reason?: string }
+  readonly flying: ReturnType<typeof flights>
+}
+
+export function ownRoutes({ metrics, ready, flying }: Parts): Record<string, OwnRoute> {
+  return {
+    'GET /api/health': { open: true, handle: ({ response }) => sendJson(response, 200, { status: 'ok' }) },
+    'GET /api/ready': {
+      open: true,
+      handle({ response }) {
+        const state = ready()
+        sendJson(response, state.ready ? 200 : 503, { status: state.ready ? 'ready' : 'not ready' })
+      },
+    },
+    'GET /api/openapi.json': { handle: ({ response }) => sendJson(response, 200, openApi()) },
+    'GET /metrics': {
+      async handle({ response }) {
+        const text = await metrics.text()
+        response.writeHead(200, { ...always, 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })
+        response.end(text)
+      },
+    },
+    'DELETE /api/requests/:id': {
+      handle({ request, response, caller }) {
+        const id = decodeURIComponent(request.url?.split('/').at(-1) ?? '')
+        const stopped = flying.abort(
+          caller?.principal.actor ?? '',
+          id,
+          new AwError('aborted', 'The caller cancelled this'),
+        )
+        if (!stopped) throw new Refusal(404, 'invalid_input', 'There is no such request of yours under way')
+        sendJson(response, 202, { stopped })
+      },
+    },
+  }
+}

@@ -1,0 +1,55 @@
+import type { Operation } from '../api/operation.ts'
+import { Refusal } from './refusal.ts'
+
+/** How many requests a minute, by what they do; 0 is no limit. */
+export interface Rates {
+  readonly create: number
+  readonly exec: number
+  readonly default: number
+}
+
+type Class = keyof Rates
+
+const classes: Readonly<Record<string, Class>> = {
+  create: 'create',
+  ensure: 'create',
+  fork: 'create',
+  import: 'create',
+  run: 'create',
+  exec: 'exec',
+}
+
+/**
+ * A bucket for each caller and class: full at first, and filled again evenly over a minute. By the monotonic clock, so
+ * that a clock that is set changes nothing.
+ */
+export function rateLimiter(rates: Rates, now: () => number = () => performance.now()) {
+  const buckets = new Map<string, { left: number; at: number }>()
+  return {
+    take(caller: string, operation: Operation | undefined): void {
+      const kind = classes[operation?.name ?? ''] ?? 'default'
+      const perMinute = rates[kind]
+      if (perMinute === 0) return
+      const key = `${kind} ${caller}`
+      const time = now()
+      const bucket = buckets.get(key) ?? { left: perMinute, at: time }
+      const left = Math.min(perMinute, bucket.left + ((time - bucket.at) * perMinute) / 60_000)
+      if (left < 1) {
+        const wait = Math.ceil(((1 - left) * 60) / perMinute)
+        throw new Refusal(
+          429,
+          'rate_limited',
+          `This token may do ${perMinute} of these requests a minute (${kind})`,
+          `Try again in ${wait} s; rate_limit.${kind}_per_minute of the daemon sets it`,
+          { 'Retry-After': String(wait) },
+        )
+      }
+      buckets.set(key, { left: left - 1, at: time })
+      if (buckets.size > 10_000) forgetFull(buckets, time)
+    },
+  }
+}
+
+function forgetFull(buckets: Map<string, { left: number; at: number }>, time: number): void {
+  for (const [key, { at }] of buckets) if (time - at > 60_000) buckets.delete(key)
+}

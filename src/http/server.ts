@@ -1,0 +1,51 @@
+import { createServer, STATUS_CODES, type Server } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { Entrance } from './authenticate.ts'
+import type { HttpDoor } from './door.ts'
+
+export interface ServerLimits {
+  readonly connections: number
+  /** How long all of a request may take to come in. */
+  readonly requestMs: number
+}
+
+/** A server of Node with limits on all that a caller could make endless: head, time, connections. */
+export function httpServer(door: HttpDoor, entrance: Entrance, { connections, requestMs }: ServerLimits): Server {
+  const server = createServer(
+    {
+      maxHeaderSize: 16 * 1024,
+      headersTimeout: Math.min(10_000, requestMs),
+      requestTimeout: requestMs,
+      keepAliveTimeout: 65_000,
+      connectionsCheckingInterval: 2_000,
+      // The door says what is wrong with it.
+      requireHostHeader: false,
+      highWaterMark: 64 * 1024,
+    },
+    (request, response) => void door.handle(request, response, entrance),
+  )
+  server.maxConnections = connections
+  server.on('upgrade', (request, socket, head) => void door.upgrade(request, socket, head, entrance))
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuse(error, socket))
+  return server
+}
+
+/** It could not even be read. */
+function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
+  const status = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }[error.code ?? ''] ?? 400
+  const body = JSON.stringify({
+    type: 'urn:aw:error:invalid_input',
+    title: STATUS_CODES[status],
+    status,
+    code: 'invalid_input',
+    detail: 'The request could not be read',
+    hint: null,
+    data: {},
+    retryable: false,
+  })
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/problem+json\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  )
+}

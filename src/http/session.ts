@@ -1,0 +1,40 @@
+import { operations } from '../api/table.ts'
+import type { Operation } from '../api/operation.ts'
+import { reaches, type Principal } from '../access/principal.ts'
+import type { Found } from './routes.ts'
+import { Refusal } from './refusal.ts'
+
+/** The workspace of the caller's token, without naming it. Errors about it are 400. */
+const routes: Readonly<Record<string, string>> = {
+  'GET ': 'show',
+  'GET snapshots': 'snapshots',
+  'POST snapshots': 'snapshot',
+  'POST restore': 'restore',
+  'POST branch': 'branch',
+  'GET describe': 'describe',
+}
+
+export const sessionPath = ['session', 'workspace']
+
+export function sessionRoute(method: string, words: readonly string[], principal: Principal): Found {
+  const name = routes[`${method} ${words.join('/')}`]
+  const operation = operations.find((one) => one.name === name) as Operation | undefined
+  if (operation === undefined) throw new Refusal(404, 'invalid_input', 'There is nothing at this address')
+  const own = principal.workspaces?.length === 1 ? principal.workspaces[0] : undefined
+  if (
+    own === undefined ||
+    own.includes('*') ||
+    !reaches(principal, own.startsWith('ws_') ? { id: own } : { name: own })
+  )
+    throw new Refusal(
+      400,
+      'invalid_input',
+      'This address is about the workspace of a token, and yours is not for one workspace',
+      'Make one: aw token create --workspace ID',
+    )
+  return { operation, fields: { id: own } }
+}
+
+/** How many snapshots are listed when nobody says. */
+export const sessionDefaults = (operation: Operation): Record<string, unknown> =>
+  operation.name === 'snapshots' ? { limit: 20 } : {}

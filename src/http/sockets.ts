@@ -1,0 +1,128 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { WebSocket, WebSocketServer } from 'ws'
+import { parse } from '../api/parse.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
+import { mailbox } from '../domain/mailbox.ts'
+import type { CallContext, Manager } from '../ports/manager.ts'
+import type { CommandInput } from '../ports/sandbox-driver.ts'
+import { jsonText } from './answer.ts'
+import { failureLine } from './lines.ts'
+import { readJson } from './json.ts'
+import { problemOf, statusOf } from './refusal.ts'
+import type { Found } from './routes.ts'
+
+const mostMessage = 4 * 1024 * 1024
+const firstMessageMs = 10_000
+
+/** All that was decided before the connection became a socket. */
+export interface Upgraded {
+  readonly manager: Manager
+  readonly found: Found
+  readonly context: CallContext
+  readonly requestId: string
+  readonly stop: AbortController
+}
+
+/**
+ * Operations whose answer is a stream, over a WebSocket: the first message is the input as JSON, without what the path
+ * says. Then binary messages are what a command reads, `{"kind":"end"}`, `{"kind":"signal","signal":"SIGINT"}` and
+ * `{"kind":"resize","columns":80,"rows":24}` are as in the library, and `{"cancel":true}` stops it. Each item comes as
+ * one message; after the last one, or one that holds `error` alone, the socket is closed with 1000.
+ */
+export function socketDoor() {
+  const server = new WebSocketServer({ noServer: true, maxPayload: mostMessage, perMessageDeflate: false })
+  return {
+    accept: (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<WebSocket> =>
+      new Promise((resolve) => server.handleUpgrade(request, socket, head, resolve)),
+    /** As an answer without a socket. */
+    refuse(socket: Duplex, error: unknown, requestId: string): void {
+      const problem = toAwError(error)
+      const body = jsonText(problemOf(problem, requestId))
+      const head = [
+        `HTTP/1.1 ${statusOf(problem)} Refused`,
+        'Content-Type: application/problem+json',
+        `Content-Length: ${Buffer.byteLength(body)}`,
+        'Connection: close',
+      ]
+      socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+    },
+    serve,
+  }
+}
+
+async function serve(socket: WebSocket, { manager, found, context, requestId, stop }: Upgraded): Promise<void> {
+  const { operation, fields } = found
+  const inbox = inboxOf(socket, stop, operation.outlives === true)
+  try {
+    const first = await inbox.first(firstMessageMs)
+    const properties = operation.input.properties ?? {}
+    const named = Object.fromEntries(
+      Object.entries(fields).map(([name, text]) => [name, properties[name]?.type === 'integer' ? Number(text) : text]),
+    )
+    const input = parse(operation.input, { ...(readJson(first) as object), ...named })
+    const items = manager.stream(operation.name as never, input as never, {
+      ...context,
+      signal: stop.signal,
+      input: inbox.rest(),
+    }) as AsyncIterable<object>
+    for await (const item of items) {
+      if (!(await sent(socket, jsonText(item)))) break
+    }
+  } catch (error) {
+    await sent(socket, failureLine(error, requestId))
+  }
+  socket.close(1000)
+}
+
+/** Resolves when it is on its way, so that nothing piles up here. */
+const sent = (socket: WebSocket, text: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    if (socket.readyState !== WebSocket.OPEN) resolve(false)
+    else socket.send(text, (error) => resolve(error === undefined || error === null))
+  })
+
+function inboxOf(socket: WebSocket, stop: AbortController, outlives: boolean) {
+  const messages = mailbox<string | Uint8Array>((left) => {
+    if (left < 8 && socket.isPaused) socket.resume()
+  })
+  socket.on('message', (data: Buffer, isBinary: boolean) => {
+    if (!isBinary && isCancel(data)) return stop.abort(new AwError('aborted', 'The caller cancelled this'))
+    messages.put(isBinary ? data : data.toString('utf8'))
+    if (messages.size > 16) socket.pause()
+  })
+  socket.on('error', () => undefined)
+  socket.on('close', () => {
+    if (!outlives) stop.abort(new AwError('aborted', 'The caller has left'))
+    messages.close()
+  })
+  return {
+    async first(ms: number): Promise<string> {
+      const late = setTimeout(() => socket.terminate(), ms)
+      const message = await messages.next()
+      clearTimeout(late)
+      if (typeof message === 'string') return message
+      throw new AwError('invalid_input', 'The first message must be the input, as JSON')
+    },
+    async *rest(): AsyncGenerator<CommandInput> {
+      for (let message = await messages.next(); message !== undefined; message = await messages.next()) {
+        if (typeof message !== 'string') yield { kind: 'data', data: message }
+        else yield commandInput(readJson(message))
+      }
+    },
+  }
+}
+
+const isCancel = (data: Buffer): boolean =>
+  data.length < 40 && /^\s*\{\s*"cancel"\s*:\s*true\s*\}\s*$/.test(data.toString('utf8'))
+
+function commandInput(value: unknown): CommandInput {
+  const { kind, signal, columns, rows } = (value ?? {}) as Record<string, unknown>
+  if (kind === 'end') return { kind }
+  if (kind === 'signal' && typeof signal === 'string') return { kind, signal }
+  if (kind === 'resize' && isSize(columns) && isSize(rows)) return { kind, columns, rows }
+  throw new AwError('invalid_input', 'A message is bytes, or one of end, signal, resize and cancel')
+}
+
+const isSize = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && (value as number) > 0 && (value as number) <= 1000

@@ -1,0 +1,108 @@
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { toAwError } from '../domain/errors.ts'
+import { always, jsonText, sendProblem } from './answer.ts'
+import type { Call } from './call.ts'
+import { failureLine, lineWriter, ndjson } from './lines.ts'
+import { problemOf } from './refusal.ts'
+
+const eventStream = 'text/event-stream'
+const heartbeatMs = 15_000
+const quietMs = 20
+
+export interface StreamLimits {
+  /** How long a reader may leave what was sent to it unread. */
+  readonly slowReaderMs: number
+}
+
+/** Many items: lines of JSON, or server-sent events for those who ask for them. Nothing is read ahead of the reader. */
+export async function sendStream(call: Call, limits: StreamLimits): Promise<void> {
+  const { request, manager, operation, input, context } = call
+  const asEvents = (request.headers.accept ?? '').includes(eventStream)
+  const started = asEvents ? afterLast(call) : input
+  const items = manager.stream(operation.name as never, started as never, context) as AsyncIterable<object>
+  return asEvents ? sendEvents(call, items, limits) : sendLines(call, items)
+}
+
+/** The first item decides whether the answer is an error: what is refused at once has its own status. */
+async function sendLines(call: Call, items: AsyncIterable<object>): Promise<void> {
+  const { response, requestId, operation } = call
+  const iterator = items[Symbol.asyncIterator]()
+  let next: Promise<IteratorResult<object>> = iterator.next()
+  try {
+    // Whoever follows the log is told that it has begun, though there may be nothing to tell for long.
+    const quiet = operation.kind === 'read' ? [sleep(quietMs)] : []
+    await Promise.race([next, once(response, 'close'), ...quiet])
+  } catch (error) {
+    return sendProblem(response, error, requestId)
+  }
+  response.writeHead(200, { ...always, 'Content-Type': ndjson })
+  response.flushHeaders()
+  const write = lineWriter(call)
+  try {
+    for (let item = await next; item.done !== true; item = await next) {
+      await write(jsonText(item.value))
+      if (response.destroyed) break
+      next = iterator.next()
+    }
+  } catch (error) {
+    await write(failureLine(error, requestId))
+  } finally {
+    next.catch(() => undefined)
+    await iterator.return?.()
+  }
+  response.end()
+}
+
+async function sendEvents(call: Call, items: AsyncIterable<object>, { slowReaderMs }: StreamLimits): Promise<void> {
+  const { response, requestId, stop } = call
+  response.writeHead(200, { ...always, 'Content-Type': eventStream, 'X-Accel-Buffering': 'no' })
+  response.write(': connected\n\n')
+  const heartbeat = setInterval(() => {
+    if (response.writableLength === 0) response.write(': \n\n')
+  }, heartbeatMs)
+  heartbeat.unref()
+  let last: unknown
+  try {
+    for await (const item of items) {
+      const { type = 'item', position } = item as { type?: string; position?: number }
+      last = position ?? last
+      const id = position === undefined ? '' : `id: ${position}\n`
+      const isRead = response.write(`${id}event: ${type}\ndata: ${jsonText(item)}\n\n`)
+      if (response.destroyed) break
+      if (!isRead && !(await drained(call, slowReaderMs))) {
+        // It is in the way of nobody but itself: the log keeps what it has not read.
+        response.write(`event: dropped\ndata: ${jsonText({ reason: 'too slow', after: last ?? null })}\n\n`)
+        break
+      }
+    }
+    if (stop.signal.aborted && !response.destroyed)
+      response.write(`event: closing\ndata: ${jsonText({ after: last ?? null })}\n\n`)
+  } catch (error) {
+    response.write(`event: error\ndata: ${jsonText(problemOf(toAwError(error), requestId))}\n\n`)
+  } finally {
+    clearInterval(heartbeat)
+  }
+  response.end()
+}
+
+async function drained({ response, stop }: Call, ms: number): Promise<boolean> {
+  const over = new AbortController()
+  const signal = AbortSignal.any([over.signal, stop.signal])
+  try {
+    const read = once(response, 'drain', { signal }).then(() => true)
+    const late = sleep(ms, false, { signal, ref: false })
+    return await Promise.race([read, late]).catch(() => true)
+  } finally {
+    over.abort()
+  }
+}
+
+/** A reader that comes again says what it has seen. */
+function afterLast({ request, operation, input }: Call): Record<string, unknown> {
+  const last = request.headers['last-event-id']
+  const isPosition = typeof last === 'string' && /^\d{1,15}$/.test(last)
+  if (operation.name !== 'events' || !isPosition) return input
+  const { from_now: _, ...rest } = input
+  return { ...rest, after: Number(last) }
+}

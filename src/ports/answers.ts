@@ -1,0 +1,35 @@
+/**
+ * Answers to requests that carry an idempotency key, so that the same request is done once however often it is sent. A
+ * request is noted before it is done, and its answer afterwards; both survive a crash of whoever does it.
+ */
+export interface Answers {
+  /**
+   * Notes a request that is about to be done. `key` is the caller's, with the caller in it; `print` tells whether a later
+   * request is the same one.
+   */
+  begin(key: string, note: RequestNote): Promise<Begun>
+  /** Its answer, to be given again. */
+  finish(key: string, answer: KeptAnswer): Promise<void>
+  /** Nothing was done: the key is free again. */
+  forget(key: string): Promise<void>
+  /** Removes what is older. Answers how many. */
+  sweep(before: Date): Promise<number>
+}
+
+export interface RequestNote {
+  readonly print: string
+  readonly correlationId: string
+  /** Who does it: a process that has ended will not finish it. */
+  readonly doer: string
+}
+
+export type Begun =
+  | { readonly state: 'new' }
+  /** Noted before, by this or another doer, and not finished. */
+  | { readonly state: 'open'; readonly note: RequestNote }
+  | { readonly state: 'done'; readonly note: RequestNote; readonly answer: KeptAnswer }
+
+export interface KeptAnswer {
+  readonly status: number
+  readonly body: string
+}
