@@ -1,4 +1,6 @@
 /** The handler for streamable HTTP on a server of Node's own, with real clients. */
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { expect, describe, test } from 'vitest'
 import { httpScene } from './http.ts'
 import { initialize, toolCall } from './stdio.ts'
@@ -172,6 +174,24 @@ describe('what no client would send', () => {
     const response = await scene.post(body, headers)
     expect(response.status).toBe(status)
     expect(await response.json()).toMatchObject({ jsonrpc: '2.0', id: null, error: { code } })
+  })
+
+  test('a body without a length that does not end, and one that breaks off', async () => {
+    await using scene = await httpScene()
+    const { port } = new URL(scene.url)
+    const head = 'POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
+    const piece = `${(65_536).toString(16)}\r\n${' '.repeat(65_536)}\r\n`
+    const endless = connect(Number(port), '127.0.0.1')
+    endless.on('error', () => undefined)
+    endless.write(head + piece.repeat(140))
+    const [first] = (await once(endless, 'data')) as [Buffer]
+    expect(first.toString()).toContain('413')
+    endless.destroy()
+    const broken = connect(Number(port), '127.0.0.1')
+    broken.write(head + piece)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    broken.destroy()
+    await expect.poll(async () => (await scene.post(initialize('2025-06-18'))).status).toBe(200)
   })
 
   test('other methods, and a stream without a session', async () => {

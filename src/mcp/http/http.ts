@@ -73,9 +73,14 @@ export function mcpHttp({ version, sessions: given }: McpHttpOptions): McpHttp {
         requests.delete(asked)
         if (!res.writableFinished) asked.gone.abort()
       })
-      const request = webRequest(req, asked.gone.signal)
-      const body = await checkedBody(req, request)
-      await send(body instanceof Response ? body : await answer(request, body, caller), res)
+      try {
+        const request = webRequest(req, asked.gone.signal)
+        const body = await checkedBody(req, request)
+        await send(body instanceof Response ? body : await answer(request, body, caller), res)
+      } catch (error) {
+        // Nobody is there to be told.
+        if (!asked.gone.signal.aborted) throw error
+      }
     },
     async end(callerId) {
       await sessions.end(callerId)
@@ -113,9 +118,11 @@ async function inSession(session: Session, request: Request, body: unknown): Pro
     for (const { method, params } of messages.filter((one) => one !== undefined))
       if (method === 'notifications/cancelled' && params?.requestId !== undefined)
         transport.closeSSEStream(params.requestId)
-    request.signal.addEventListener('abort', () => {
+    const leave = (): void => {
       for (const message of messages) if (message?.id !== undefined) cancel(session, message.id)
-    })
+    }
+    request.signal.addEventListener('abort', leave)
+    if (request.signal.aborted) leave()
     return withEnd(response, () => use[Symbol.dispose]())
   } catch (error) {
     use[Symbol.dispose]()

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 /** Between Node's requests and those of the web, which the SDK speaks. */
@@ -19,7 +18,8 @@ export async function bodyOf(req: IncomingMessage, mostBytes: number): Promise<s
   if (Number(req.headers['content-length'] ?? 0) > mostBytes) return undefined
   const parts: Buffer[] = []
   let bytes = 0
-  for await (const part of req as AsyncIterable<Buffer>) {
+  // The answer that says so goes over the same connection, so that it must not end here.
+  for await (const part of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     bytes += part.length
     if (bytes > mostBytes) return undefined
     parts.push(part)
@@ -35,11 +35,21 @@ export async function send(response: Response, res: ServerResponse): Promise<voi
   // A client waits for the head of a stream that has nothing to say yet.
   res.flushHeaders()
   const reader = (response.body as ReadableStream<Uint8Array>).getReader()
-  res.on('close', () => void reader.cancel().catch(() => undefined))
+  const closed = new Promise<void>((resolve) => {
+    res.once('close', () => {
+      resolve()
+      reader.cancel().catch(() => undefined)
+    })
+  })
   for (;;) {
     const { done, value } = await reader.read()
     if (done || res.destroyed) break
-    if (!res.write(value)) await Promise.race([once(res, 'drain'), once(res, 'close')])
+    if (!res.write(value)) await Promise.race([drained(res), closed])
   }
   res.end()
 }
+
+const drained = (res: ServerResponse): Promise<void> =>
+  new Promise((resolve) => {
+    res.once('drain', resolve)
+  })
