@@ -2,6 +2,7 @@ import { operations, type Inputs, type Outputs } from '../api/table.ts'
 import type { Operation } from '../api/operation.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
+import { assertMadeWithin } from './made.ts'
 import { pinned } from './references.ts'
 import { assertScope, isAdmin, reaches, type Principal } from './principal.ts'
 import { redactedError, redaction, type Places } from './redact.ts'
@@ -42,36 +43,43 @@ export function limited(manager: Manager, principal: Principal, facts: HomeFacts
     assertScope(principal, entry.scope, name)
     assertModest(entry, input)
     const found = await pinned(manager, principal, entry, { ...input }, context)
-    if (principal.workspaces !== null) assertNamed(entry, found.input)
+    if (principal.workspaces !== null) {
+      assertNamed(entry, found.input)
+      assertMadeWithin(principal, entry, found.input, found.view)
+    }
     return { ...found.input, ...wallsFor(entry, found.view, facts) }
   }
 
-  const failing = (error: unknown): AwError => redactedError(toAwError(error), redact)
+  const failing = (error: unknown, input: object): AwError => redactedError(toAwError(error), redact, input)
 
   return {
     async call(name, input, context) {
       try {
         const own = (await admitted(name, input, context)) as never
         if (name === 'list') return redact(await reachable(manager, principal, own, context)) as never
+        if (name === 'runs') return redact(await reachableRuns(manager, principal, own, context)) as never
         const answer = await manager.call(name, own, contextOf(context))
         if (name === 'path') return redact({ path: (answer as Outputs['path']).path }) as never
-        if (name === 'runs' && principal.workspaces !== null && (own as Inputs['runs']).id === undefined) {
-          const names = new Set((await reachable(manager, principal, {}, context)).map((one) => one.workspace_id))
-          return redact((answer as Outputs['runs']).filter((run) => names.has(run.workspace))) as never
-        }
         return redact(answer)
       } catch (error) {
-        throw failing(error)
+        if (name === 'exists' && toAwError(error).code === 'workspace_not_found') return { exists: false } as never
+        throw failing(error, input)
       }
     },
     async *stream(name, input, context) {
       try {
-        const own = (await admitted(name, input, context)) as never
-        for await (const item of manager.stream(name, own, contextOf(context))) {
-          if (name !== 'events' || sees(principal, item as Outputs['events'])) yield redact(item)
+        const own = (await admitted(name, input, context)) as Inputs['events']
+        // Of what is left out, nothing counts.
+        const { limit: left = Infinity, ...rest } = name === 'events' ? own : { ...own, limit: undefined }
+        const items = manager.stream(name, (name === 'events' ? rest : own) as never, contextOf(context))
+        let count = 0
+        for await (const item of items) {
+          if (name === 'events' && !sees(principal, item as Outputs['events'])) continue
+          yield redact(item)
+          if (++count >= left) return
         }
       } catch (error) {
-        throw failing(error)
+        throw failing(error, input)
       }
     },
     [Symbol.asyncDispose]: () => manager[Symbol.asyncDispose](),
@@ -122,9 +130,23 @@ async function reachable(
   return mine.filter(({ id }) => after === undefined || id > after).slice(0, limit)
 }
 
+async function reachableRuns(
+  manager: Manager,
+  principal: Principal,
+  { limit, ...filter }: Inputs['runs'],
+  context: CallContext | undefined,
+): Promise<Outputs['runs']> {
+  const { signal } = context ?? {}
+  if (principal.workspaces === null || filter.id !== undefined)
+    return manager.call('runs', { ...filter, limit }, { signal })
+  const names = new Set((await reachable(manager, principal, {}, context)).map((one) => one.workspace_id))
+  const all = await manager.call('runs', filter, { signal })
+  return all.filter((run) => names.has(run.workspace)).slice(0, limit)
+}
+
 /** By the name that an event carries, or the id of its stream. What is about the home is for its user. */
 function sees(principal: Principal, { stream, data }: Outputs['events']): boolean {
   if (!stream.startsWith('ws_')) return false
-  const { task, agent } = data as { task?: string; agent?: string }
+  const { task_id: task, agent_id: agent } = data as { task_id?: string; agent_id?: string }
   return reaches(principal, { id: stream, ...(task && agent ? { name: `${task}/${agent}` } : {}) })
 }

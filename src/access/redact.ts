@@ -45,10 +45,23 @@ export function redaction({ home, basePath, storageRoot }: Places): Redact {
   return <T>(value: T): T => walk(value, '') as T
 }
 
-export const redactedError = (error: AwError, redact: Redact): AwError =>
-  new AwError(error.code, redact({ message: error.message }).message, {
-    ...(error.hint !== undefined && { hint: redact({ hint: error.hint }).hint }),
-    data: redact(error.data),
-  })
+/**
+ * The same for an error. Its sentences may name any path, and what is read is not always what was asked for: all but
+ * those that the caller has named is hidden.
+ */
+export function redactedError(error: AwError, redact: Redact, input: object): AwError {
+  const named = JSON.stringify(input)
+  const isKnown = (path: string): boolean =>
+    path === inside || path.startsWith(`${inside}/`) || named.includes(JSON.stringify(path).slice(1, -1))
+  const sentence = (text: string): string =>
+    redact({ message: text }).message.replaceAll(anyPath, (path) => (isKnown(path) ? path : hidden))
+  const [message, hint] = [sentence(error.message), error.hint === undefined ? undefined : sentence(error.hint)]
+  const data = redact(error.data)
+  const isSame = message === error.message && hint === error.hint && JSON.stringify(data) === JSON.stringify(error.data)
+  return isSame ? error : new AwError(error.code, message, { ...(hint !== undefined && { hint }), data })
+}
+
+/** As a sentence names it. What follows a word or a dot is relative, or part of a URL. */
+const anyPath = /(?<![\w.~/*:<>-])\/[^\s"'`,;:)]+/g
 
 const escaped = (path: string): string => path.replaceAll(/[.\\+?^${}()|[\]*]/g, String.raw`\$&`)

@@ -11,6 +11,8 @@ type View = Outputs['show']
 /**
  * Puts the ids of the workspaces in the place of their names, so that what was looked at is what is acted on. One that
  * the principal does not reach is as unknown as one that is not there: the same error, after the same look.
+ *
+ * @returns the input, and a look at the workspace that it is about, if that is there
  */
 export async function pinned(
   manager: Manager,
@@ -31,7 +33,7 @@ export async function pinned(
       return found.ref
     }
     result[field] = Array.isArray(value) ? await Promise.all(value.map(pin)) : await pin(value)
-    if (kind === 'workspace' || kind === 'new') view ??= seen[0]
+    if (field === 'id') view = seen[0]
   }
   return { input: result, view }
 }

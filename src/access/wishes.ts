@@ -20,6 +20,8 @@ const ofTheUser = [
   'all',
 ]
 
+const ofTheConfig = ['max_size_mb', 'allowed_operations']
+
 /**
  * What only the user of the machine may ask for. A token for less is refused, and not held to something less: whoever
  * asked for it would believe to have it. A filter that is called `agent` or `all` is none of these.
@@ -28,7 +30,8 @@ export function assertModest({ name, kind, input: { properties = {} } }: Operati
   if (kind === 'read') return
   for (const [field, value] of Object.entries(input)) {
     if (value === undefined || value === false) continue
-    if (field === 'config' && Object.hasOwn(value as object, 'max_size_mb')) throw forUser(name, 'max_size_mb', false)
+    const setting = field === 'config' ? ofTheConfig.find((key) => Object.hasOwn(value as object, key)) : undefined
+    if (setting !== undefined) throw forUser(name, setting, false)
     const isHost = ofTheMachine.includes(properties[field]?.['x-cli'] ?? '') && value !== 'empty'
     if (!isHost && !ofTheUser.includes(field)) continue
     throw forUser(name, field, isHost)

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Principal } from '../access/principal.ts'
+import { valuesOf } from './guard.ts'
 import { Refusal } from './refusal.ts'
 
 /** Finds out who has a secret; undefined if nobody has, or not any more. */
@@ -23,11 +24,12 @@ export async function callerOf(
   { local }: Entrance,
   authenticate: Authenticate,
 ): Promise<Caller> {
-  const { authorization } = request.headers
+  const [authorization, ...others] = valuesOf(request, 'authorization')
   if (authorization === undefined) {
     if (local !== undefined) return { principal: local, secret: undefined }
     throw unauthorized('There is no token with this request')
   }
+  if (others.length > 0) throw unauthorized('There is more than one token with this request')
   const secret = /^Bearer ([\w.~+/=-]{1,256})$/i.exec(authorization)?.[1]
   const principal = secret === undefined ? undefined : await authenticate(secret)
   if (secret === undefined || principal === undefined) throw unauthorized('The token is not valid, or not any more')

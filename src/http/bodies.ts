@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Operation } from '../api/operation.ts'
 import type { CommandInput } from '../ports/sandbox-driver.ts'
-import { assertType, hasBody, jsonBody, tooLarge, typeOf, wholeBody } from './body.ts'
+import { arriving, assertType, hasBody, jsonBody, tooLarge, typeOf, wholeBody } from './body.ts'
 import { bytesField } from './input.ts'
 
 interface Limits {
@@ -37,10 +37,9 @@ export async function bodyOf(request: IncomingMessage, operation: Operation, lim
 
 async function* pieces(request: IncomingMessage, mostBytes: number): AsyncGenerator<CommandInput> {
   let size = 0
-  for await (const data of request as AsyncIterable<Buffer>) {
+  for await (const data of arriving(request)) {
     size += data.length
     if (mostBytes > 0 && size > mostBytes) throw tooLarge(mostBytes)
     yield { kind: 'data', data }
   }
-  if (!request.complete) throw new Error('The body was broken off')
 }

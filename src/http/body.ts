@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { isUtf8 } from 'node:buffer'
+import { AwError } from '../domain/errors.ts'
 import { readJson } from './json.ts'
 import { Refusal } from './refusal.ts'
 
@@ -33,12 +34,22 @@ export async function wholeBody(request: IncomingMessage, mostBytes: number): Pr
   if (Number(request.headers['content-length'] ?? 0) > mostBytes) throw tooLarge(mostBytes)
   const parts: Buffer[] = []
   let size = 0
-  for await (const part of request as AsyncIterable<Buffer>) {
+  for await (const part of arriving(request)) {
     size += part.length
     if (size > mostBytes) throw tooLarge(mostBytes)
     parts.push(part)
   }
   return Buffer.concat(parts)
+}
+
+/** The body as it comes in. That it ends too soon is the caller's doing, and no fault of anybody here. */
+export async function* arriving(request: IncomingMessage): AsyncGenerator<Buffer> {
+  try {
+    yield* request as AsyncIterable<Buffer>
+  } catch (cause) {
+    throw new AwError('aborted', 'The body was broken off', { cause })
+  }
+  if (!request.complete) throw new AwError('aborted', 'The body was broken off')
 }
 
 export const tooLarge = (mostBytes: number): Refusal =>

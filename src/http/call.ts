@@ -3,6 +3,7 @@ import type { Operation } from '../api/operation.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import { always, jsonText, sendJson } from './answer.ts'
 import { failureLine, lineWriter, ndjson } from './lines.ts'
+import { targetOf } from './routes.ts'
 
 /** One operation that was asked for, with all that it needs. */
 export interface Call {
@@ -69,12 +70,12 @@ export const cursor = 'cursor'
 /** A list comes in pages; `Link` says where the next one is. What has a cursor of its own goes on by that. */
 function pageOf(request: IncomingMessage, { input }: Operation, value: unknown) {
   if (!Array.isArray(value)) return { value, headers: {} }
-  const url = new URL(request.url ?? '/', 'http://aw')
+  const { path, query } = targetOf(request.url ?? '/')
   const isOrdered = input.properties?.['after'] !== undefined
-  const from = isOrdered ? 0 : Number(url.searchParams.get(cursor) ?? 0)
+  const from = isOrdered ? 0 : Number(query.get(cursor) ?? 0)
   const page = value.slice(from, from + pageSize)
   if (from + pageSize >= value.length) return { value: page, headers: {} }
-  if (isOrdered) url.searchParams.set('after', (page.at(-1) as { id: string }).id)
-  else url.searchParams.set(cursor, String(from + pageSize))
-  return { value: page, headers: { Link: `<${url.pathname}${url.search}>; rel="next"` } }
+  if (isOrdered) query.set('after', (page.at(-1) as { id: string }).id)
+  else query.set(cursor, String(from + pageSize))
+  return { value: page, headers: { Link: `<${path}?${query}>; rel="next"` } }
 }

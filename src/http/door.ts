@@ -2,25 +2,27 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { limited, type HomeFacts } from '../access/limited.ts'
-import { assertScope, isAdmin, type Principal } from '../access/principal.ts'
+import { assertScope, type Principal } from '../access/principal.ts'
+import type { Operation } from '../api/operation.ts'
 import { operations } from '../api/table.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import type { Answers } from '../ports/answers.ts'
-import type { CallContext, Manager } from '../ports/manager.ts'
+import type { Manager } from '../ports/manager.ts'
 import { sendProblem } from './answer.ts'
 import { callerOf, type Authenticate, type Caller, type Entrance } from './authenticate.ts'
 import { bodyOf } from './bodies.ts'
 import { callOf, cursor, sendAnswer, sendWithProgress, wantsLines, type Call } from './call.ts'
+import { contextOf, requestIdOf } from './context.ts'
 import { sendFile } from './download.ts'
 import { assertAddressed } from './guard.ts'
 import { flights, type FlightLimits } from './in-flight.ts'
 import { inputOf } from './input.ts'
 import type { Metrics } from './metrics.ts'
-import { noteOf, onceOnly } from './once.ts'
+import { noteOf, onceOnly, takesKey } from './once.ts'
 import { ownRoutes, type OwnRoute } from './own-routes.ts'
 import { rateLimiter, type Rates } from './rates.ts'
 import { Refusal } from './refusal.ts'
-import { router, segmentsOf, type Found } from './routes.ts'
+import { router, targetOf, type Found, type Target } from './routes.ts'
 import { sessionDefaults, sessionPath, sessionRoute } from './session.ts'
 import { socketDoor } from './sockets.ts'
 import { sendStream } from './stream.ts'
@@ -43,6 +45,8 @@ export interface DoorOptions {
   readonly log: (record: Readonly<Record<string, unknown>>) => void
   /** Whether requests are taken: not before all was looked at, and not any more when it ends. */
   readonly ready: () => { readonly ready: boolean; readonly reason?: string }
+  /** What this daemon is: a client of another version, or that reads other settings, is told so and does it itself. */
+  readonly stamps?: Readonly<Record<'version' | 'config', string>>
   /** Addresses that are no operations: by method and path. */
   readonly more?: Readonly<Record<string, OwnRoute>>
 }
@@ -65,7 +69,7 @@ export function httpDoor(options: DoorOptions) {
   const find = router(operations)
   const rates = rateLimiter(limits.rates)
   const flying = flights(limits)
-  const doer = randomUUID()
+  const once = onceOnly({ answers, manager })
   const sockets = socketDoor()
   const own: Readonly<Record<string, OwnRoute>> = { ...ownRoutes({ metrics, ready, flying }), ...options.more }
 
@@ -91,16 +95,19 @@ export function httpDoor(options: DoorOptions) {
 
   async function route(request: IncomingMessage, response: ServerResponse, entrance: Entrance, trace: Trace) {
     assertAddressed(request, entrance.hosts)
-    const url = new URL(request.url ?? '/', 'http://aw')
-    const segments = segmentsOf(url.pathname)
+    const target = targetOf(request.url ?? '/')
+    const { segments } = target
     const method = request.method ?? ''
-    const plain = own[`${method} ${url.pathname}`] ?? own[`${method} ${url.pathname.replace(/\/[^/]*$/, '/:id')}`]
+    const named = [target.path, target.path.replace(/\/[^/]*$/, '/:id')].map((path) => `${method} ${path}`)
+    const name = named.find((one) => segments !== undefined && Object.hasOwn(own, one)) ?? ''
+    const plain = own[name]
     if (plain?.open === true) return plain.handle({ request, response, requestId: trace.requestId })
+    assertSame(request, options.stamps)
     const caller = await callerOf(request, entrance, authenticate)
     trace.actor = caller.principal.actor
     const counted = caller.secret === undefined ? undefined : trace.actor
     if (plain !== undefined) {
-      trace.operation = url.pathname
+      trace.operation = name
       if (counted !== undefined) rates.take(counted, undefined)
       const mine = managerFor(caller)
       return plain.handle({ request, response, requestId: trace.requestId, caller, manager: mine })
@@ -113,9 +120,9 @@ export function httpDoor(options: DoorOptions) {
     trace.operation = found.operation.name
     assertScope(caller.principal, found.operation.scope, found.operation.name)
     if (counted !== undefined) rates.take(counted, found.operation)
-    using _ = flying.enter(counted, found.operation.form === 'stream' ? 'streams' : 'inFlight')
+    using _ = flying.enter(counted, kindOf(found.operation))
     try {
-      await perform(request, response, url, found, caller, trace.requestId)
+      await perform(request, response, target, found, caller, trace.requestId)
     } catch (error) {
       throw isSession ? asBadRequest(toAwError(error)) : error
     }
@@ -132,7 +139,7 @@ export function httpDoor(options: DoorOptions) {
     socket.on('error', () => undefined)
     try {
       assertAddressed(request, entrance.hosts)
-      const segments = segmentsOf(new URL(request.url ?? '/', 'http://aw').pathname)
+      const { segments } = targetOf(request.url ?? '/')
       const caller = await callerOf(request, entrance, authenticate)
       assertReady()
       const found = streamAt(segments)
@@ -141,10 +148,10 @@ export function httpDoor(options: DoorOptions) {
       if (counted !== undefined) rates.take(counted, found.operation)
       using _ = flying.enter(counted, 'streams')
       const stop = new AbortController()
-      using _tracked = flying.track(caller.principal.actor, requestId, stop)
+      using _tracked = flying.track(caller.principal.actor, requestId, stop, 'streams')
       using _checked = rechecked(caller, true, stop)
       const context = contextOf(request, caller.principal)
-      const opened = await sockets.accept(request, socket, head)
+      const opened = sockets.accept(request, socket, head)
       await sockets.serve(opened, { manager: managerFor(caller), found, context, requestId, stop })
     } catch (error) {
       sockets.refuse(socket, error, requestId)
@@ -174,21 +181,23 @@ export function httpDoor(options: DoorOptions) {
   async function perform(
     request: IncomingMessage,
     response: ServerResponse,
-    url: URL,
+    target: Target,
     found: Found,
     caller: Caller,
     requestId: string,
   ): Promise<void> {
     const { operation } = found
-    const query = new URLSearchParams(url.search)
+    const query = new URLSearchParams(target.query)
+    const page = query.getAll(cursor)
+    if (page.length > 1 || !/^\d{1,9}$/.test(page[0] ?? '0'))
+      throw new Refusal(400, 'invalid_input', 'The cursor is not one that came with a page')
     query.delete(cursor)
     const body = await bodyOf(request, operation, limits)
-    const input = { ...sessionInput(url, operation), ...inputOf(found, query, body.json) }
+    const input = { ...sessionInput(target, operation), ...inputOf(found, query, body.json) }
     const stop = new AbortController()
-    using _tracked = flying.track(caller.principal.actor, requestId, stop)
+    using _tracked = flying.track(caller.principal.actor, requestId, stop, kindOf(operation))
     // Whoever runs something and leaves, leaves it running; everything else that nobody waits for is undone.
-    if (operation.outlives !== true)
-      response.once('close', () => stop.abort(new AwError('aborted', 'The caller has left')))
+    if (operation.outlives !== true) whenLeft(response, () => stop.abort(new AwError('aborted', 'The caller has left')))
     using _checked = rechecked(caller, operation.form === 'stream', stop)
     const context = {
       ...contextOf(request, caller.principal),
@@ -196,12 +205,13 @@ export function httpDoor(options: DoorOptions) {
       ...(body.input && { input: body.input }),
     }
     const call: Call = { request, response, manager: managerFor(caller), operation, input, context, requestId, stop }
+    const key = request.headers['idempotency-key']
+    if (typeof key === 'string' && operation.kind !== 'read') {
+      assertRepeatable(operation)
+      return await performOnce(call, caller.principal, key)
+    }
     if (operation.name === 'fs read' || operation.name === 'fs download') return await sendFile(call)
     if (operation.form === 'stream') return await sendStream(call, limits)
-    const key = request.headers['idempotency-key']
-    // An answer that holds a secret is kept nowhere.
-    if (typeof key === 'string' && operation.kind !== 'read' && operation.secret !== true)
-      return await performOnce(call, caller.principal, key)
     if (wantsLines(request)) return await sendWithProgress(call)
     sendAnswer(call, await callOf(call))
   }
@@ -211,7 +221,7 @@ export function httpDoor(options: DoorOptions) {
       throw new Refusal(400, 'invalid_input', 'An idempotency key has 1 to 255 characters')
     const correlationId = call.context.correlationId ?? `cor_${randomUUID()}`
     const known = { ...call, context: { ...call.context, correlationId } }
-    const { answer, replayed } = await onceOnly(known, answers, `${actor}\n${key}`, noteOf(known, correlationId, doer))
+    const { answer, replayed } = await once(known, `${actor}\n${key}`, noteOf(known, correlationId))
     sendAnswer(known, answer, replayed ? { 'Idempotency-Replayed': 'true' } : {})
   }
 
@@ -232,16 +242,20 @@ export function httpDoor(options: DoorOptions) {
     upgrade,
     callerOf: (request: IncomingMessage, entrance: Entrance) => callerOf(request, entrance, authenticate),
     managerFor,
-    flying,
-    /** Ends what is still being answered. */
-    stopAll(reason: AwError): void {
-      for (const stop of flying.all()) stop.abort(reason)
-    },
+    stop: flying.abortAll,
   }
 }
 
-const sessionInput = (url: URL, operation: Found['operation']): Record<string, unknown> =>
-  url.pathname.startsWith(`/api/${sessionPath.join('/')}`) ? sessionDefaults(operation) : {}
+const kindOf = ({ form }: Found['operation']): keyof FlightLimits => (form === 'stream' ? 'streams' : 'inFlight')
+
+/** Whoever sends a key relies on it: what cannot be held to it is refused. */
+function assertRepeatable(operation: Operation): void {
+  if (takesKey(operation)) return
+  throw new Refusal(400, 'invalid_input', `${operation.name} takes no idempotency key`, 'Leave it out')
+}
+
+const sessionInput = ({ path }: Target, operation: Operation): Record<string, unknown> =>
+  path.startsWith(`/api/${sessionPath.join('/')}`) ? sessionDefaults(operation) : {}
 
 /** What is wrong with the workspace of a session is always the caller's mistake there. */
 const asBadRequest = (error: AwError): AwError =>
@@ -249,35 +263,21 @@ const asBadRequest = (error: AwError): AwError =>
     ? error
     : Object.assign(new Refusal(400, error.code, error.message, error.hint), { data: error.data })
 
-const isLine = (text: string): boolean =>
-  text.length > 0 && text.length <= 200 && text.isWellFormed() && !/\p{Cc}/u.test(text)
-
-/** Who asks and why, from headers. Only whoever may do everything may speak for another. */
-function contextOf({ headers }: IncomingMessage, principal: Principal): CallContext {
-  const line = (name: string): string | undefined => {
-    const value = headers[name]
-    if (typeof value !== 'string') return undefined
-    try {
-      const text = decodeURIComponent(value)
-      if (isLine(text)) return text
-    } catch {
-      // Refused below.
-    }
-    throw new Refusal(400, 'invalid_input', `The header ${name} must be one line of text, percent-encoded`)
-  }
-  const correlationId = line('aw-correlation-id')
-  const causationId = line('aw-causation-id')
-  const actor = isAdmin(principal) ? line('aw-actor') : undefined
-  const lease = line('aw-lease')
-  return {
-    actor: actor ?? principal.actor,
-    ...(correlationId !== undefined && { correlationId }),
-    ...(causationId !== undefined && { causationId }),
-    ...(lease !== undefined && { lease }),
-  }
+/** They may have left before anybody looked. */
+function whenLeft(response: ServerResponse, tell: () => void): void {
+  if (response.socket === null || response.socket.destroyed) tell()
+  else response.once('close', tell)
 }
 
-function requestIdOf({ headers }: IncomingMessage): string {
-  const given = headers['x-request-id']
-  return typeof given === 'string' && /^[\w.:-]{1,100}$/.test(given) ? given : `req_${randomUUID()}`
+function assertSame({ headers }: IncomingMessage, stamps: DoorOptions['stamps']): void {
+  for (const [name, own] of Object.entries(stamps ?? {})) {
+    const wanted = headers[`aw-${name}`]
+    if (wanted !== undefined && wanted !== own)
+      throw new Refusal(
+        412,
+        'daemon_unavailable',
+        `The daemon was started with another ${name}`,
+        'Start it anew: aw serve',
+      )
+  }
 }

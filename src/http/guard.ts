@@ -21,12 +21,11 @@ export function assertAddressed(request: IncomingMessage, hosts: readonly string
   const origins = valuesOf(request, 'origin')
   if (origins.length > 0 && !(origins.length === 1 && hosts.some((one) => origins[0] === `http://${one}`)))
     throw new Refusal(403, 'permission_denied', 'Requests from other pages are not answered')
-  const [site] = valuesOf(request, 'sec-fetch-site')
-  if (site !== undefined && site !== 'same-origin' && site !== 'none')
+  if (valuesOf(request, 'sec-fetch-site').some((site) => site !== 'same-origin' && site !== 'none'))
     throw new Refusal(403, 'permission_denied', 'Requests from other pages are not answered')
 }
 
 /** Node keeps only the first of some headers that are there twice. */
-function valuesOf({ rawHeaders }: IncomingMessage, name: string): string[] {
+export function valuesOf({ rawHeaders }: IncomingMessage, name: string): string[] {
   return rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === name)
 }

@@ -6,22 +6,25 @@ import type { Found } from './routes.ts'
 
 /** The input of an operation: what the path says, and beside it the query or the body. No field comes from two places. */
 export function inputOf({ operation, fields }: Found, query: URLSearchParams, body: unknown): Record<string, unknown> {
-  const properties = operation.input.properties ?? {}
-  const input: Record<string, unknown> = {}
-  for (const [field, text] of Object.entries(fields)) input[field] = valueOf(properties[field] ?? {}, [text], field)
+  const { properties = {} } = operation.input
+  const schemaOf = (field: string): JsonSchema =>
+    (Object.hasOwn(properties, field) ? properties[field] : undefined) ?? {}
+  // Without a prototype, __proto__ is a field like any that is not known.
+  const input = Object.create(null) as Record<string, unknown>
+  for (const [field, text] of Object.entries(fields)) input[field] = valueOf(schemaOf(field), [text], field)
   for (const field of new Set(query.keys())) {
     assertOnce(input, field)
-    input[field] = valueOf(properties[field] ?? {}, query.getAll(field), field)
+    input[field] = valueOf(schemaOf(field), query.getAll(field), field)
   }
   if (body !== undefined) {
     if (typeof body !== 'object' || body === null || Array.isArray(body))
       throw new AwError('invalid_input', 'The body must be a JSON object')
     for (const [field, value] of Object.entries(body)) {
       assertOnce(input, field)
-      input[field] = bytesOf(properties[field], value)
+      input[field] = bytesOf(schemaOf(field), value)
     }
   }
-  return parse(operation.input, input) as Record<string, unknown>
+  return { ...(parse(operation.input, input) as Record<string, unknown>) }
 }
 
 function assertOnce(input: object, field: string): void {
@@ -49,8 +52,8 @@ function pairOf(text: string, field: string): [string, string] {
 }
 
 /** Bytes are base64 in JSON. */
-function bytesOf(schema: JsonSchema | undefined, value: unknown): unknown {
-  if (schema?.contentEncoding !== 'base64' || typeof value !== 'string') return value
+function bytesOf(schema: JsonSchema, value: unknown): unknown {
+  if (schema.contentEncoding !== 'base64' || typeof value !== 'string') return value
   const bytes = Buffer.from(value, 'base64')
   // Node leaves out what it does not understand.
   if (bytes.toString('base64').replace(/=+$/, '') === value.replace(/=+$/, '')) return bytes

@@ -2,26 +2,26 @@ import { AwError } from '../domain/errors.ts'
 
 const deepest = 32
 const mostKeys = 10_000
+const mostValues = 100_000
 
 /**
  * JSON from outside. Two readers of the same text must not see two things in it: a key that is there twice is refused,
- * and so is `__proto__`. Nor may it be deeper or hold more keys than anybody needs.
+ * and so is `__proto__`. Nor may it be deeper or hold more than anybody needs: that is looked at first, as a text of a
+ * few megabytes can be parsed into gigabytes.
  */
 export function readJson(text: string): unknown {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (cause) {
-    throw new AwError('invalid_input', 'The body is not JSON', { cause })
-  }
   assertPlain(text)
-  return value
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw notJson(cause)
+  }
 }
 
-/** It is valid JSON already: strings and brackets are all there is to look at. */
+/** Strings, brackets and commas are all there is to look at; whether it is JSON is seen afterwards. */
 function assertPlain(text: string): void {
   const keys: (Set<string> | undefined)[] = []
-  let count = 0
+  const count = { keys: 0, values: 0 }
   let isKey = false
   for (let i = 0; i < text.length; i++) {
     const character = text[i]
@@ -29,33 +29,46 @@ function assertPlain(text: string): void {
       const end = endOfString(text, i)
       const seen = keys.at(-1)
       if (isKey && seen !== undefined) {
-        note(seen, JSON.parse(text.slice(i, end + 1)) as string)
-        count += 1
-        if (count > mostKeys) throw new AwError('invalid_input', `The body has more than ${mostKeys} keys`)
+        note(seen, text.slice(i, end + 1))
+        if (++count.keys > mostKeys) throw tooMuch(`has more than ${mostKeys} keys`)
         isKey = false
       }
       i = end
     } else if (character === '{' || character === '[') {
       keys.push(character === '{' ? new Set() : undefined)
       isKey = character === '{'
-      if (keys.length > deepest) throw new AwError('invalid_input', `The body is nested deeper than ${deepest} levels`)
+      if (keys.length > deepest) throw tooMuch(`is nested deeper than ${deepest} levels`)
     } else if (character === '}' || character === ']') {
       keys.pop()
       isKey = false
     } else if (character === ',') {
       isKey = keys.at(-1) !== undefined
+      if (++count.values > mostValues) throw tooMuch(`holds more than ${mostValues} values`)
     }
   }
 }
 
-function note(seen: Set<string>, key: string): void {
+function note(seen: Set<string>, quoted: string): void {
+  let key: string
+  try {
+    key = JSON.parse(quoted) as string
+  } catch (cause) {
+    throw notJson(cause)
+  }
   if (key === '__proto__') throw new AwError('invalid_input', 'The body has a key __proto__')
   if (seen.has(key)) throw new AwError('invalid_input', `The body has the key ${JSON.stringify(key)} twice`)
   seen.add(key)
 }
 
+/** From quote to quote in leaps: content may be megabytes. */
 function endOfString(text: string, start: number): number {
-  let end = start + 1
-  while (text[end] !== '"') end += text[end] === '\\' ? 2 : 1
-  return end
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let before = end
+    while (text[before - 1] === '\\') before -= 1
+    if ((end - before) % 2 === 0) return end
+  }
+  throw notJson(undefined)
 }
+
+const tooMuch = (what: string): AwError => new AwError('invalid_input', `The body ${what}`)
+const notJson = (cause: unknown): AwError => new AwError('invalid_input', 'The body is not JSON', { cause })

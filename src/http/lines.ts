@@ -11,7 +11,13 @@ export function lineWriter({ response, stop }: Pick<Call, 'response' | 'stop'>):
   let last: Promise<void> = Promise.resolve()
   const write = async (line: string): Promise<void> => {
     if (response.destroyed || response.write(`${line}\n`)) return
-    await once(response, 'drain', { signal: stop.signal }).catch(() => undefined)
+    // A reader that leaves takes nothing more; what it asked for may go on without it.
+    const over = new AbortController()
+    const signal = AbortSignal.any([over.signal, stop.signal])
+    await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]).catch(
+      () => undefined,
+    )
+    over.abort()
   }
   return (line) => (last = last.then(() => write(line)))
 }

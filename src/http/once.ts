@@ -1,61 +1,86 @@
 import { createHash } from 'node:crypto'
+import type { Operation } from '../api/operation.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import type { Answers, KeptAnswer, RequestNote } from '../ports/answers.ts'
+import type { Manager } from '../ports/manager.ts'
 import { jsonText } from './answer.ts'
 import { callOf, type Answer, type Call } from './call.ts'
 import { Refusal } from './refusal.ts'
 
+/** An answer that holds a secret is kept nowhere, one that comes bit by bit cannot be, and content is not known before. */
+export const takesKey = ({ kind, form, secret, takes }: Operation): boolean =>
+  kind !== 'read' && form !== 'stream' && secret !== true && takes !== 'bytes'
+
 /** The key is the caller's own; what stands for the same request is the operation and its input. */
-export function noteOf({ operation, input }: Call, correlationId: string, doer: string): RequestNote {
+export function noteOf({ operation, input }: Call, correlationId: string): RequestNote {
   const print = createHash('sha256')
     .update(`${operation.name}\n${jsonText(input)}`)
     .digest('hex')
-  return { print, correlationId, doer }
+  return { print, correlationId }
+}
+
+export interface Once {
+  readonly answers: Answers
+  /** The core itself, whose log is asked: what the caller may see of it is not all there is. */
+  readonly manager: Manager
 }
 
 /**
  * Does a request once, however often it is sent with the same key. An answer is given again; one that was refused or
  * undone is not kept, so that it can be tried again.
  */
-export async function onceOnly(
-  call: Call,
-  answers: Answers,
-  key: string,
-  note: RequestNote,
-): Promise<{ answer: Answer; replayed: boolean }> {
-  const begun = await answers.begin(key, note)
-  if (begun.state !== 'new') {
-    if (begun.note.print !== note.print)
-      throw new AwError('idempotency_conflict', 'This idempotency key was used for another request', {
-        hint: 'Take a new key for each request',
+export function onceOnly({ answers, manager }: Once) {
+  /** Being done right now. One process at a time has the answers, so no other does it. */
+  const doing = new Map<string, RequestNote>()
+
+  return async (call: Call, key: string, note: RequestNote): Promise<{ answer: Answer; replayed: boolean }> => {
+    const first = doing.get(key)
+    if (first !== undefined) throw second(first, note)
+    doing.set(key, note)
+    try {
+      const kept = await begin(call, key, note)
+      if (kept !== undefined) return { answer: answerOf(kept), replayed: true }
+      const answer = await callOf(call).catch(async (error: unknown) => {
+        await answers.forget(key)
+        throw toAwError(error)
       })
-    if (begun.state === 'done') return { answer: answerOf(begun.answer), replayed: true }
-    if (begun.note.doer === note.doer)
-      throw new Refusal(
-        409,
-        'idempotency_conflict',
-        'The same request is being done right now',
-        'Ask again in a moment',
-        {
-          'Retry-After': '1',
-        },
-      )
-    await assertNothingCame(call, begun.note)
+      // If it cannot be kept, the key stays taken: better than that it is done twice.
+      await answers.finish(key, { status: answer.status, body: jsonText(answer.value) })
+      return { answer, replayed: false }
+    } finally {
+      doing.delete(key)
+    }
   }
-  try {
-    const answer = await callOf(call)
-    await answers.finish(key, { status: answer.status, body: jsonText(answer.value) })
-    return { answer, replayed: false }
-  } catch (error) {
+
+  async function begin(call: Call, key: string, note: RequestNote): Promise<KeptAnswer | undefined> {
+    const begun = await answers.begin(key, note)
+    if (begun.state === 'new') return undefined
+    assertSame(begun.note, note)
+    if (begun.state === 'done') return begun.answer
+    // Whoever did it is gone. If the log has nothing of it, nothing was done.
+    await assertNothingCame(manager, call, begun.note)
     await answers.forget(key)
-    throw toAwError(error)
+    await answers.begin(key, note)
+    return undefined
   }
+}
+
+function second(first: RequestNote, note: RequestNote): Refusal {
+  assertSame(first, note)
+  const message = 'The same request is being done right now'
+  return new Refusal(409, 'idempotency_conflict', message, 'Ask again in a moment', { 'Retry-After': '1' })
+}
+
+function assertSame(before: RequestNote, now: RequestNote): void {
+  if (before.print === now.print) return
+  throw new AwError('idempotency_conflict', 'This idempotency key was used for another request', {
+    hint: 'Take a new key for each request',
+  })
 }
 
 const answerOf = ({ status, body }: KeptAnswer): Answer => ({ status, value: JSON.parse(body) as unknown })
 
-/** Whoever did it the first time is gone. If the log has nothing of it, nothing was done. */
-async function assertNothingCame({ manager, context }: Call, { correlationId }: RequestNote): Promise<void> {
+async function assertNothingCame(manager: Manager, { context }: Call, { correlationId }: RequestNote): Promise<void> {
   const found = manager.stream('events', { correlation: correlationId }, { signal: context.signal })
   for await (const event of found) {
     throw new AwError(

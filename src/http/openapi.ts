@@ -4,6 +4,7 @@ import { operations, type Table } from '../api/table.ts'
 import { errorTable, type ErrorCode } from '../domain/errors.ts'
 import { version } from '../version.ts'
 import { bytesField } from './input.ts'
+import { takesKey } from './once.ts'
 
 type Json = Record<string, unknown>
 
@@ -72,7 +73,7 @@ function operationObject(operation: Operation, route: Route, i: number): Json {
     parameters: [
       ...inPath.map((field) => parameter(field, 'path', input.properties?.[field] ?? {}, true)),
       ...(hasQuery ? others.map(([field, schema]) => parameter(field, 'query', schema, required(field))) : []),
-      ...(kind === 'read' ? [] : [idempotencyKey]),
+      ...(takesKey(operation) ? [idempotencyKey] : []),
     ],
     ...(!hasQuery && { requestBody: body(operation, inPath, others) }),
     ...(operation.takes === 'bytes' && { requestBody: { content: { [raw]: {} } } }),

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { assertScope } from '../access/principal.ts'
 import { AwError } from '../domain/errors.ts'
 import type { Manager } from '../ports/manager.ts'
 import { always, sendJson } from './answer.ts'
@@ -7,6 +8,7 @@ import type { flights } from './in-flight.ts'
 import type { Metrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
 import { Refusal } from './refusal.ts'
+import { targetOf } from './routes.ts'
 
 export interface Asked {
   readonly request: IncomingMessage
@@ -40,7 +42,8 @@ export function ownRoutes({ metrics, ready, flying }: Parts): Record<string, Own
     },
     'GET /api/openapi.json': { handle: ({ response }) => sendJson(response, 200, openApi()) },
     'GET /metrics': {
-      async handle({ response }) {
+      async handle({ response, caller }) {
+        assertWhole(caller)
         const text = await metrics.text()
         response.writeHead(200, { ...always, 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })
         response.end(text)
@@ -48,7 +51,7 @@ export function ownRoutes({ metrics, ready, flying }: Parts): Record<string, Own
     },
     'DELETE /api/requests/:id': {
       handle({ request, response, caller }) {
-        const id = decodeURIComponent(request.url?.split('/').at(-1) ?? '')
+        const id = targetOf(request.url ?? '/').segments?.at(-1) ?? ''
         const stopped = flying.abort(
           caller?.principal.actor ?? '',
           id,
@@ -59,4 +62,11 @@ export function ownRoutes({ metrics, ready, flying }: Parts): Record<string, Own
       },
     },
   }
+}
+
+/** Figures of all workspaces are not for those who are held to some. */
+function assertWhole(caller: Caller | undefined): void {
+  if (caller === undefined || caller.principal.workspaces !== null)
+    throw new AwError('permission_denied', 'This token is for certain workspaces, and this is about all of them')
+  assertScope(caller.principal, 'read', 'metrics')
 }

@@ -60,11 +60,28 @@ export function router(table: Table): (method: string, segments: readonly string
   }
 }
 
+/** What a request is about. */
+export interface Target {
+  readonly path: string
+  /** The words of the path, decoded one by one: an encoded slash is part of a word. Undefined if it is not well formed. */
+  readonly segments: readonly string[] | undefined
+  readonly query: URLSearchParams
+}
+
 /**
- * The words of a path, decoded one by one: an encoded slash is part of a word. Undefined if it is not well formed. No
- * word is empty, and none climbs.
+ * Reads a target as it stands. A URL parser would mend it first: take what follows two slashes for a host, leave out what
+ * climbs, and turn backslashes round; then two readers would see two addresses.
  */
-export function segmentsOf(path: string): string[] | undefined {
+export function targetOf(text: string): Target {
+  const at = text.indexOf('?')
+  const path = at === -1 ? text : text.slice(0, at)
+  const query = new URLSearchParams(at === -1 ? '' : text.slice(at + 1))
+  return { path, segments: segmentsOf(path), query }
+}
+
+/** No word is empty, and none climbs. */
+function segmentsOf(path: string): string[] | undefined {
+  if (!/^\/[\w./~!$&'()*+,;=:@%-]*$/.test(path)) return undefined
   const words = path.split('/').slice(1)
   try {
     const decoded = words.map((word) => decodeURIComponent(word))

@@ -2,6 +2,7 @@ import { createServer, STATUS_CODES, type Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Entrance } from './authenticate.ts'
 import type { HttpDoor } from './door.ts'
+import { endSoon } from './end-soon.ts'
 
 export interface ServerLimits {
   readonly connections: number
@@ -44,7 +45,8 @@ function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
     data: {},
     retryable: false,
   })
-  socket.end(
+  endSoon(
+    socket,
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/problem+json\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   )

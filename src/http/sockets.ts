@@ -7,12 +7,17 @@ import { mailbox } from '../domain/mailbox.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import type { CommandInput } from '../ports/sandbox-driver.ts'
 import { jsonText } from './answer.ts'
+import { endSoon } from './end-soon.ts'
 import { failureLine } from './lines.ts'
 import { readJson } from './json.ts'
-import { problemOf, statusOf } from './refusal.ts'
+import { problemOf, Refusal, statusOf } from './refusal.ts'
 import type { Found } from './routes.ts'
 
 const mostMessage = 4 * 1024 * 1024
+/** So much may have come in that nobody has asked for yet; then nothing more is taken. */
+const mostWaiting = 1024 * 1024
+/** How long the last words may take to be read. */
+const lastWordsMs = 5_000
 const firstMessageMs = 10_000
 
 /** All that was decided before the connection became a socket. */
@@ -32,20 +37,30 @@ export interface Upgraded {
  */
 export function socketDoor() {
   const server = new WebSocketServer({ noServer: true, maxPayload: mostMessage, perMessageDeflate: false })
+  // Whoever asks is told by `refuse`, and not by the library.
+  server.on('wsClientError', () => undefined)
   return {
-    accept: (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<WebSocket> =>
-      new Promise((resolve) => server.handleUpgrade(request, socket, head, resolve)),
+    accept(request: IncomingMessage, socket: Duplex, head: Buffer): WebSocket {
+      let opened: WebSocket | undefined
+      server.handleUpgrade(request, socket, head, (socket) => (opened = socket))
+      if (opened === undefined) throw new Refusal(400, 'invalid_input', 'This is not how a WebSocket is asked for')
+      return opened
+    },
     /** As an answer without a socket. */
     refuse(socket: Duplex, error: unknown, requestId: string): void {
       const problem = toAwError(error)
       const body = jsonText(problemOf(problem, requestId))
       const head = [
         `HTTP/1.1 ${statusOf(problem)} Refused`,
+        ...Object.entries(problem instanceof Refusal ? problem.headers : {}).map(
+          ([name, value]) => `${name}: ${value}`,
+        ),
+        `X-Request-Id: ${requestId}`,
         'Content-Type: application/problem+json',
         `Content-Length: ${Buffer.byteLength(body)}`,
         'Connection: close',
       ]
-      socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+      endSoon(socket, `${head.join('\r\n')}\r\n\r\n${body}`)
     },
     serve,
   }
@@ -54,6 +69,9 @@ export function socketDoor() {
 async function serve(socket: WebSocket, { manager, found, context, requestId, stop }: Upgraded): Promise<void> {
   const { operation, fields } = found
   const inbox = inboxOf(socket, stop, operation.outlives === true)
+  // Whoever reads nothing would never be done with: not when its token is revoked, nor when the daemon ends.
+  const end = (): void => void setTimeout(() => socket.terminate(), lastWordsMs).unref()
+  stop.signal.addEventListener('abort', end, { once: true })
   try {
     const first = await inbox.first(firstMessageMs)
     const properties = operation.input.properties ?? {}
@@ -83,13 +101,20 @@ const sent = (socket: WebSocket, text: string): Promise<boolean> =>
   })
 
 function inboxOf(socket: WebSocket, stop: AbortController, outlives: boolean) {
-  const messages = mailbox<string | Uint8Array>((left) => {
-    if (left < 8 && socket.isPaused) socket.resume()
-  })
+  let waiting = 0
+  const messages = mailbox<string | Uint8Array>()
+  const next = async (): Promise<string | Uint8Array | undefined> => {
+    const message = await messages.next()
+    waiting -= message?.length ?? 0
+    if (waiting < mostWaiting && messages.size < 8 && socket.isPaused) socket.resume()
+    return message
+  }
   socket.on('message', (data: Buffer, isBinary: boolean) => {
     if (!isBinary && isCancel(data)) return stop.abort(new AwError('aborted', 'The caller cancelled this'))
-    messages.put(isBinary ? data : data.toString('utf8'))
-    if (messages.size > 16) socket.pause()
+    const message = isBinary ? data : data.toString('utf8')
+    waiting += message.length
+    messages.put(message)
+    if (messages.size > 16 || waiting >= mostWaiting) socket.pause()
   })
   socket.on('error', () => undefined)
   socket.on('close', () => {
@@ -99,13 +124,13 @@ function inboxOf(socket: WebSocket, stop: AbortController, outlives: boolean) {
   return {
     async first(ms: number): Promise<string> {
       const late = setTimeout(() => socket.terminate(), ms)
-      const message = await messages.next()
+      const message = await next()
       clearTimeout(late)
       if (typeof message === 'string') return message
       throw new AwError('invalid_input', 'The first message must be the input, as JSON')
     },
     async *rest(): AsyncGenerator<CommandInput> {
-      for (let message = await messages.next(); message !== undefined; message = await messages.next()) {
+      for (let message = await next(); message !== undefined; message = await next()) {
         if (typeof message !== 'string') yield { kind: 'data', data: message }
         else yield commandInput(readJson(message))
       }

@@ -65,10 +65,10 @@ async function sendEvents(call: Call, items: AsyncIterable<object>, { slowReader
   let last: unknown
   try {
     for await (const item of items) {
-      const { type = 'item', position } = item as { type?: string; position?: number }
+      const { type, position } = item as { type?: unknown; position?: number }
       last = position ?? last
       const id = position === undefined ? '' : `id: ${position}\n`
-      const isRead = response.write(`${id}event: ${type}\ndata: ${jsonText(item)}\n\n`)
+      const isRead = response.write(`${id}event: ${nameOf(type)}\ndata: ${jsonText(item)}\n\n`)
       if (response.destroyed) break
       if (!isRead && !(await drained(call, slowReaderMs))) {
         // It is in the way of nobody but itself: the log keeps what it has not read.
@@ -85,6 +85,9 @@ async function sendEvents(call: Call, items: AsyncIterable<object>, { slowReader
   }
   response.end()
 }
+
+/** What an item calls itself may come from inside a sandbox: it could end the line and say more. */
+const nameOf = (type: unknown): string => (typeof type === 'string' && /^[\w.-]{1,100}$/.test(type) ? type : 'item')
 
 async function drained({ response, stop }: Call, ms: number): Promise<boolean> {
   const over = new AbortController()

@@ -19,13 +19,11 @@ export interface Answers {
 export interface RequestNote {
   readonly print: string
   readonly correlationId: string
-  /** Who does it: a process that has ended will not finish it. */
-  readonly doer: string
 }
 
 export type Begun =
   | { readonly state: 'new' }
-  /** Noted before, by this or another doer, and not finished. */
+  /** Noted before, and not finished. */
   | { readonly state: 'open'; readonly note: RequestNote }
   | { readonly state: 'done'; readonly note: RequestNote; readonly answer: KeptAnswer }
 
