@@ -1,12 +1,12 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { homedir } from 'node:os'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type { Config } from './domain/config.ts'
-import { AwError } from './domain/errors.ts'
 import type { WorkspaceId } from './domain/ids.ts'
 import { directoryOf, loadConfig } from './drivers/config/load.ts'
 import { treeOwner } from './drivers/config/owner.ts'
 import { assertPlaces } from './drivers/config/places.ts'
+import { dirAnswers } from './drivers/answers/dir.ts'
 import { sqliteEvents } from './drivers/events/sqlite/sqlite.ts'
 import { inspectHost } from './sys/inspect.ts'
 import {
@@ -26,6 +26,8 @@ import { dirRequests } from './drivers/requests/dir.ts'
 import { dirVariables } from './drivers/variables/dir.ts'
 import { makeManager } from './manager/manager.ts'
 import { tokenFinder } from './manager/token-finder.ts'
+import type { Answers } from './ports/answers.ts'
+import { homeOf } from './client/home.ts'
 import type { Clock } from './ports/clock.ts'
 import type { EventStore } from './ports/event-store.ts'
 import type { Manager } from './ports/manager.ts'
@@ -93,6 +95,10 @@ export interface OpenedHome {
   readonly tokens: Tokens
   /** Whoever holds a lease counts as idle until they renew or use it: what was restored can then be adopted at once. */
   readonly restLeases: () => Promise<void>
+  readonly answers: Answers
+  readonly config: Config
+  readonly configFile: string | undefined
+  readonly places: { readonly home: string; readonly basePath: string; readonly storageRoot: string }
 }
 
 /** Chooses the parts and connects them. The only place that sees the manager and the drivers together. */
@@ -105,7 +111,8 @@ export async function openHome(options: OpenOptions = {}): Promise<OpenedHome> {
   const requests = join(home, 'requests')
   // Locks are cheaper with them, and a process keeps to the kind of its first. What runs but once does not wait for them.
   if (shortLived !== true) native()
-  prepareHome(home, [locks, texts, variables, requests])
+  const answers = join(home, 'answers')
+  prepareHome(home, [locks, texts, variables, requests, ...(shortLived === true ? [] : [answers])])
   const reserve = reserveIn(home, config.settings['space.reserve_mb'] * 2 ** 20)
   const store = await openLog(home, reserve)
   const storage = await openStorage(place, config.settings['storage.driver']).catch(async (error: unknown) => {
@@ -154,7 +161,15 @@ export async function openHome(options: OpenOptions = {}): Promise<OpenedHome> {
     },
   )
   const tokens = tokenFinder({ store, clock, isSame: timingSafeEqual })
-  return { manager, tokens, restLeases: () => store.restLeases() }
+  return {
+    manager,
+    tokens,
+    restLeases: () => store.restLeases(),
+    answers: dirAnswers(answers),
+    config,
+    configFile,
+    places: { home, basePath, storageRoot: place.root },
+  }
 }
 
 /**
@@ -198,17 +213,6 @@ function workingDirectory(): string {
   } catch {
     return ''
   }
-}
-
-/** An empty name is none: it must not make a home of the directory one happens to be in. */
-function homeOf(options: OpenOptions, env: NonNullable<OpenOptions['env']>, cwd: string): string {
-  const named = options.home || env['AW_HOME']
-  if (named) return resolve(cwd, named)
-  const user = homedir()
-  if (user !== '') return resolve(cwd, user, '.aw')
-  throw new AwError('invalid_config', 'There is no home directory to keep workspaces in', {
-    hint: 'Set HOME, or name a place with --home or AW_HOME',
-  })
 }
 
 /** Erases a home with everything in it, links not followed. For one that was made for a moment, as the tour's is. */

@@ -17,6 +17,8 @@ const command = 'src/cli/main.ts'
 const library = 'src/index.ts'
 const proxy = 'src/sys/proxy/main.ts'
 const mcp = 'src/mcp/main.ts'
+const daemon = 'src/daemon/main.ts'
+const client = 'src/client/main.ts'
 
 /** True when nothing that goes into dist/ has changed since it was built. */
 export async function buildIsCurrent(): Promise<boolean> {
@@ -26,7 +28,7 @@ export async function buildIsCurrent(): Promise<boolean> {
 
 /** Builds aside and then takes its place, so that a build that fails leaves the last good one. */
 export async function build(to = dist): Promise<void> {
-  await Promise.all([command, library, proxy, mcp].map(entryExists))
+  await Promise.all([command, library, proxy, mcp, daemon, client].map(entryExists))
   // On the file system of its place; beside dist/ the checks would find it.
   const fresh = to === dist ? inRoot(`node_modules/.cache/aw-build-${process.pid}`) : `${to}-${process.pid}`
   try {
@@ -59,10 +61,12 @@ async function common(): Promise<BuildOptions> {
 async function bundleLibrary(outdir: string): Promise<void> {
   await bundle({
     ...(await common()),
-    entryPoints: { index: library, mcp },
+    entryPoints: { index: library, mcp, daemon, client },
     outdir,
     splitting: true,
     format: 'esm',
+    // What is bundled may still ask for a module of Node in the old way.
+    banner: { js: "import{createRequire as awRequire}from'node:module';const require=awRequire(import.meta.url);" },
     chunkNames: 'parts/[name]-[hash]',
   })
 }

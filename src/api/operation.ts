@@ -27,6 +27,11 @@ export interface Operation<I = unknown, O = unknown> {
   readonly takes?: 'bytes' | 'input'
   /** It goes on if whoever asked for it leaves; only a wish to stop ends it. */
   readonly outlives?: true
+  /**
+   * It uses what is around the caller: credentials, programs, files of the machine; or it lives as long as the caller.
+   * The command line does it itself, also if a daemon runs.
+   */
+  readonly near?: true
   /** One line for `--help`. */
   readonly summary: string
   /** More for its own help page and the reference. */

@@ -176,6 +176,27 @@ export const builtins: readonly Builtin[] = [
     load: async () => (await import('./mcp/mcp.ts')).mcpCommand,
   },
   {
+    name: 'serve',
+    summary: 'Run the daemon of this home: HTTP, events and MCP',
+    usage: 'aw serve [--listen 127.0.0.1:PORT] [--detach | --stop | --status]',
+    details:
+      'Listens at a socket in the home, which only its user can reach, and where --listen says, for whoever has a token ' +
+      '(aw token create). Before it takes a connection it checks the settings, tries the walls, and finishes or undoes ' +
+      'what a dead process left. Other commands go through it as long as it runs. Ctrl-C or --stop ends it: what is under ' +
+      'way may finish, runs and sandboxes go on unless shutdown.policy says otherwise.',
+    examples: ['aw serve', 'aw serve --listen 127.0.0.1:7433', 'aw serve --detach', 'aw serve --stop'],
+    input: object({
+      listen: optional(
+        string('Also listen at this address of the loopback, with tokens; port 0 takes any that is free'),
+      ),
+      detach: optional(boolean('Return when it takes requests, and let it go on')),
+      stop: optional(boolean('End the one that runs')),
+      status: optional(boolean('Tell whether one runs (exit code 0 or 3)')),
+    }),
+    errors: ['invalid_state', 'invalid_config', 'sandbox_unenforceable', 'daemon_unavailable', 'timeout'],
+    load: async () => (await import('./daemon/serve.ts')).serveCommand,
+  },
+  {
     name: 'completion',
     summary: 'Print a completion script for your shell',
     usage: 'aw completion bash|zsh|fish',

@@ -1,4 +1,13 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { homeOf } from '../client/home.ts'
+import { remoteManager } from '../client/remote/remote.ts'
+import { operations } from '../api/table.ts'
+import type { Operation } from '../api/operation.ts'
+import { toAwError } from '../domain/errors.ts'
+import { stampOfFile } from '../domain/file-stamp.ts'
 import type { Manager } from '../ports/manager.ts'
+import { version } from '../version.ts'
 import type { Globals } from './globals.ts'
 import type { Io } from './io.ts'
 
@@ -15,10 +24,85 @@ export interface ConnectOptions {
 
 export type Connect = (options: ConnectOptions) => Promise<Manager>
 
-/** Opens the core in this process. It is loaded only now: `aw --help` or a misspelt flag does not need it. */
-export const connect: Connect = async ({ longLived, ...options }) => {
+/** The daemon of the home if one answers, else the core in this process. */
+export const connect: Connect = async (options) => {
+  const socket = daemonSocket(options)
+  return socket === undefined ? openCore(options) : eitherOf(socket, options)
+}
+
+/** It is loaded only now: `aw --help` or a misspelt flag does not need it. */
+async function openCore({ longLived, ...options }: ConnectOptions): Promise<Manager> {
   const { openManager } = await import('../aw.ts')
   return openManager({ ...options, shortLived: longLived !== true })
+}
+
+/** More does not fit into the address of a socket; whoever has a longer home does without. */
+const longestSocket = 107
+/** Variables that are no settings. */
+const plain = /^AW_(HOME|DEBUG|WORKSPACE|TASK|AGENT|SLUG|PORT_BASE|MCP_URL|TOKEN)$/
+
+/** Whoever brings settings of their own does it with them, and so by themselves. */
+function daemonSocket(options: ConnectOptions): string | undefined {
+  const { set = {}, configFile, env, cwd } = options
+  if (configFile !== undefined || Object.keys(set).length > 0) return undefined
+  if (Object.keys(env).some((name) => name.startsWith('AW_') && !plain.test(name))) return undefined
+  const socket = join(homeOf(options, env, cwd), 'aw.sock')
+  const isThere = Buffer.byteLength(socket) <= longestSocket && statSync(socket, { throwIfNoEntry: false })?.isSocket()
+  return isThere === true ? socket : undefined
+}
+
+/**
+ * Each call goes to the daemon, unless it is about what is around this process. A daemon that is gone, of another version
+ * or with settings that have changed since, has done nothing: then it is done here.
+ */
+function eitherOf(socket: string, options: ConnectOptions): Manager {
+  const config = statSync(join(socket, '..', 'aw.toml'), { throwIfNoEntry: false })
+  const headers = { 'aw-version': version(), 'aw-config': stampOfFile(config) }
+  const remote = remoteManager({ address: { socket }, headers })
+  let core: Promise<Manager> | undefined
+  let isLeft = false
+  const local = (): Promise<Manager> => (core ??= openCore(options))
+  const leave = (error: unknown): void => {
+    const { code, data } = toAwError(error)
+    if (code !== 'daemon_unavailable' || data['sent'] !== false) throw error
+    isLeft = true
+  }
+  return {
+    async call(name, input, context) {
+      if (!isLeft && !isNear(name, input)) {
+        try {
+          return await remote.call(name, input, context)
+        } catch (error) {
+          leave(error)
+        }
+      }
+      return (await local()).call(name, input, context)
+    },
+    async *stream(name, input, context) {
+      if (!isLeft && !isNear(name, input)) {
+        try {
+          yield* remote.stream(name, input, context)
+          return
+        } catch (error) {
+          leave(error)
+        }
+      }
+      yield* (await local()).stream(name, input, context)
+    },
+    async [Symbol.asyncDispose]() {
+      await remote[Symbol.asyncDispose]()
+      await (await core)?.[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const ofTheMachine = ['start', 'repository', 'file', 'output', 'directory', 'place']
+
+function isNear(name: string, input: object): boolean {
+  const entry = operations.find((one) => one.name === name) as Operation | undefined
+  const { near, input: schema } = entry ?? {}
+  const isOfMachine = (field: string): boolean => ofTheMachine.includes(schema?.properties?.[field]?.['x-cli'] ?? '')
+  return near === true || Object.entries(input).some(([field, value]) => value !== undefined && isOfMachine(field))
 }
 
 export const placeOf = ({ home, configFile, set }: Globals, { env, cwd }: Pick<Io, 'env' | 'cwd'>): ConnectOptions => ({

@@ -1,3 +1,5 @@
+import { serverKeys } from './server-keys.ts'
+
 /** How a setting's value is written and checked. */
 export type Kind = 'text' | 'label limits' | 'count' | 'switch' | 'mode' | 'directory mode' | readonly string[]
 
@@ -267,5 +269,6 @@ export const configKeys = {
     default: 60,
     about: 'How long nothing must have been heard of the holder of a lease before aw adopt --force takes it over',
   },
+  ...serverKeys,
   'log.checkpoint_every': { kind: 'count', default: 256, about: 'Seal the log after so many events' },
 } as const satisfies Record<string, Key>

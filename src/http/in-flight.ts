@@ -9,7 +9,7 @@ export interface FlightLimits {
 /** Requests that are being answered: counted for each token, found by their id so that a caller can stop one. */
 export function flights(limits: FlightLimits) {
   const counts = new Map<string, number>()
-  const stops = new Map<string, AbortController>()
+  const stops = new Map<string, { readonly stop: AbortController; readonly kind: keyof FlightLimits }>()
 
   function enter(caller: string | undefined, kind: keyof FlightLimits): Disposable {
     if (caller === undefined) return { [Symbol.dispose]: () => undefined }
@@ -33,18 +33,23 @@ export function flights(limits: FlightLimits) {
   }
 
   /** Under the caller's name: nobody stops another's. */
-  function track(caller: string, id: string, stop: AbortController): Disposable {
+  function track(caller: string, id: string, stop: AbortController, kind: keyof FlightLimits): Disposable {
     const key = `${caller} ${id}`
     if (stops.has(key)) throw new Refusal(409, 'invalid_input', 'There is a request with that id already')
-    stops.set(key, stop)
+    stops.set(key, { stop, kind })
     return { [Symbol.dispose]: () => void stops.delete(key) }
   }
 
   const abort = (caller: string, id: string, reason: Error): boolean => {
-    const stop = stops.get(`${caller} ${id}`)
-    stop?.abort(reason)
-    return stop !== undefined
+    const found = stops.get(`${caller} ${id}`)
+    found?.stop.abort(reason)
+    return found !== undefined
   }
 
-  return { enter, track, abort, open: () => stops.size, all: () => stops.values() }
+  /** Stops all that are under way, or only streams: they would not come to an end by themselves. */
+  const abortAll = (reason: Error, only?: keyof FlightLimits): void => {
+    for (const { stop, kind } of stops.values()) if (only === undefined || kind === only) stop.abort(reason)
+  }
+
+  return { enter, track, abort, abortAll }
 }

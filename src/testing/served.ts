@@ -69,7 +69,11 @@ export async function served(core: Manager, options: ServeOptions): Promise<Serv
   const port = over === 'tcp' ? (server.address() as AddressInfo).port : 0
   if (over === 'tcp') entrance.hosts.push(`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`)
   const address: Address = over === 'socket' ? { socket: path } : { host: '127.0.0.1', port }
-  const manager = remoteManager({ address, ...(over === 'tcp' && { token: Object.keys(principals)[0] }) })
+  const manager = remoteManager({
+    address,
+    sockets: () => import('../client/remote/socket.ts'),
+    ...(over === 'tcp' && { token: Object.keys(principals)[0] }),
+  })
   return {
     address,
     manager,

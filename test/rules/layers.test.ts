@@ -35,7 +35,7 @@ const table: Readonly<Record<string, Row>> = {
   },
   cli: {
     parts: ['api', 'client', 'domain', 'ports', 'version.ts'],
-    onlyTypes: ['mcp'],
+    onlyTypes: ['daemon', 'mcp'],
     onlyLazily: ['aw.ts', 'init.ts'],
     outside: ['node:*', 'smol-toml'],
   },
@@ -46,6 +46,10 @@ const table: Readonly<Record<string, Row>> = {
   'aw.ts': {
     parts: ['api', 'client', 'domain', 'drivers', 'manager', 'ports', 'sys', 'version.ts'],
     outside: ['node:*', 'smol-toml'],
+  },
+  daemon: {
+    parts: ['access', 'api', 'aw.ts', 'client', 'domain', 'http', 'mcp', 'ports', 'sys', 'version.ts'],
+    outside: ['node:*'],
   },
   'init.ts': { parts: ['aw.ts', 'domain', 'drivers', 'ports', 'sys'], outside: ['node:*'] },
   'index.ts': { parts: ['api', 'aw.ts', 'init.ts', 'client', 'domain', 'version.ts'], onlyTypes: ['ports'] },

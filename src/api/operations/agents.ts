@@ -11,6 +11,7 @@ export const agentOperations = [
     group: 'Runs',
     routes: ['GET /agents'],
     scope: 'admin',
+    near: true,
     summary: 'List the agents that can work in a workspace',
     details:
       'Those that aw knows, and those of your own files in agents.d of the home. installed says whether the program is on this machine.',
@@ -37,6 +38,7 @@ export const agentOperations = [
     group: 'Runs',
     routes: ['GET /agents/:name'],
     scope: 'admin',
+    near: true,
     summary: 'Show the profile of an agent, and what its sandbox would be given',
     input: object({ name }),
     output: object({
@@ -58,6 +60,7 @@ export const agentOperations = [
     group: 'Runs',
     routes: ['POST /agents/:name/test'],
     scope: 'admin',
+    near: true,
     summary: 'Start an agent in a sandbox of each level, and say what is missing',
     details:
       'It is asked for its version, without a network, in an empty directory that is erased afterwards. Its credential is looked for and not used.',

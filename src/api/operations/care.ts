@@ -224,6 +224,7 @@ export const careOperations = [
     group: 'Care',
     routes: ['GET /doctor'],
     scope: 'admin',
+    near: true,
     summary: 'Try what this machine can do, and say how to get more',
     input: object({
       rebuild: optional(boolean('Make the read model anew from the log')),

@@ -9,6 +9,7 @@ export const exportOperation = operation({
   routes: ['POST /export'],
   scope: 'admin',
   names: { of: 'tree' },
+  near: true,
   summary: 'Write a workspace into an archive, or what was done in it as a patch, a branch or a bundle',
   details:
     'An archive (FILE) holds everything, and aw import takes it on any machine. The others hold the content as git would have it, without what git ignores: --patch what changed since the beginning, on standard output without FILE; --branch the commits that were made there, and one more for what is not committed, as a branch of --repo; --bundle the same as a file. No git of this machine ever looks at the repository in the workspace: what is needed of it is read inside a sandbox and checked. A workspace is exported as it is now, which takes a snapshot unless there is one of it already.',

@@ -56,6 +56,7 @@ export const runOperations = [
     scope: 'run',
     names: { id: 'new', from_workspace: 'workspace' },
     outlives: true,
+    near: true,
     summary: 'Run an agent or a command in a workspace of its own, and say what it changed',
     details:
       'Makes the workspace, or takes the one named by --id; keeps it as it is; runs the agent with the prompt, or the command after --, in a sandbox; shows what it writes; keeps what it left as one snapshot. The run goes on when the terminal is closed, and also when this process is killed: follow it again with aw logs. Ctrl-C cancels it. The exit code is that of what ran; 125 for every failure of aw itself, 130 if it was cancelled.',

@@ -25,6 +25,7 @@ export const sandboxOperations = [
     scope: 'exec',
     names: { id: 'workspace' },
     takes: 'input',
+    near: true,
     summary: 'Run a command in a workspace',
     details:
       'In the sandbox that aw start made, else in one of its own that ends with it. The command and how it ended are in the log; its output is not. What cannot be enforced is an error, before anything runs. With --all, in every workspace of a task at once. The exit code is the command’s; 125 for every failure of aw itself, whatever its error code; 126 or 127 if the command could not be started or was not found.',
@@ -80,6 +81,7 @@ export const sandboxOperations = [
     routes: ['POST /workspaces/:id/start'],
     scope: 'exec',
     names: { id: 'workspace' },
+    near: true,
     summary: 'Start a sandbox around a workspace that lives until it is stopped',
     details: 'Commands run in it without starting one each, and what they leave running goes on.',
     input: object({ id, ...walls }),
@@ -117,6 +119,7 @@ export const sandboxOperations = [
     scope: 'exec',
     names: { id: 'workspace' },
     takes: 'input',
+    near: true,
     summary: 'A connection to a port inside the sandbox of a workspace',
     details: 'What aw forward is made of: standard input goes to the port, what it answers comes out.',
     input: object({ id, port: integer('The port', { minimum: 1, maximum: 65_535 }) }),

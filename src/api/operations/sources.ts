@@ -47,6 +47,7 @@ export const sourceOperations = [
     scope: 'admin',
     names: { id: 'new' },
     makes: true,
+    near: true,
     summary: 'Make a workspace from a file that aw export wrote, or from a tar file',
     input: object({
       file: string('The file', { 'x-cli': 'file' }),
@@ -66,6 +67,7 @@ export const sourceOperations = [
     group: 'Files',
     routes: ['POST /cp'],
     scope: 'admin',
+    near: true,
     summary: 'Copy files between this machine and a workspace',
     details:
       'One of the two is WORKSPACE:PATH. A directory is copied with all that is in it. Links are copied as links. From WORKSPACE@SNAPSHOT:PATH it is copied as it was then. What is at the target already is replaced only if that is asked for, and a directory never.',

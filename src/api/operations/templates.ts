@@ -96,6 +96,7 @@ export const templateOperations = [
     routes: ['POST /templates'],
     scope: 'admin',
     makes: true,
+    near: true,
     summary: 'Keep a tree under a name, to make workspaces from',
     details:
       'Where {{NAME}} stands in a text file and NAME is one of the variables, each workspace gets its own value. Commands of a set-up run in a sandbox around the new tree, one after another, without network unless hosts are allowed; what they make is in every workspace that begins as the template. If one fails, nothing is kept but what it wrote: aw template log.',
@@ -116,6 +117,7 @@ export const templateOperations = [
     group: 'Sources',
     routes: ['PUT /templates/:name'],
     scope: 'admin',
+    near: true,
     summary: 'Make the next version of a template; workspaces of earlier ones stay as they are',
     details:
       'What is not said is as in the last version: without a source, that one is read again. The set-up is run again if its commands, its network, its walls or what it depends on have changed; else what the last one made is taken over.',

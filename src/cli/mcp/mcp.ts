@@ -7,7 +7,7 @@ import { placeOf } from '../connect.ts'
 import type { Globals } from '../globals.ts'
 import { ClosedOutput, type Io } from '../io.ts'
 import { visible } from '../text.ts'
-import { loadMcp } from './program.ts'
+import { loadPart } from '../part.ts'
 
 /** `aw mcp`, and what writes it into the configuration of its clients. */
 export const mcpCommand: BuiltinCommand = async (args, globals, io, { fields }) => {
@@ -32,7 +32,7 @@ async function serve(workspace: string | undefined, globals: Globals, io: Io): P
     })
   await using manager = await io.connect({ ...placeOf(globals, io), longLived: true })
   const own = workspace === undefined ? {} : { workspace: await idOf(manager, workspace, io.signal) }
-  await loadMcp().serveStdio(manager, {
+  await loadPart('mcp').serveStdio(manager, {
     ...own,
     version: version(),
     signal: io.signal,

@@ -12,7 +12,11 @@ export interface RemoteOptions {
   readonly token?: string | undefined
   /** Sent with each request. */
   readonly headers?: Readonly<Record<string, string>> | undefined
+  /** What gives a command its input while it runs; whoever never does needs none, and does not load it. */
+  readonly sockets?: (() => Promise<{ readonly socketStream: SocketStream }>) | undefined
 }
+
+type SocketStream = typeof import('./socket.ts').socketStream
 
 const lines = 'application/x-ndjson'
 /** How long the daemon may take to undo what was cancelled. */
@@ -117,14 +121,10 @@ export function remoteManager(options: RemoteOptions): Manager {
     id: string,
   ) {
     const operation = entryOf(name)
-    if (operation.takes === 'input' && context.input !== undefined) {
-      const { socketStream } = await import('./socket.ts')
-      yield* socketStream(
-        { address: options.address, headers: { ...own, ...contextHeaders(context), 'x-request-id': id } },
-        operation,
-        input,
-        context,
-      )
+    if (operation.takes === 'input' && context.input !== undefined && options.sockets !== undefined) {
+      const { socketStream } = await options.sockets()
+      const headers = { ...own, ...contextHeaders(context), 'x-request-id': id }
+      yield* socketStream({ address: options.address, headers }, operation, input, context)
       return
     }
     assertGoing(name === 'events' ? undefined : context.signal)

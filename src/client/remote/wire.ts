@@ -79,9 +79,10 @@ export function wire(address: Address): Wire {
         }
         return { ...head, body: bodyOf(line, head.headers, done) }
       } catch (error) {
+        const isSent = !line.socket.connecting && line.socket.bytesWritten > 0
         line.socket.destroy()
         signal?.throwIfAborted()
-        throw unavailable(error)
+        throw unavailable(error, isSent)
       }
     },
     [Symbol.dispose]() {
@@ -216,12 +217,10 @@ async function textLine(line: Line): Promise<string> {
   }
 }
 
-const unavailable = (cause: unknown): AwError =>
+/** `sent: false`: the daemon has heard nothing of it. */
+const unavailable = (cause: unknown, sent = true): AwError =>
   new AwError(
     'daemon_unavailable',
     `The daemon does not answer: ${cause instanceof Error ? cause.message : String(cause)}`,
-    {
-      hint: 'See whether it runs: aw serve --status',
-      cause,
-    },
+    { hint: 'See whether it runs: aw serve --status', data: { sent }, cause },
   )

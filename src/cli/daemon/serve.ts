@@ -1,0 +1,124 @@
+import { AwError } from '../../domain/errors.ts'
+import type { Daemon, FoundDaemon } from '../../daemon/main.ts'
+import type { BuiltinCommand } from '../builtins.ts'
+import { paint, wantsColor } from '../color.ts'
+import { placeOf } from '../connect.ts'
+import type { Globals } from '../globals.ts'
+import type { Io } from '../io.ts'
+import { loadPart } from '../part.ts'
+import { visible } from '../text.ts'
+
+/** `aw serve`: the daemon of a home, here or detached; and what tells of it and ends it. */
+export const serveCommand: BuiltinCommand = async (args, globals, io, { fields }) => {
+  if (args.length > 0)
+    throw new AwError('invalid_input', `aw serve takes no ${JSON.stringify(args[0])}`, { hint: 'See aw help serve' })
+  const given = (name: string): string | undefined => fields.get(name)?.at(-1)
+  const verbs = ['detach', 'stop', 'status'].filter((name) => given(name) === 'true')
+  if (verbs.length > 1)
+    throw new AwError('invalid_input', `--${verbs.join(' and --')} do not go together`, { hint: 'See aw help serve' })
+  const listen = given('listen')
+  if (verbs[0] === 'detach') return detached(listen, globals, io)
+  if (verbs[0] === 'stop') return stopped(globals, io)
+  if (verbs[0] === 'status') return told(globals, io)
+  return serve(listen, globals, io)
+}
+
+async function serve(listen: string | undefined, globals: Globals, io: Io): Promise<number> {
+  const { startDaemon, reportLines } = loadPart('daemon')
+  if (!globals.quiet && io.stderr.isTerminal) await io.stderr.write('looking at this machine and at what was left …\n')
+  const log = logger(globals, io)
+  const daemon = await startDaemon({ ...placeOf(globals, io), listen, signal: io.signal, log })
+  try {
+    for (const line of reportLines(daemon.report)) log({ found: line })
+    const { socket, url = null } = daemon
+    if (globals.json) await io.stdout.write(`${JSON.stringify({ socket, url, pid: process.pid })}\n`)
+    else await io.stdout.write(welcome(daemon, globals, io))
+    await Promise.race([daemon.asked, aborted(io.signal)])
+    log({ ending: true })
+  } finally {
+    await daemon.end()
+  }
+  log({ ended: true })
+  return 0
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+
+function welcome({ socket, url }: Pick<Daemon, 'socket' | 'url'>, globals: Globals, io: Io): string {
+  const { bold, dim } = paint(wantsColor(io.stdout.isTerminal, io.env, globals.noColor))
+  const lines = [
+    `${bold('aw listens')}`,
+    `  at the socket ${socket} ${dim('(you alone, without a token)')}`,
+    ...(url === undefined ? [] : [`  at ${url} ${dim('(with a token)')}`]),
+    '',
+    'Try, in another terminal:',
+    `  aw create fix-login && aw list       ${dim('# the command line goes through it')}`,
+    `  curl --unix-socket ${socket} http://localhost/api/workspaces`,
+    ...(url === undefined
+      ? [`  aw serve --listen 127.0.0.1:7433     ${dim('# HTTP for other programs')}`]
+      : [
+          `  aw token create --scope admin        ${dim('# a token, shown once')}`,
+          `  curl -H "Authorization: Bearer TOKEN" ${url}/api/workspaces`,
+        ]),
+    `  aw mcp install claude                ${dim('# tools for Claude Code')}`,
+    '',
+    dim('Ctrl-C ends it; what runs in workspaces goes on.'),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+/** One line a record: JSON for programs, a few words for people. */
+function logger({ json, quiet }: Globals, io: Io): (record: Readonly<Record<string, unknown>>) => void {
+  return (record) => {
+    if (quiet) return
+    const at = new Date(io.now()).toISOString()
+    const isPlain = io.stderr.isTerminal && !json
+    const words = Object.entries(record).map(([key, value]) => `${key}=${visible(String(value))}`)
+    const line = isPlain ? `${at.slice(11, 23)} ${words.join(' ')}` : JSON.stringify({ at, ...record })
+    void io.stderr.write(`${line}\n`).catch(() => undefined)
+  }
+}
+
+async function detached(listen: string | undefined, globals: Globals, io: Io): Promise<number> {
+  const place = placeOf(globals, io)
+  const args = [
+    ...(place.home === undefined ? [] : ['--home', place.home]),
+    ...(place.configFile === undefined ? [] : ['--config-file', place.configFile]),
+    ...Object.entries(place.set ?? {}).flatMap(([key, value]) => ['--set', `${key}=${value}`]),
+    ...['--json', 'serve'],
+    ...(listen === undefined ? [] : ['--listen', listen]),
+  ]
+  const found = await loadPart('daemon').detach(place, args, io.signal)
+  await io.stdout.write(
+    globals.json ? `${JSON.stringify(found)}\n` : `${foundText(found)}\nEnd it with: aw serve --stop\n`,
+  )
+  return 0
+}
+
+async function told(globals: Globals, io: Io): Promise<number> {
+  const found = await loadPart('daemon').findDaemon(placeOf(globals, io))
+  if (globals.json) await io.stdout.write(`${JSON.stringify({ running: found !== undefined, ...found })}\n`)
+  else
+    await io.stdout.write(
+      found === undefined ? 'No daemon serves this home. Start one: aw serve\n' : `${foundText(found)}\n`,
+    )
+  return found === undefined ? 3 : 0
+}
+
+async function stopped(globals: Globals, io: Io): Promise<number> {
+  const wasThere = await loadPart('daemon').stopDaemon(placeOf(globals, io), io.signal)
+  if (globals.json) await io.stdout.write(`${JSON.stringify({ stopped: wasThere })}\n`)
+  else if (!globals.quiet) await io.stdout.write(wasThere ? 'The daemon has ended\n' : 'No daemon serves this home\n')
+  return 0
+}
+
+const foundText = ({ pid, version, socket, listen, started_at, ready }: FoundDaemon): string =>
+  [
+    `The daemon ${ready ? 'listens' : 'is starting or ending'}: process ${pid}, version ${version}, since ${started_at}`,
+    `  at the socket ${socket}`,
+    ...(listen === null ? [] : [`  at ${listen}`]),
+  ].join('\n')

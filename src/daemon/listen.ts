@@ -1,0 +1,57 @@
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { AwError } from '../domain/errors.ts'
+
+export interface TcpPlace {
+  readonly host: string
+  readonly port: number
+}
+
+/** A port of this machine's loopback, and nothing else: whoever can be reached from elsewhere belongs behind a proxy. */
+export function tcpPlace(text: string): TcpPlace | undefined {
+  if (text === '') return undefined
+  const [, host = '', port = ''] = /^(\[[^\]]*\]|[^:]*):(\d{1,5})$/.exec(text) ?? []
+  const address = { localhost: '127.0.0.1', '127.0.0.1': '127.0.0.1', '[::1]': '::1' }[host.toLowerCase()]
+  if (address === undefined || Number(port) > 65_535)
+    throw new AwError('invalid_config', `aw does not listen at ${text}`, {
+      hint: 'It listens at the loopback alone: 127.0.0.1:PORT, [::1]:PORT or localhost:PORT; 0 takes any free port',
+      data: { listen: text },
+    })
+  return { host: address, port: Number(port) }
+}
+
+/** What Host may say to whoever listens there. */
+export const hostsOf = (port: number): string[] =>
+  ['127.0.0.1', 'localhost', '[::1]'].map((host) => (port === 80 ? [host, `${host}:80`] : [`${host}:${port}`])).flat()
+
+export function listening(server: Server, place: string | TcpPlace): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(refused(error, place)))
+    const listened = (): void => {
+      const address = server.address() as AddressInfo | string
+      resolve(typeof address === 'string' ? 0 : address.port)
+    }
+    if (typeof place === 'string') server.listen(place, listened)
+    else server.listen({ host: place.host, port: place.port }, listened)
+  })
+}
+
+function refused(error: NodeJS.ErrnoException, place: string | TcpPlace): AwError {
+  const where = typeof place === 'string' ? place : `${place.host}:${place.port}`
+  const isTaken = error.code === 'EADDRINUSE'
+  return new AwError(
+    'invalid_config',
+    `aw cannot listen at ${where}: ${isTaken ? 'somebody else does' : error.message}`,
+    {
+      hint: isTaken ? 'Choose another port with --listen' : 'Choose another place with --listen',
+      cause: error,
+    },
+  )
+}
+
+/** Takes no more, and is closed when the last answer has gone out. */
+export const closed = (server: Server): Promise<void> =>
+  new Promise((resolve) => {
+    server.close(() => resolve())
+    server.closeIdleConnections()
+  })

@@ -1,0 +1,61 @@
+import { toAwError } from '../domain/errors.ts'
+import type { Answers } from '../ports/answers.ts'
+import type { Manager } from '../ports/manager.ts'
+
+export interface Loops {
+  readonly manager: Manager
+  readonly answers: Answers
+  readonly gcMinutes: number
+  readonly log: (record: Readonly<Record<string, unknown>>) => void
+  readonly signal: AbortSignal
+}
+
+const minute = 60_000
+const answersLast = 24 * 60 * minute
+
+/**
+ * What is done again and again as long as the daemon runs. `gc` takes the lock of the janitor, so that no other process
+ * does the same at the same time; one that is busy with it is left to it.
+ */
+export function startLoops({ manager, answers, gcMinutes, log, signal }: Loops): Disposable {
+  const timers = new Set<NodeJS.Timeout>()
+  const every = (ms: number, name: string, work: () => Promise<unknown>): void => {
+    const tick = async (): Promise<void> => {
+      try {
+        const done = await work()
+        if (done !== undefined) log({ loop: name, ...(done as object) })
+      } catch (error) {
+        const { code, message } = toAwError(error)
+        if (code !== 'workspace_busy' && code !== 'aborted') log({ loop: name, code, error: message })
+      }
+      if (!signal.aborted) plan()
+    }
+    const plan = (): void => {
+      const timer = setTimeout(() => {
+        timers.delete(timer)
+        void tick()
+      }, ms)
+      timer.unref()
+      timers.add(timer)
+    }
+    plan()
+  }
+  if (gcMinutes > 0)
+    every(gcMinutes * minute, 'gc', async () => {
+      const { items, bytes } = await manager.call('gc', {}, { signal, actor: 'daemon' })
+      return items.length === 0 ? undefined : { items: items.length, bytes }
+    })
+  every(10 * minute, 'seal', async () => {
+    await manager.call('audit seal', {}, { signal, actor: 'daemon' })
+    return undefined
+  })
+  every(60 * minute, 'answers', async () => {
+    const removed = await answers.sweep(new Date(Date.now() - answersLast))
+    return removed === 0 ? undefined : { removed }
+  })
+  return {
+    [Symbol.dispose]() {
+      for (const timer of timers) clearTimeout(timer)
+    },
+  }
+}

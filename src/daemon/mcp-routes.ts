@@ -1,0 +1,20 @@
+import type { OwnRoute } from '../http/own-routes.ts'
+import { mcpHttp } from '../mcp/http/http.ts'
+
+/** MCP as one address of the daemon. A token for one workspace gets the tools of that workspace alone. */
+export function mcpRoutes(version: string): AsyncDisposable & { readonly routes: Readonly<Record<string, OwnRoute>> } {
+  const mcp = mcpHttp({ version })
+  const route: OwnRoute = {
+    async handle({ request, response, caller, manager }) {
+      if (caller === undefined || manager === undefined) return
+      const { actor, workspaces } = caller.principal
+      const [only, ...others] = workspaces ?? []
+      const workspace = only !== undefined && others.length === 0 && !only.includes('*') ? only : undefined
+      await mcp.handle(request, response, { id: actor, manager, workspace })
+    },
+  }
+  return {
+    routes: { 'POST /mcp': route, 'GET /mcp': route, 'DELETE /mcp': route },
+    [Symbol.asyncDispose]: () => mcp[Symbol.asyncDispose](),
+  }
+}

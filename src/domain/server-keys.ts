@@ -1,0 +1,51 @@
+import type { Key } from './config-keys.ts'
+
+/** Of the daemon: where it listens, and what it takes from whom. */
+export const serverKeys = {
+  'server.listen': {
+    kind: 'text',
+    default: '',
+    about:
+      'Where aw serve listens besides its socket: 127.0.0.1:PORT, [::1]:PORT or localhost:PORT; other addresses are refused',
+  },
+  'server.max_connections': { kind: 'count', default: 256, about: 'Connections at once, of all callers together' },
+  'server.max_in_flight': { kind: 'count', default: 16, about: 'Requests of one token at once; 0 means no limit' },
+  'server.max_streams': { kind: 'count', default: 8, about: 'Streams of one token at once; 0 means no limit' },
+  'server.body_kb': { kind: 'count', default: 1024, about: 'Largest body of a request in JSON' },
+  'server.upload_mb': {
+    kind: 'count',
+    default: 64,
+    about: 'Largest content that is sent in one request; an upload piece by piece too, where 0 means no limit',
+  },
+  'server.request_timeout_ms': { kind: 'count', default: 30_000, about: 'How long a request may take to come in' },
+  'server.slow_reader_ms': {
+    kind: 'count',
+    default: 10_000,
+    about: 'How long a reader of events may leave what was sent to it unread before it is dropped',
+  },
+  'server.drain_ms': {
+    kind: 'count',
+    default: 10_000,
+    about: 'How long requests that are being answered may go on when the daemon ends, before they are undone',
+  },
+  'server.gc_minutes': {
+    kind: 'count',
+    default: 60,
+    about: 'How often the daemon does what aw gc does; 0 means never',
+  },
+  'rate_limit.create_per_minute': {
+    kind: 'count',
+    default: 5,
+    about: 'Workspaces that one token may make in a minute, runs included; 0 means no limit',
+  },
+  'rate_limit.exec_per_minute': {
+    kind: 'count',
+    default: 60,
+    about: 'Commands that one token may run in a minute; 0 means no limit',
+  },
+  'rate_limit.default_per_minute': {
+    kind: 'count',
+    default: 120,
+    about: 'All other requests of one token in a minute; 0 means no limit',
+  },
+} as const satisfies Record<string, Key>
