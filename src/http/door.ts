@@ -25,13 +25,12 @@ import { Refusal } from './refusal.ts'
 import { router, targetOf, type Found, type Target } from './routes.ts'
 import { sessionDefaults, sessionPath, sessionRoute } from './session.ts'
 import { socketDoor } from './sockets.ts'
-import { sendStream } from './stream.ts'
+import { sendStream, type StreamLimits } from './stream.ts'
 
-export interface DoorLimits extends FlightLimits {
+export interface DoorLimits extends FlightLimits, StreamLimits {
   readonly rates: Rates
   readonly bodyBytes: number
   readonly uploadBytes: number
-  readonly slowReaderMs: number
 }
 
 export interface DoorOptions {

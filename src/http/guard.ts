@@ -19,7 +19,7 @@ export function assertAddressed(request: IncomingMessage, hosts: readonly string
     )
   if (!request.url?.startsWith('/')) throw new Refusal(400, 'invalid_input', 'The request target must be a path')
   const origins = valuesOf(request, 'origin')
-  if (origins.length > 0 && !(origins.length === 1 && hosts.some((one) => origins[0] === `http://${one}`)))
+  if (origins.length > 0 && !(origins.length === 1 && origins[0] === `http://${host.toLowerCase()}`))
     throw new Refusal(403, 'permission_denied', 'Requests from other pages are not answered')
   if (valuesOf(request, 'sec-fetch-site').some((site) => site !== 'same-origin' && site !== 'none'))
     throw new Refusal(403, 'permission_denied', 'Requests from other pages are not answered')

@@ -7,12 +7,13 @@ import { failureLine, lineWriter, ndjson } from './lines.ts'
 import { problemOf } from './refusal.ts'
 
 const eventStream = 'text/event-stream'
-const heartbeatMs = 15_000
 const quietMs = 20
 
 export interface StreamLimits {
   /** How long a reader may leave what was sent to it unread. */
   readonly slowReaderMs: number
+  /** After so long without anything to tell, a reader is shown that the daemon is still there. */
+  readonly heartbeatMs?: number | undefined
 }
 
 /** Many items: lines of JSON, or server-sent events for those who ask for them. Nothing is read ahead of the reader. */
@@ -54,8 +55,9 @@ async function sendLines(call: Call, items: AsyncIterable<object>): Promise<void
   response.end()
 }
 
-async function sendEvents(call: Call, items: AsyncIterable<object>, { slowReaderMs }: StreamLimits): Promise<void> {
+async function sendEvents(call: Call, items: AsyncIterable<object>, limits: StreamLimits): Promise<void> {
   const { response, requestId, stop } = call
+  const { slowReaderMs, heartbeatMs = 15_000 } = limits
   response.writeHead(200, { ...always, 'Content-Type': eventStream, 'X-Accel-Buffering': 'no' })
   response.write(': connected\n\n')
   const heartbeat = setInterval(() => {

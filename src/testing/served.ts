@@ -9,7 +9,8 @@ import { remoteManager } from '../client/remote/remote.ts'
 import type { Address } from '../client/remote/wire.ts'
 import { httpDoor, type DoorLimits } from '../http/door.ts'
 import { makeMetrics } from '../http/metrics.ts'
-import { httpServer } from '../http/server.ts'
+import { httpServer, type ServerLimits } from '../http/server.ts'
+import type { Answers } from '../ports/answers.ts'
 import type { Manager } from '../ports/manager.ts'
 import { memoryAnswers } from './memory-answers.ts'
 
@@ -27,6 +28,10 @@ export interface ServeOptions {
   /** Whom a secret stands for; the default is an administrator with the secret `admin`. */
   readonly principals?: Readonly<Record<string, Principal>>
   readonly places?: { home: string; basePath: string; storageRoot: string }
+  /** What `sandbox.isolation` says; default namespace. */
+  readonly isolation?: string
+  readonly answers?: Answers
+  readonly server?: Partial<ServerLimits>
 }
 
 const noLimits: DoorLimits = {
@@ -51,16 +56,19 @@ export async function served(core: Manager, options: ServeOptions): Promise<Serv
   const logged: Readonly<Record<string, unknown>>[] = []
   const door = httpDoor({
     manager: core,
-    facts: { places, isolation: 'namespace' },
+    facts: { places, isolation: options.isolation ?? 'namespace' },
     authenticate: async (secret) => principals[secret],
-    answers: memoryAnswers(),
+    answers: options.answers ?? memoryAnswers(),
     limits: { ...noLimits, ...limits },
     metrics: makeMetrics(),
     log: (record) => void logged.push(record),
     ready: () => ({ ready: true }),
   })
-  const entrance = { hosts: ['localhost'], local: over === 'socket' ? owner(process.getuid?.() ?? 0) : undefined }
-  const server = httpServer(door, entrance, { connections: 2048, requestMs: 30_000 })
+  const entrance = {
+    hosts: over === 'socket' ? ['localhost'] : [],
+    local: over === 'socket' ? owner(process.getuid?.() ?? 0) : undefined,
+  }
+  const server = httpServer(door, entrance, { connections: 2048, requestMs: 30_000, ...options.server })
   const path = join(tmpdir(), `aw-served-${process.pid}-${randomBytes(6).toString('hex')}.sock`)
   await new Promise<void>((resolve) => {
     if (over === 'socket') server.listen(path, resolve)
