@@ -77,5 +77,5 @@ function pageOf(request: IncomingMessage, { input }: Operation, value: unknown) 
   if (from + pageSize >= value.length) return { value: page, headers: {} }
   if (isOrdered) query.set('after', (page.at(-1) as { id: string }).id)
   else query.set(cursor, String(from + pageSize))
-  return { value: page, headers: { Link: `<${path}?${query}>; rel="next"` } }
+  return { value: page, headers: { Link: `<${path}?${query.toString()}>; rel="next"` } }
 }

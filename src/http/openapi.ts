@@ -129,7 +129,7 @@ function responses(operation: Operation): Json {
   const statuses = new Set([400, 401, 403, 429, ...errors.map((code: ErrorCode) => errorTable[code].status)])
   const problems = [...statuses]
     .toSorted((a, b) => a - b)
-    .map((status) => [status, { $ref: '#/components/responses/Problem' }])
+    .map((status): [number, Json] => [status, { $ref: '#/components/responses/Problem' }])
   return {
     [makes === true ? 201 : 200]: { description: 'Done', content },
     ...(form === 'bytes' && { 206: { description: 'A part of it', content } }),

@@ -95,6 +95,8 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/git/scratch.ts': 'the directory of the caches',
   'src/sys/git/target.ts': 'nothing: asks where a repository of the user is, and which work trees it has',
   'src/sys/git/tree-stream.ts': 'files of a tree that nobody else writes to, each by one name in an open directory',
+  'src/cli/connect.ts': 'nothing: asks whether a daemon has left its socket, and when the settings were written',
+  'src/sys/daemon-place.ts': 'the socket, the record and the log of a daemon, in the home itself',
   'src/cli/user-file/own-program.ts': 'nothing: asks where our own command is',
   'src/cli/hook/places.ts': 'nothing: asks where a path leads',
   'src/sys/git/work-tree.ts': 'nothing: asks what there is; a repository of the user is read by folder',

@@ -51,7 +51,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
 function welcome({ socket, url }: Pick<Daemon, 'socket' | 'url'>, globals: Globals, io: Io): string {
   const { bold, dim } = paint(wantsColor(io.stdout.isTerminal, io.env, globals.noColor))
   const lines = [
-    `${bold('aw listens')}`,
+    bold('aw listens'),
     `  at the socket ${socket} ${dim('(you alone, without a token)')}`,
     ...(url === undefined ? [] : [`  at ${url} ${dim('(with a token)')}`]),
     '',
@@ -89,7 +89,8 @@ async function detached(listen: string | undefined, globals: Globals, io: Io): P
     ...(place.home === undefined ? [] : ['--home', place.home]),
     ...(place.configFile === undefined ? [] : ['--config-file', place.configFile]),
     ...Object.entries(place.set ?? {}).flatMap(([key, value]) => ['--set', `${key}=${value}`]),
-    ...['--json', 'serve'],
+    '--json',
+    'serve',
     ...(listen === undefined ? [] : ['--listen', listen]),
   ]
   const found = await loadPart('daemon').detach(place, args, io.signal)

@@ -76,7 +76,7 @@ export function remoteManager(options: RemoteOptions): Manager {
     const id = newId()
     using cancel = cancelling(id, context.signal)
     const asked = request(operation, input, context, id)
-    if (context.onProgress !== undefined)
+    if (context.onProgress !== undefined && operation.form !== 'bytes')
       return withBytes(operation.output, await withProgress(asked, context.onProgress, cancel.late))
     const reply = await line.send(asked, cancel.late)
     if (failures.has(id)) {

@@ -100,7 +100,7 @@ interface Line {
 }
 
 function lineOf(socket: Socket): Line {
-  const pieces = socket.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>
+  const pieces = socket.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer, undefined>
   let kept: Buffer | undefined
   return {
     socket,
@@ -108,8 +108,8 @@ function lineOf(socket: Socket): Line {
       const piece = kept
       kept = undefined
       if (piece !== undefined) return piece
-      const { done, value } = await pieces.next()
-      return done === true ? undefined : value
+      const next: IteratorResult<Buffer, undefined> = await pieces.next()
+      return next.value
     },
     unread(piece) {
       if (piece.length > 0) kept = piece
