@@ -37,6 +37,9 @@ export const btrfs = counted({
   /** ENOTEMPTY: subvolumes are in it; EINVAL: it is none; EPERM: not for an ordinary user on this mount. */
   destroy: (directory: number, name: Name): void =>
     void calls().ioctl(directory, SNAP_DESTROY, oldVolumeArguments(name)),
+  /** The same on another thread: what is remembered of each file is forgotten one by one. False if it failed. */
+  destroyLater: (directory: number, name: Name): Promise<boolean> =>
+    calls().ioctlLater(directory, SNAP_DESTROY, oldVolumeArguments(name)),
   setReadOnly: (fd: number, readOnly: boolean): void =>
     void calls().ioctl(fd, SUBVOL_SETFLAGS, numberArgument(readOnly ? READ_ONLY : 0n)),
   /** Holds a subvolume to so many bytes that it refers to. */

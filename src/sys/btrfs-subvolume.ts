@@ -86,9 +86,19 @@ export function lastChange(path: string): bigint {
 export const destroySubvolume = (path: string): boolean =>
   withSubvolume(dirname(path), (parent) => destroy(parent, basename(path)) === 'gone')
 
-/** The same, and where it cannot be, file by file. */
+/** The same, and where it cannot be, file by file. Takes long for a tree of which the kernel remembers many files. */
 export async function removeSubvolume(path: string, options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
-  if (!destroySubvolume(path)) await removeTree(dirname(path), basename(path), options)
+  if ((await destroyLater(path)) || destroySubvolume(path)) return
+  await removeTree(dirname(path), basename(path), options)
+}
+
+async function destroyLater(path: string): Promise<boolean> {
+  const parent = openSubvolume(dirname(path))
+  try {
+    return await btrfs.destroyLater(parent, basename(path))
+  } finally {
+    fs.closeSync(parent)
+  }
 }
 
 type Outcome = 'gone' | 'refused'

@@ -42,6 +42,8 @@ export interface Native {
   linkDescriptor(fd: number, path: string | Buffer): void
   /** The argument is filled in place where the request answers with one. */
   ioctl(fd: number, request: number, argument: Buffer | number): number
+  /** The same on another thread: it may take long. False if it failed; why, only the call itself tells. */
+  ioctlLater(fd: number, request: number, argument: Buffer): Promise<boolean>
   fsopen(type: string): number
   fsconfig(fd: number, command: number, key: string | null, value: string | null): void
   fsmount(fd: number, attributes: number): number
@@ -147,6 +149,12 @@ function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
     throw systemError(koffi.errno(), syscall)
   }
 
+  /** On another thread, where the error's number stays. */
+  const later = (call: Call, ...values: unknown[]): Promise<boolean> =>
+    new Promise((resolve) => {
+      call.async(...values, (failure: unknown, result: number | bigint) => resolve(failure === null && result >= 0))
+    })
+
   // Calls are synchronous and never nest, so one block of memory serves them all.
   const how = Buffer.alloc(24)
   const range = Buffer.alloc(32)
@@ -226,6 +234,7 @@ function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
           : ioctlCall(number.ioctl, fd, request, argument),
         'ioctl',
       ),
+    ioctlLater: (fd, request, argument) => later(ioctlCall, number.ioctl, fd, request, argument),
     fsopen: (type) => check(openCall(number.fsopen, type, 1), 'fsopen'),
     fsconfig: (fd, command, key, value) =>
       void check(configCall(number.fsconfig, fd, command, key, value, 0), 'fsconfig'),
@@ -248,13 +257,9 @@ function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
     },
     syncFileRange: (fd, offset, length) =>
       void check(rangeCall(number.sync_file_range, fd, offset, length, 7), 'sync_file_range'),
-    syncfsLater: (fd) =>
-      new Promise((resolve, reject) => {
-        // The error's number stays on the other thread.
-        const done = (failure: unknown, result: number | bigint): void =>
-          failure === null && Number(result) === 0 ? resolve() : reject(systemError(constants.errno.EIO, 'syncfs'))
-        numberCall.async(number.syncfs, fd, 0, null, 0, done)
-      }),
+    async syncfsLater(fd) {
+      if (!(await later(numberCall, number.syncfs, fd, 0, null, 0))) throw systemError(constants.errno.EIO, 'syncfs')
+    },
     syncfs: (fd) => void check(numberCall(number.syncfs, fd, 0, null, 0), 'syncfs'),
     pidfdOpen: (pid) => check(numberCall(number.pidfd_open, pid, 0, null, 0), 'pidfd_open'),
     pidfdSendSignal: (pidfd, signal) =>

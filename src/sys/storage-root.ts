@@ -114,9 +114,8 @@ export function makeTree(path: string, mode: number, owner?: number): void {
 
 /** False if there is nothing at `from`. `alone`: nobody else can make a tree at `to`, whose name is an id's. */
 export function moveTree(from: string, to: string, alone = false): boolean {
-  const rename = alone ? hostFs.renameToFreeSync : hostFs.renameNoReplaceSync
   try {
-    withWriting(from, () => rename(from, to))
+    renameTree(from, to, alone)
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return false
     throw hasCode(error, 'EEXIST', 'ENOTEMPTY') ? taken(to) : error
@@ -124,6 +123,12 @@ export function moveTree(from: string, to: string, alone = false): boolean {
   syncDirectory(dirname(to))
   syncDirectory(dirname(from))
   return true
+}
+
+/** The same, durable with whatever makes both directories so; errors are the kernel's. */
+export function renameTree(from: string, to: string, alone = false): void {
+  const rename = alone ? hostFs.renameToFreeSync : hostFs.renameNoReplaceSync
+  withWriting(from, () => rename(from, to))
 }
 
 /**

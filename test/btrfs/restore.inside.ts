@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { btrfs } from '../../src/sys/btrfs-ioctls.ts'
 import { code } from '../../src/testing/storage-contract.ts'
 import { type Opened, openBtrfs, snap, volume } from './open.ts'
 
@@ -88,6 +89,51 @@ it('changes nothing if the old tree cannot be kept', async () => {
   await expect(storage.restore(volume, snap(7), snap(2))).rejects.toEqual(code('snapshot_not_found'))
 })
 
+it('does not take the old tree apart while somebody waits, and leaves it to nobody for long', async () => {
+  const opened = await withHistory()
+  const destroyed = spyOnDestroying()
+  await opened.storage.restore(volume, snap(1), snap(2))
+  expect(destroyed()).toBe(0)
+  expect(treesLeft(opened.root)).toHaveLength(1)
+  await expect.poll(() => treesLeft(opened.root), { timeout: 30_000 }).toEqual([])
+  // A program that ends leaves it to whoever erases something next.
+  await opened.storage.restore(volume, snap(1), snap(3))
+  await opened.storage[Symbol.asyncDispose]()
+  expect(treesLeft(opened.root)).toHaveLength(1)
+  await opened.storage.erase(snap(3))
+  expect(treesLeft(opened.root)).toEqual([])
+})
+
+it('can be done again if the power failed before the old tree was out of the way for good', async () => {
+  const opened = await withHistory()
+  const { storage, root } = opened
+  await storage.restore(volume, snap(1), snap(2))
+  await storage[Symbol.asyncDispose]()
+  const other = join(root, 'work', `restore.${volume.name}`)
+  const [left = ''] = treesLeft(root)
+  fs.renameSync(join(root, 'work', left), other)
+  await storage.restore(volume, snap(2), snap(3))
+  expect(textOf(opened, volume)).toBe('second')
+  // Not so if nothing holds what was in it.
+  await storage[Symbol.asyncDispose]()
+  const [again = ''] = treesLeft(root).toReversed()
+  fs.renameSync(join(root, 'work', again), other)
+  await storage.erase(snap(3))
+  await expect(storage.restore(volume, snap(1), snap(4))).rejects.toEqual(code('invalid_state'))
+  expect(fs.readFileSync(join(other, 'file'), 'utf8')).toBe('first')
+})
+
+/** How often a subvolume was removed since. */
+function spyOnDestroying(): () => number {
+  const calls = [vi.spyOn(btrfs, 'destroy'), vi.spyOn(btrfs, 'destroyLater')]
+  onTestFinished(() => calls.forEach((call) => call.mockRestore()))
+  return () => calls.reduce((sum, call) => sum + call.mock.calls.length, 0)
+}
+
 /** What the driver keeps to itself, but for the notes on what discarded trees were made from. */
-const treesLeft = (root: string): string[] =>
-  fs.readdirSync(join(root, 'work')).filter((name) => !name.startsWith('lineage.'))
+const treesLeft = (root: string): string[] => [
+  ...fs.readdirSync(join(root, 'work')).filter((name) => name !== 'discarded' && !name.startsWith('lineage.')),
+  ...namesIn(join(root, 'work', 'discarded')).map((name) => join('discarded', name)),
+]
+
+const namesIn = (path: string): string[] => (fs.existsSync(path) ? fs.readdirSync(path) : [])

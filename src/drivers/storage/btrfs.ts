@@ -51,7 +51,7 @@ const attempts = 3
 /** Trees as btrfs subvolumes: snapshots, forks and restores in one step, whatever their size, while others write. */
 export function btrfsStorage(options: TreeRootOptions): StorageDriver {
   const trees = treeRoot(options, [workDirectory])
-  const work = openWork(options.root)
+  const work = openWork(options.root, options)
   const { path, found, assert } = trees
   const free = <T>(place: Place, make: () => T): T => {
     try {

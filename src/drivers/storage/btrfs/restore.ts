@@ -23,7 +23,7 @@ interface Restore {
 
 /**
  * A writable snapshot of the wanted tree changes places with the volume; then the old tree, now out of reach, is frozen
- * as `keep` and discarded. It is not itself made `keep`: btrfs lets whoever has a file of it open go on writing to it,
+ * as `keep` and set aside. It is not itself made `keep`: btrfs lets whoever has a file of it open go on writing to it,
  * also when the tree is set read-only (found by experiment on 6.18), while a snapshot that is born read-only has been
  * opened by nobody. The commit of that snapshot makes the exchange durable too, so it costs two commits either way.
  */
@@ -54,7 +54,7 @@ export function restoreTree(restore: Restore, to: Place, maxBytes?: number): voi
     throw error
   }
   work.remember(other)
-  work.discard(other)
+  work.setAside(other)
 }
 
 /** Nothing is written to it from one flush to the next; the first may find what was written before. */
@@ -81,7 +81,7 @@ export function finishRestore({
   ...restore
 }: Omit<Restore, 'keep'> & { keep: Place | undefined }): boolean {
   const other = work.restoring(restore.volume.name)
-  const isKept = restore.keep !== undefined && trees.exists(restore.keep)
+  const isKept = restore.keep === undefined ? wasKept(trees, other, restore.volume) : trees.exists(restore.keep)
   if (!treeExists(other)) return isKept
   const isExchanged = infoAt(other).id < infoAt(trees.found(restore.volume)).id
   if (isExchanged && !isKept) {
@@ -89,8 +89,23 @@ export function finishRestore({
     snapshotSubvolume(other, trees.path(restore.keep), { readOnly: true })
   }
   work.remember(other)
-  work.discard(other)
+  if (isExchanged) work.setAside(other)
+  else work.discard(other)
   return isExchanged
+}
+
+/**
+ * A restore that was finished may have left its other tree, if the power failed before that was durable. Then what was
+ * in it has been frozen since it was exchanged.
+ */
+function wasKept(trees: TreeRoot, other: string, volume: Place): boolean {
+  if (!treeExists(other)) return false
+  const [{ uuid }, { id }] = [infoAt(other), infoAt(trees.found(volume))]
+  return trees
+    .list()
+    .filter(({ area }) => area === 'snapshots')
+    .map((place) => infoAt(trees.path(place)))
+    .some((snapshot) => snapshot.parentUuid === uuid && snapshot.id > id)
 }
 
 const unfinished = (volume: Place): AwError =>

@@ -1,10 +1,11 @@
 import { join } from 'node:path'
 import type { Erased } from '../../../sys/btrfs-lineage.ts'
 import { destroySubvolume, infoAt, removeSubvolume, snapshotSubvolume } from '../../../sys/btrfs-subvolume.ts'
+import { ensureDirectory, isThere } from '../../../sys/directories.ts'
 import { hasCode } from '../../../sys/errno.ts'
 import { hostFs } from '../../../sys/host-fs.ts'
 import { published } from '../../../sys/links.ts'
-import { listAreas, moveTree } from '../../../sys/storage-root.ts'
+import { listAreas, moveTree, renameTree } from '../../../sys/storage-root.ts'
 
 /**
  * A directory of the driver's own, for trees that are no places: what is being made, a copy to look at, what is on its
@@ -23,28 +24,52 @@ export interface Work extends AsyncDisposable {
   readonly erased: Erased
   /** Takes a tree out of sight at once; the rest goes on by itself where that takes long. */
   readonly discard: (path: string) => void
+  /**
+   * Puts a tree aside, durable with the next commit. It is removed when nobody waits, or by whoever erases something
+   * next: the kernel forgets one by one the files that it remembers of it.
+   */
+  readonly setAside: (path: string) => void
   /** Removes what others have left. */
   readonly sweep: (signal?: AbortSignal) => Promise<void>
 }
 
 export const workDirectory = 'work'
 
+/** The kernel keeps others out of a directory while it takes a tree in it apart: so these have one of their own. */
+const asideDirectory = join(workDirectory, 'discarded')
+
 /** A copy that somebody still looks at may be this old: a day. */
 const oldest = 24 * 3600 * 1000
 
+/** Milliseconds after which whoever asked for it has been told. */
+const soon = 1000
+
 const lineagePrefix = 'lineage.'
 const restorePrefix = 'restore.'
-const discardPrefix = 'discarded.'
 
-export function openWork(root: string): Work {
+/** @param options.shortLived the program does one thing and ends: what takes long is left to others */
+export function openWork(root: string, { shortLived = false } = {}): Work {
   const base = join(root, workDirectory)
   const stopped = new AbortController()
   const running = new Set<Promise<void>>()
   let count = 0
-  const fresh = (): string => join(base, `${Date.now()}.${process.pid}.${++count}`)
+  const stamp = (): string => `${Date.now()}.${process.pid}.${++count}`
+  const fresh = (): string => join(base, stamp())
 
-  const isLeft = (name: string): boolean =>
-    name.startsWith(discardPrefix) || (/^\d+\./.test(name) && Number.parseInt(name, 10) < Date.now() - oldest)
+  const aside = (): string => {
+    ensureDirectory(join(root, asideDirectory), 0o700)
+    return join(root, asideDirectory, stamp())
+  }
+
+  const remove = (path: string): void => {
+    const removal = removeSubvolume(path, { signal: stopped.signal })
+      // Whatever is in the way, it is in the way of the next sweep too, whose caller is told.
+      .catch(() => undefined)
+      .finally(() => running.delete(removal))
+    running.add(removal)
+  }
+
+  const isOld = (name: string): boolean => /^\d+\./.test(name) && Number.parseInt(name, 10) < Date.now() - oldest
 
   return {
     restoring: (volume) => join(base, `${restorePrefix}${volume}`),
@@ -74,17 +99,20 @@ export function openWork(root: string): Work {
     },
     discard(path) {
       if (destroySubvolume(path)) return
-      const gone = join(base, `${discardPrefix}${Date.now()}.${process.pid}.${++count}`)
-      if (!moveTree(path, gone)) return
-      const removal = removeSubvolume(gone, { signal: stopped.signal })
-        // Whatever is in the way, it is in the way of the next sweep too, whose caller is told.
-        .catch(() => undefined)
-        .finally(() => running.delete(removal))
-      running.add(removal)
+      const gone = aside()
+      if (moveTree(path, gone)) remove(gone)
+    },
+    setAside(path) {
+      const gone = aside()
+      renameTree(path, gone)
+      if (shortLived) return
+      const timer = setTimeout(() => remove(gone), soon).unref()
+      stopped.signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
     },
     async sweep(signal) {
-      const left = listAreas(root, [workDirectory]).filter(({ name }) => isLeft(name))
-      for (const { name } of left) await removeSubvolume(join(base, name), { signal })
+      const directories = [workDirectory, ...(isThere(join(root, asideDirectory)) ? [asideDirectory] : [])]
+      for (const { area, name } of listAreas(root, directories))
+        if (area === asideDirectory || isOld(name)) await removeSubvolume(join(root, area, name), { signal })
     },
     async [Symbol.asyncDispose]() {
       stopped.abort()
