@@ -1,0 +1,210 @@
+import { readdirSync } from 'node:fs'
+import { connect } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { memoryCore } from '../../src/testing/memory-core.ts'
+import { served, type Served } from '../../src/testing/served.ts'
+import { ask, dial, lines, raw, statusIn, until, type Answer } from './ask.ts'
+
+/** What comes in a request: how much of it, and in which form; and requests that never come in whole. */
+
+const kib = 1024
+const core = memoryCore().manager
+let door: Served
+
+beforeAll(async () => {
+  await core.call('create', { id: 'one' })
+  const limits = { bodyBytes: 100 * kib, uploadBytes: 128 * kib }
+  door = await served(core, { over: 'tcp', limits, server: { requestMs: 1_000 } })
+})
+afterAll(async () => {
+  await door[Symbol.asyncDispose]()
+  await core[Symbol.asyncDispose]()
+})
+
+const json = { 'content-type': 'application/json' }
+const raws = { 'content-type': 'application/octet-stream' }
+const post = (bytes: string | Uint8Array, headers: Record<string, string> = json): Promise<Answer> =>
+  ask(door, 'POST', '/api/workspaces', { bytes, headers })
+
+describe('JSON', () => {
+  test.each([
+    ['a key twice', '{"id":"a","id":"b"}'],
+    ['a key twice, once in other letters', '{"id":"a","\\u0069d":"b"}'],
+    ['a key twice further in', '{"id":"a","labels":{"k":"1","k":"2"}}'],
+    ['__proto__', '{"id":"a","__proto__":{"from":"/etc"}}'],
+    ['__proto__ in other letters', '{"id":"a","labels":{"\\u005f_proto__":"x"}}'],
+    ['constructor', '{"id":"a","constructor":{}}'],
+    ['a field that nobody knows', '{"id":"a","toString":"x"}'],
+    ['too deep', `{"id":"a","config":${'{"a":'.repeat(40)}1${'}'.repeat(40)}}`],
+    ['far too deep', '['.repeat(60_000)],
+    ['too many keys', `{"id":"a","labels":{${Array.from({ length: 10_001 }, (_, i) => `"${i.toString(36)}":""`)}}}`],
+    ['not closed', '{"id":"a'],
+    ['not closed after a backslash', '{"id":"a\\"'],
+    ['not JSON', '{id:1}'],
+    ['an odd key', '{"\\x":1}'],
+    ['a list', '["a"]'],
+    ['null', 'null'],
+    ['text', '"a"'],
+    ['half of a character', '{"id":"\\ud800"}'],
+  ])('with %s is refused', async (_, text) => {
+    const answer = await post(text)
+    expect({ status: answer.status, code: answer.json['code'] }).toEqual({ status: 400, code: 'invalid_input' })
+  })
+
+  test('that is not UTF-8, or packed, is refused', async () => {
+    expect((await post(Buffer.from([0x7b, 0xff, 0x7d]))).status).toBe(400)
+    for (const encoding of ['gzip', 'deflate', 'br', 'x'])
+      expect((await post(gzipSync('{"id":"a"}'), { ...json, 'content-encoding': encoding })).status).toBe(415)
+  })
+
+  test('that is small and would be large when it is parsed is refused before that', async () => {
+    await using wide = await served(core, { over: 'tcp', limits: { uploadBytes: 64 * 2 ** 20 } })
+    const bytes = `{"path":"a","content":[${'[],'.repeat(5_000_000)}[]]}`
+    const before = process.memoryUsage().heapUsed
+    const answer = await ask(wide, 'PUT', '/api/workspaces/one/files/content', { bytes, headers: json })
+    expect(answer.status).toBe(400)
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(200 * 2 ** 20)
+  })
+
+  test('as large as is allowed is taken, and nothing that is larger, whatever its length says', async () => {
+    const sized = (size: number): string => {
+      const start = '{"id":"one","text":"'
+      return `${start}${'a'.repeat(size - start.length - 2)}"}`
+    }
+    const path = '/api/workspaces/one/prompt'
+    const body = sized(100 * kib)
+      .replace('"id":"one",', '')
+      .padEnd(100 * kib)
+    expect((await ask(door, 'POST', path, { bytes: body, headers: json })).status).toBe(200)
+    const over = `${body} `
+    expect((await ask(door, 'POST', path, { bytes: over, headers: json })).status).toBe(413)
+    const chunked = { ...json, 'transfer-encoding': 'chunked' }
+    expect((await ask(door, 'POST', path, { bytes: over, headers: chunked })).status).toBe(413)
+  })
+})
+
+test('a query has no fields that are not there, none twice, and none that stands elsewhere', async () => {
+  for (const query of [
+    '__proto__=x',
+    'constructor=x',
+    'toString=x',
+    'limit=1&limit=2',
+    'limit=1e3',
+    'limit=',
+    'all=yes',
+  ])
+    expect((await ask(door, 'GET', `/api/workspaces?${query}`)).status, query).toBe(400)
+  expect((await ask(door, 'GET', '/api/workspaces/one?id=two')).status).toBe(400)
+  const twice = await ask(door, 'POST', '/api/workspaces?id=two', { json: { id: 'three' } })
+  expect(twice.status).toBe(400)
+  for (const cursor of ['-1', 'x', '1.5', '', '99999999999', '1&cursor=2'])
+    expect((await ask(door, 'GET', `/api/bases?cursor=${cursor}`)).status, cursor).toBe(400)
+  expect((await ask(door, 'GET', '/api/bases?cursor=5')).json).toEqual([])
+})
+
+test('content is taken up to its limit, in every form', async () => {
+  const most = 128 * kib
+  const [fits, over] = [Buffer.alloc(most, 'a'), Buffer.alloc(most + 1, 'a')]
+  const content = '/api/workspaces/one/files/content?path=work/content'
+  const upload = '/api/workspaces/one/files/upload?path=work/uploaded&existing=replace'
+  for (const path of [content, upload]) {
+    expect((await ask(door, 'PUT', path, { bytes: fits, headers: raws })).status).toBe(200)
+    expect((await ask(door, 'PUT', path, { bytes: over, headers: raws })).status).toBe(413)
+    const chunked = { ...raws, 'transfer-encoding': 'chunked' }
+    expect((await ask(door, 'PUT', path, { bytes: over, headers: chunked })).status).toBe(413)
+  }
+  const inJson = (bytes: Buffer): object => ({ path: 'work/content', content: bytes.toString('base64') })
+  const plain = '/api/workspaces/one/files/content'
+  expect((await ask(door, 'PUT', plain, { json: inJson(fits) })).status).toBe(200)
+  expect((await ask(door, 'PUT', plain, { json: inJson(Buffer.alloc(2 * most)) })).status).toBe(413)
+  expect((await ask(door, 'PUT', plain, { json: { path: 'x', content: '*** no base64 ***' } })).status).toBe(400)
+  expect((await core.call('fs stat', { id: 'one', path: 'work/uploaded' })).size).toBe(most)
+})
+
+const descriptors = (): number => readdirSync('/proc/self/fd').length
+
+test('an upload that breaks off leaves nothing behind', async () => {
+  const files = await core.call('fs list', { id: 'one', path: 'work' })
+  const before = descriptors()
+  const head = [
+    'PUT /api/workspaces/one/files/upload?path=work/broken HTTP/1.1',
+    `Host: 127.0.0.1:${door.port}`,
+    'Authorization: Bearer admin',
+    'Content-Type: application/octet-stream',
+  ]
+  const sockets = Array.from({ length: 20 }, (_, i) => {
+    const socket = dial(door)
+    socket.write(lines(...head, i % 2 === 0 ? 'Content-Length: 1000' : 'Transfer-Encoding: chunked') + '5\r\nhello')
+    socket.resume()
+    return socket
+  })
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  for (const [i, socket] of sockets.entries()) {
+    if (i % 3 === 0) socket.end()
+    else socket.resetAndDestroy()
+  }
+  await until(() => descriptors() <= before)
+  await expect(core.call('fs stat', { id: 'one', path: 'work/broken' })).rejects.toThrow()
+  expect(await core.call('fs list', { id: 'one', path: 'work' })).toEqual(files)
+  expect(door.logged.filter((record) => 'error' in record)).toEqual([])
+  expect((await ask(door, 'GET', '/api/health')).status).toBe(200)
+})
+
+test('a hundred who never finish their request are sent away, and others are answered meanwhile', async () => {
+  const before = descriptors()
+  const bits = ['G', 'GET /api/health HTTP/1.1\r\n', 'POST /api/workspaces HTTP/1.1\r\nHost: x\r\nX-A: ', '']
+  const sockets = Array.from({ length: 100 }, (_, i) => {
+    const socket = dial(door)
+    socket.write(bits[i % bits.length] ?? '')
+    socket.resume()
+    return socket
+  })
+  const drip = setInterval(() => {
+    for (const [i, socket] of sockets.entries()) if (i % 4 === 2 && socket.writable) socket.write('a')
+  }, 100)
+  const begin = performance.now()
+  expect((await ask(door, 'GET', '/api/health')).status).toBe(200)
+  expect(performance.now() - begin).toBeLessThan(1_000)
+  await until(() => sockets.every((socket) => socket.destroyed))
+  clearInterval(drip)
+  await until(() => descriptors() <= before)
+})
+
+test('whoever was refused cannot hold the connection open', async () => {
+  const before = descriptors()
+  const upgrade = ['GET /api/events HTTP/1.1', 'Host: evil.com', 'Upgrade: websocket', 'Connection: Upgrade']
+  const allowed = upgrade.map((line) => line.replace('evil.com', `127.0.0.1:${door.port}`))
+  const odd = [...allowed, 'Authorization: Bearer admin', 'Sec-WebSocket-Version: 13']
+  const h2c = [...allowed, 'Authorization: Bearer admin'].map((line) => line.replace('websocket', 'h2c'))
+  const unauthorized = ['GET /api/workspaces HTTP/1.1', `Host: 127.0.0.1:${door.port}`, 'Content-Length: 10']
+  for (const [text, status] of [
+    [lines(...upgrade), 421],
+    [lines(...allowed), 401],
+    [lines(...odd), 400],
+    [lines(...h2c), 400],
+    [lines(...unauthorized), 401],
+    ['no request\r\n\r\n', 400],
+  ] as const) {
+    // It keeps its own side open, and waits for ours.
+    const socket = connect({ port: door.port, host: '127.0.0.1', allowHalfOpen: true })
+    socket.on('error', () => undefined)
+    let answer = ''
+    socket.on('data', (part) => (answer += part.toString()))
+    socket.write(text)
+    await until(() => socket.readableEnded || socket.destroyed)
+    expect(statusIn(answer), text).toBe(status)
+    await until(() => descriptors() <= before + 1)
+    socket.destroy()
+  }
+  await until(() => descriptors() <= before)
+})
+
+test('more connections than are allowed are closed at once', async () => {
+  await using small = await served(core, { over: 'tcp', server: { connections: 3 } })
+  const sockets = Array.from({ length: 3 }, () => dial(small))
+  await until(() => sockets.every((socket) => !socket.connecting))
+  expect(await raw(small, lines('GET /api/health HTTP/1.1', `Host: 127.0.0.1:${small.port}`))).toBe('')
+  for (const socket of sockets) socket.destroy()
+  await until(async () => (await ask(small, 'GET', '/api/health').catch(() => undefined))?.status === 200)
+})
