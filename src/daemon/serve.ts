@@ -106,11 +106,15 @@ export async function startDaemon({ listen, signal, log, ...options }: DaemonOpt
         isReady = false
         over.abort(new AwError('aborted', 'The daemon ends'))
         loops[Symbol.dispose]()
-        const last = setTimeout(() => door.stop(ending()), config.settings['server.drain_ms'])
+        const drainMs = config.settings['server.drain_ms']
+        const last = setTimeout(() => door.stop(ending()), drainMs)
+        // Whoever does not read the end of an answer does not keep us from ending.
+        const cut = setTimeout(() => servers.forEach((server) => server.closeAllConnections()), drainMs + lastWordsMs)
         door.stop(ending(), 'streams')
         await mcp[Symbol.asyncDispose]()
         await Promise.all(servers.map(closed))
         clearTimeout(last)
+        clearTimeout(cut)
         await manager.call('shutdown', {}, { actor: 'daemon' }).catch((error: unknown) => log({ error: String(error) }))
         removeTraces(home)
         await manager[Symbol.asyncDispose]()
@@ -123,6 +127,8 @@ export async function startDaemon({ listen, signal, log, ...options }: DaemonOpt
     throw error
   }
 }
+
+const lastWordsMs = 1000
 
 const ending = (): AwError => new AwError('aborted', 'The daemon ends', { hint: 'Ask again when it is back' })
 

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
 const lingerMs = 1000
@@ -12,4 +13,13 @@ export function endSoon(socket: Duplex, text: string): void {
   socket.resume()
   const late = setTimeout(() => socket.destroy(), lingerMs)
   socket.once('close', () => clearTimeout(late))
+}
+
+const readMs = 5000
+
+/** Ends an answer. Whoever does not take the rest of it soon loses it: it would stay here as long as they do. */
+export function endAnswer(response: ServerResponse): void {
+  const late = setTimeout(() => response.destroy(), readMs)
+  response.once('close', () => clearTimeout(late))
+  response.end()
 }

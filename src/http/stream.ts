@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { toAwError } from '../domain/errors.ts'
 import { always, jsonText, sendProblem } from './answer.ts'
 import type { Call } from './call.ts'
+import { endAnswer } from './end-soon.ts'
 import { failureLine, lineWriter, ndjson } from './lines.ts'
 import { problemOf } from './refusal.ts'
 
@@ -85,7 +86,7 @@ async function sendEvents(call: Call, items: AsyncIterable<object>, limits: Stre
   } finally {
     clearInterval(heartbeat)
   }
-  response.end()
+  endAnswer(response)
 }
 
 /** What an item calls itself may come from inside a sandbox: it could end the line and say more. */

@@ -68,7 +68,7 @@ async function work(manager: Manager, told: Told, me: number, seed: number, goes
     const content = randomBytes(100 + ((seed + round) % 20_000))
     if (await asked(manager, told, 'fs write', { id, path: 'work/file', content })) {
       const read = await asked(manager, told, 'fs read', { id, path: 'work/file' })
-      if (read !== undefined && !isShared) expect(Buffer.compare(read, content)).toBe(0)
+      if (read !== undefined && !isShared) expect(content.equals(Buffer.from(read as Uint8Array))).toBe(true)
     }
     const snapshot = await asked(manager, told, 'snapshot', { id })
     if (snapshot !== undefined) told.snapshots.add(snapshot.id)

@@ -62,6 +62,8 @@ const outcomes: Readonly<Record<string, readonly string[]>> = {
   workspace_purge_started: ['workspace_purged'],
 }
 
+const operationOf = (event: Event | undefined): unknown => (event?.meta['operation'] as { id?: string } | null)?.id
+
 /** The log has no gap; in each stream one thing is done at a time, and each is finished or given up. */
 export function checkOrder(events: readonly Event[]): void {
   expect(events.map(({ position }) => position)).toEqual(events.map((_, i) => i + 1))
@@ -74,7 +76,7 @@ export function checkOrder(events: readonly Event[]): void {
       const expected = open && [...(outcomes[open.type] ?? []), 'operation_taken', 'operation_abandoned']
       if (expected !== undefined) {
         expect(expected, `${stream} after ${open?.type}`).toContain(event.type)
-        expect(event.meta.operation).toMatchObject({ id: (open?.meta.operation as { id: string }).id })
+        expect(operationOf(event), `${stream} after ${open?.type}`).toBe(operationOf(open))
       }
       if (event.type in outcomes) open = event
       else if (event.type !== 'operation_taken') open = undefined
