@@ -4,10 +4,10 @@ import { runOnImage } from './storage/on-image.ts'
 /** What is special to btrfs; the contract of all drivers is in test/storage. */
 
 const forAll = ['restore', 'nested'].map((name) => `test/btrfs/${name}.inside.ts`)
-const forRoot = ['diff', 'quota'].map((name) => `test/btrfs/${name}.inside.ts`)
+const forRoot = ['diff', 'growth', 'quota'].map((name) => `test/btrfs/${name}.inside.ts`)
 
 it.each([
-  { as: 'root', files: [...forAll, ...forRoot], least: 22 },
+  { as: 'root', files: [...forAll, ...forRoot], least: 25 },
   { as: 'an ordinary user', files: forAll, least: 14 },
 ] as const)(
   'btrfs as $as',

@@ -1,5 +1,5 @@
-import { subvolumeInfo } from './btrfs-ioctls.ts'
-import { firstInode, ITEM, searchObject, searchSince } from './btrfs-search.ts'
+import { entriesOf, type Entry, inodeTree, type InodeTree, touchedInodes } from './btrfs-inodes.ts'
+import { firstInode, ITEM, searchObject } from './btrfs-search.ts'
 
 export interface ChangedPaths {
   readonly paths: ReadonlySet<string>
@@ -41,35 +41,18 @@ export function changedPaths(
   return { paths, newBefore, newAfter }
 }
 
-interface Side {
-  readonly fd: number
-  readonly tree: bigint
+interface Side extends InodeTree {
   readonly excluded: ReadonlySet<string>
   readonly touched: Set<bigint>
   readonly paths: Map<bigint, readonly string[]>
 }
 
-interface Entry {
-  readonly inode: bigint
-  /** The kind of what is there, and of which tree it is. */
-  readonly kind: string
-  readonly isDirectory: boolean
-}
-
 const openSide = (fd: number, exclude: readonly string[]): Side => ({
-  fd,
-  tree: subvolumeInfo(fd).id,
+  ...inodeTree(fd),
   excluded: new Set(exclude),
   touched: new Set(),
   paths: new Map([[firstInode, ['']]]),
 })
-
-function* touchedInodes({ fd, tree }: Side, since: bigint): Generator<{ inode: bigint; isNew: boolean }> {
-  for (const { type, object, data } of searchSince(fd, tree, since)) {
-    if (type !== ITEM.INODE || data.readBigUInt64LE(8) <= since) continue
-    yield { inode: object, isNew: data.readBigUInt64LE(0) > since }
-  }
-}
 
 /** All names of an inode, as paths; none if it is not there, or has lost its last name while it was open. */
 function pathsOf(side: Side, inode: bigint): readonly string[] {
@@ -98,22 +81,6 @@ function namesOf({ fd, tree }: Side, inode: bigint): { parent: bigint; name: str
   return names
 }
 
-/** What is in a directory; nothing if it is none. */
-function entriesOf({ fd, tree }: Side, inode: bigint): Map<string, Entry> {
-  const entries = new Map<string, Entry>()
-  for (const { data } of searchObject(fd, tree, inode, ITEM.DIR_INDEX)) {
-    const [root, type] = [data.readUInt8(8) === ITEM.ROOT_ITEM, data.readUInt8(29)]
-    entries.set(data.toString('latin1', 30, 30 + data.readUInt16LE(27)), {
-      inode: data.readBigUInt64LE(0),
-      kind: `${root ? 'subvolume' : 'here'} ${type}`,
-      isDirectory: type === DIRECTORY && !root,
-    })
-  }
-  return entries
-}
-
-const DIRECTORY = 2
-
 /** What one side has at a name and the other has not, with all that is below it. */
 function addOthers(
   side: Side,
@@ -124,11 +91,14 @@ function addOthers(
 ): void {
   for (const [name, entry] of entries) {
     const other = others.get(name)
-    if (other?.inode === entry.inode && other.kind === entry.kind) continue
+    if (other !== undefined && isSame(other, entry)) continue
     if (directory === firstInode && side.excluded.has(name)) continue
     for (const above of pathsOf(side, directory)) addAll(side, entry, join(above, name), paths)
   }
 }
+
+const isSame = (one: Entry, other: Entry): boolean =>
+  one.inode === other.inode && one.type === other.type && one.isSubvolume === other.isSubvolume
 
 function addAll(side: Side, entry: Entry, path: string, paths: Set<string>): void {
   const left: [Entry, string][] = [[entry, path]]

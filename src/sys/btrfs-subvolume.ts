@@ -46,6 +46,12 @@ export function withSubvolume<T>(path: string, use: (fd: number) => T): T {
   }
 }
 
+/** The same for longer than one call. */
+export function holdSubvolume(path: string): Disposable & { readonly fd: number } {
+  const fd = openSubvolume(path)
+  return { fd, [Symbol.dispose]: () => fs.closeSync(fd) }
+}
+
 export const infoAt = (path: string): SubvolumeInfo => withSubvolume(path, subvolumeInfo)
 
 export const makeSubvolume = (path: string): void =>
@@ -93,12 +99,8 @@ export async function removeSubvolume(path: string, options: { signal?: AbortSig
 }
 
 async function destroyLater(path: string): Promise<boolean> {
-  const parent = openSubvolume(dirname(path))
-  try {
-    return await btrfs.destroyLater(parent, basename(path))
-  } finally {
-    fs.closeSync(parent)
-  }
+  using parent = holdSubvolume(dirname(path))
+  return await btrfs.destroyLater(parent.fd, basename(path))
 }
 
 type Outcome = 'gone' | 'refused'

@@ -7,38 +7,11 @@ import type { Change, Place } from '../../src/ports/storage-driver.ts'
 import { diffSubvolumes } from '../../src/sys/btrfs-diff.ts'
 import { compareTrees } from '../../src/sys/compare-trees.ts'
 import { collect } from '../../src/testing/collect.ts'
-import { type Edit, editHost } from '../../src/testing/edits.ts'
 import { withoutRenames } from '../../src/testing/storage-contract/trees.ts'
+import { anyEdits as edits, live } from './edits.ts'
 import { type Opened, openBtrfs, snap, volume } from './open.ts'
 
 const fork: Place = { area: 'volumes', name: 'ws_2' }
-
-const name = fc.constantFrom('a', 'b', 'c', '\xff', 'a-')
-const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => names.join('/'))
-const content = fc.constantFrom('', 'x', 'y', 'z'.repeat(5000), 'Z'.repeat(5000))
-const edit: fc.Arbitrary<Edit> = fc.oneof(
-  fc.record({ do: fc.constantFrom('write', 'append'), path, content }),
-  fc.record({ do: fc.constantFrom('mkdir', 'remove', 'remove', 'fifo'), path }),
-  fc.record({ do: fc.constant('rename'), path, to: path }),
-  fc.record({ do: fc.constant('rename'), path, to: path }),
-  fc.record({ do: fc.constant('link'), path, to: path }),
-  fc.record({ do: fc.constant('symlink'), path, target: content.map((text) => `${text.slice(0, 9)}t`) }),
-  fc.record({ do: fc.constant('chmod'), path, mode: fc.constantFrom(0o600, 0o755) }),
-  fc.record({ do: fc.constant('truncate'), path, size: fc.constantFrom(0, 3, 9000) }),
-  fc.record({ do: fc.constant('touch'), path, mtime: fc.constantFrom(1, 2) }),
-)
-const edits = fc.array(edit, { maxLength: 12 })
-
-/** Many make no sense in the tree as it is; those are not done. */
-function live(opened: Opened, place: Place, all: readonly Edit[]): void {
-  for (const one of all) {
-    try {
-      editHost(opened.path(place), one)
-    } catch {
-      continue
-    }
-  }
-}
 
 const told = (opened: Opened, from: Place, to: Place): Promise<Change[]> => collect(opened.storage.diff(from, to))
 

@@ -9,7 +9,7 @@ import { dropFolderIndex } from '../../sys/folder-index.ts'
 import { readInTree } from '../../sys/read-in-tree.ts'
 import { measureTree } from '../../sys/safe-fs/index.ts'
 import { moveTree } from '../../sys/storage-root.ts'
-import { countChanges, diffTrees } from './btrfs/diff.ts'
+import { bytesBeyond, countChanges, diffTrees } from './btrfs/diff.ts'
 import { freeze, written } from './btrfs/freeze.ts'
 import { assertLimits, buildTree, canLimit, makeEmpty, makeLimited } from './btrfs/make.ts'
 import { assertWhole, nestedIn } from './btrfs/nested.ts'
@@ -170,7 +170,11 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
       assert()
       const tree = found(place)
       const size = await measureTree(tree, limits)
-      return { ...size, ...(own && { own: await ownBytes(tree, limits.maxFiles) }), ...(beyond && { beyond: null }) }
+      return {
+        ...size,
+        ...(own && { own: await ownBytes(tree, limits.maxFiles) }),
+        ...(beyond && { beyond: await bytesBeyond({ trees, work }, tree, beyond) }),
+      }
     },
 
     async list() {

@@ -1,5 +1,6 @@
 import type { Change, DiffOptions, Place } from '../../../ports/storage-driver.ts'
 import { countDifferences, diffSubvolumes } from '../../../sys/btrfs-diff.ts'
+import { grownBeyond } from '../../../sys/btrfs-growth.ts'
 import { infoAt, lastChange } from '../../../sys/btrfs-subvolume.ts'
 import { compareTrees } from '../../../sys/compare-trees.ts'
 import { isFrozen, type TreeRoot } from '../tree-root.ts'
@@ -53,4 +54,15 @@ export async function countChanges(
   return (
     (await countDifferences(trees.path(since), trees.path(frozen), { ...options, erased: work.erased, most })) ?? null
   )
+}
+
+/** What a tree holds beyond a frozen one, where that costs no walk. */
+export async function bytesBeyond(
+  { trees, work }: { trees: TreeRoot; work: Work },
+  tree: string,
+  base: Place,
+): Promise<number | null> {
+  if (process.getuid?.() !== 0 || !isFrozen(base) || !trees.exists(base)) return null
+  const grown = await grownBeyond(trees.path(base), tree, work.erased)
+  return grown === null ? null : Math.max(0, grown)
 }
