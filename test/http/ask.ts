@@ -31,7 +31,9 @@ export function ask(door: Served, method: string, path: string, question: Questi
     ...question.headers,
   }
   return new Promise((resolve, reject) => {
-    const asked = request({ ...door.address, method, path, headers, agent: false }, (answer) => {
+    const { address } = door
+    const place = 'socket' in address ? { socketPath: address.socket, host: 'localhost' } : address
+    const asked = request({ ...place, method, path, headers, agent: false }, (answer) => {
       const parts: Buffer[] = []
       answer.on('data', (part: Buffer) => parts.push(part))
       answer.on('error', reject)
