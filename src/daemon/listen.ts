@@ -52,6 +52,10 @@ function refused(error: NodeJS.ErrnoException, place: string | TcpPlace): AwErro
 /** Takes no more, and is closed when the last answer has gone out. */
 export const closed = (server: Server): Promise<void> =>
   new Promise((resolve) => {
-    server.close(() => resolve())
-    server.closeIdleConnections()
+    // A connection that was busy is kept open for the next request, which nobody takes.
+    const idle = setInterval(() => server.closeIdleConnections(), 20)
+    server.close(() => {
+      clearInterval(idle)
+      resolve()
+    })
   })

@@ -1,3 +1,5 @@
+import { allows } from '../access/principal.ts'
+import type { Scope } from '../domain/scopes.ts'
 import type { OwnRoute } from '../http/own-routes.ts'
 import { mcpHttp } from '../mcp/http/http.ts'
 
@@ -10,7 +12,8 @@ export function mcpRoutes(version: string): AsyncDisposable & { readonly routes:
       const { actor, workspaces } = caller.principal
       const [only, ...others] = workspaces ?? []
       const workspace = only !== undefined && others.length === 0 && !only.includes('*') ? only : undefined
-      await mcp.handle(request, response, { id: actor, manager, workspace })
+      const may = (scope: Scope): boolean => allows(caller.principal, scope)
+      await mcp.handle(request, response, { id: actor, manager, workspace, may })
     },
   }
   return {

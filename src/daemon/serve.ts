@@ -16,6 +16,7 @@ import {
   writeRecord,
 } from '../sys/daemon-place.ts'
 import { version } from '../version.ts'
+import { openBridge } from './bridge.ts'
 import { startChecks, type StartReport } from './checks.ts'
 import { closed, hostsOf, listening, tcpPlace } from './listen.ts'
 import { startLoops } from './loops.ts'
@@ -82,6 +83,7 @@ export async function startDaemon({ listen, signal, log, ...options }: DaemonOpt
     const local = httpServer(door, { hosts: ['localhost', 'aw'], local: owner(process.getuid?.() ?? 0) }, limits)
     await listening(local, reachable(socketOf(home)))
     closeToOthers(home)
+    const bridge = await openBridge(door, home, limits.requestMs)
     const entrance = { hosts: ['localhost'] }
     const tcp = place === undefined ? undefined : httpServer(door, entrance, limits)
     const port = tcp === undefined || place === undefined ? 0 : await listening(tcp, place)
@@ -96,7 +98,7 @@ export async function startDaemon({ listen, signal, log, ...options }: DaemonOpt
     const loops = cleanup.use(startLoops({ manager, answers, gcMinutes, log, signal: over.signal }))
     cleanup.move()
 
-    const servers = [local, ...(tcp === undefined ? [] : [tcp])]
+    const servers = [local, bridge.server, ...(tcp === undefined ? [] : [tcp])]
     return {
       socket: socketOf(home),
       url,
@@ -116,6 +118,7 @@ export async function startDaemon({ listen, signal, log, ...options }: DaemonOpt
         clearTimeout(last)
         clearTimeout(cut)
         await manager.call('shutdown', {}, { actor: 'daemon' }).catch((error: unknown) => log({ error: String(error) }))
+        bridge.remove()
         removeTraces(home)
         await manager[Symbol.asyncDispose]()
         lock[Symbol.dispose]()
@@ -136,7 +139,9 @@ const authenticator =
   ({ tokens }: OpenedHome) =>
   async (secret: string): Promise<Principal | undefined> => {
     const token = await tokens.find(secret)
-    return token && { actor: `token:${token.id}`, scopes: token.scopes, workspaces: token.workspaces }
+    if (token === undefined) return undefined
+    const { id, scopes, workspaces, sandbox } = token
+    return { actor: `token:${id}`, scopes, workspaces, sandbox }
   }
 
 const limitsOf = (settings: Settings): DoorLimits => ({

@@ -95,6 +95,7 @@ export function httpDoor(options: DoorOptions) {
   async function route(request: IncomingMessage, response: ServerResponse, entrance: Entrance, trace: Trace) {
     assertAddressed(request, entrance.hosts)
     const target = targetOf(request.url ?? '/')
+    assertServed(target.path, entrance)
     const { segments } = target
     const method = request.method ?? ''
     const named = [target.path, target.path.replace(/\/[^/]*$/, '/:id')].map((path) => `${method} ${path}`)
@@ -127,6 +128,10 @@ export function httpDoor(options: DoorOptions) {
     }
   }
 
+  function assertServed(path: string, { only = path }: Entrance): void {
+    if (path !== only) throw new Refusal(404, 'invalid_input', 'There is nothing at this address')
+  }
+
   function assertReady(): void {
     const { ready: isReady, reason = 'The daemon is ending' } = ready()
     if (!isReady) throw new Refusal(503, 'daemon_unavailable', reason, undefined, { 'Retry-After': '1' })
@@ -138,7 +143,8 @@ export function httpDoor(options: DoorOptions) {
     socket.on('error', () => undefined)
     try {
       assertAddressed(request, entrance.hosts)
-      const { segments } = targetOf(request.url ?? '/')
+      const { segments, path } = targetOf(request.url ?? '/')
+      assertServed(path, entrance)
       const caller = await callerOf(request, entrance, authenticate)
       assertReady()
       const found = streamAt(segments)
@@ -260,7 +266,7 @@ const sessionInput = ({ path }: Target, operation: Operation): Record<string, un
 const asBadRequest = (error: AwError): AwError =>
   error.code === 'internal' || error instanceof Refusal
     ? error
-    : Object.assign(new Refusal(400, error.code, error.message, error.hint), { data: error.data })
+    : new Refusal(400, error.code, error.message, error.hint, {}, error.data)
 
 /** They may have left before anybody looked. */
 function whenLeft(response: ServerResponse, tell: () => void): void {
@@ -277,6 +283,8 @@ function assertSame({ headers }: IncomingMessage, stamps: DoorOptions['stamps'])
         'daemon_unavailable',
         `The daemon was started with another ${name}`,
         'Start it anew: aw serve',
+        {},
+        { sent: false, differs: name },
       )
   }
 }

@@ -11,8 +11,9 @@ export class Refusal extends AwError {
     message: string,
     hint?: string,
     headers: Readonly<Record<string, string>> = {},
+    data: Readonly<Record<string, unknown>> = {},
   ) {
-    super(code, message, hint === undefined ? {} : { hint })
+    super(code, message, hint === undefined ? { data } : { hint, data })
     this.httpStatus = status
     this.headers = headers
   }

@@ -1,0 +1,24 @@
+import type { Server } from 'node:http'
+import { bridgeHost, bridgePath } from '../domain/network/bridge.ts'
+import type { HttpDoor } from '../http/door.ts'
+import { httpServer } from '../http/server.ts'
+import { closeBridge, letProxiesIn, prepareBridge } from '../sys/bridge-place.ts'
+import { listening } from './listen.ts'
+
+export interface OpenBridge {
+  readonly server: Server
+  /** When it takes no more requests. */
+  remove(): void
+}
+
+/** Each sandbox has at most 32 of them. */
+const connections = 2048
+
+/** Where the proxies of sandboxes come in: MCP and nothing else, with a token and never without. */
+export async function openBridge(door: HttpDoor, home: string, requestMs: number): Promise<OpenBridge> {
+  const socket = prepareBridge(home)
+  const server = httpServer(door, { hosts: [bridgeHost], only: bridgePath }, { connections, requestMs })
+  await listening(server, socket)
+  letProxiesIn(socket)
+  return { server, remove: () => closeBridge(socket) }
+}
