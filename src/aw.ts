@@ -33,6 +33,7 @@ import type { EventStore } from './ports/event-store.ts'
 import type { Manager } from './ports/manager.ts'
 import type { Follower } from './ports/sandbox-driver.ts'
 import type { Tokens } from './ports/tokens.ts'
+import { bridgeDirectory, hasBridge } from './sys/bridge-place.ts'
 import { cliCommand } from './sys/cli-program.ts'
 import { prepareHome } from './sys/home.ts'
 import { native } from './sys/native.ts'
@@ -142,6 +143,7 @@ export async function openHome(options: OpenOptions = {}): Promise<OpenedHome> {
         avoid: [home, basePath, place.root],
         owner: place.owner,
       }),
+      bridge: { directory: bridgeDirectory(home), isOpen: () => hasBridge(home) },
       logs: laterKeptLogs(join(home, 'runs')),
       follower: followerOf(options, home, configFile),
       sandboxes: laterSandboxes(join(home, 'run')),

@@ -26,7 +26,11 @@ const general = ['template list', 'template show']
  */
 export function limited(manager: Manager, principal: Principal, facts: HomeFacts): Manager {
   const redact = redaction(facts.places)
-  const contextOf = (context: CallContext = {}): CallContext => ({ ...context, actor: principal.actor })
+  const contextOf = (context: CallContext = {}): CallContext => ({
+    ...context,
+    actor: principal.actor,
+    within: principal.sandbox,
+  })
   if (isAdmin(principal)) {
     // Whoever may do everything may also speak for somebody else.
     const { actor } = principal
@@ -42,12 +46,14 @@ export function limited(manager: Manager, principal: Principal, facts: HomeFacts
     if (entry === undefined) throw new AwError('unsupported', `There is no operation ${name}`)
     assertScope(principal, entry.scope, name)
     assertModest(entry, input)
+    if (principal.sandbox !== undefined) assertInside(entry, input)
     const found = await pinned(manager, principal, entry, { ...input }, context)
     if (principal.workspaces !== null) {
       assertNamed(entry, found.input)
       assertMadeWithin(principal, entry, found.input, found.view)
     }
-    return { ...found.input, ...wallsFor(entry, found.view, facts) }
+    // Where they are is where their commands run.
+    return principal.sandbox === undefined ? { ...found.input, ...wallsFor(entry, found.view, facts) } : found.input
   }
 
   const failing = (error: unknown, input: object): AwError => redactedError(toAwError(error), redact, input)
@@ -84,6 +90,33 @@ export function limited(manager: Manager, principal: Principal, facts: HomeFacts
     },
     [Symbol.asyncDispose]: () => manager[Symbol.asyncDispose](),
   }
+}
+
+/** What is of use to those in a sandbox: the work in their workspace, and not what is around it. */
+const inside = [
+  'show',
+  'exec',
+  'fs read',
+  'fs write',
+  'fs list',
+  'fs tree',
+  'fs stat',
+  'snapshot',
+  'snapshots',
+  'restore',
+  'diff',
+  'runs',
+  'logs',
+  'wait',
+]
+
+function assertInside({ name }: Operation, input: object): void {
+  const field = 'restart' in input && input.restart === true ? 'restart' : undefined
+  if (inside.includes(name) && field === undefined) return
+  throw new AwError('permission_denied', `${field ?? name} is not for those in the sandbox of the workspace`, {
+    hint: 'Ask whoever started it',
+    data: { operation: name },
+  })
 }
 
 /** Whoever is held to workspaces names one, unless the answer is held to them too. */

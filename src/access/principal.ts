@@ -8,6 +8,8 @@ export interface Principal {
   readonly scopes: readonly Scope[]
   /** Ids, or names with `*` for any run of characters but a slash; null for every workspace. */
   readonly workspaces: readonly string[] | null
+  /** They are in this sandbox, and get nothing that it does not have. */
+  readonly sandbox?: string | undefined
 }
 
 /** The user of the home, at the machine itself. */
@@ -20,7 +22,7 @@ export const owner = (uid: number): Principal => ({
 /** Nothing is kept from them: no field is refused, nothing in an answer is left out. */
 export const isAdmin = ({ scopes, workspaces }: Principal): boolean => scopes.includes('admin') && workspaces === null
 
-function allows({ scopes }: Principal, scope: Scope): boolean {
+export function allows({ scopes }: Principal, scope: Scope): boolean {
   return scopes.includes(scope) || (scope !== 'approve' && scopes.includes('admin'))
 }
 

@@ -11,6 +11,7 @@ const ofTheUser = [
   'allow',
   'shared',
   'agent',
+  'mcp',
   'memory_mb',
   'cpu_percent',
   'processes',

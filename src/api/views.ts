@@ -66,6 +66,7 @@ export const workspaceView = object(
         network: string('What it may reach'),
         allow: list(string('A host or preset'), 'Through the proxy'),
         agent: nullable(string('The agent that is to work in it')),
+        mcp: optional(boolean('It reaches the MCP tools of this workspace')),
         mount: string('Where the workspace is inside'),
         memory_mb: optional(integer('Memory of all of it; 0 for no limit')),
         started_at: string('Since when (ISO 8601)'),

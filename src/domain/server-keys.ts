@@ -33,6 +33,12 @@ export const serverKeys = {
     default: 60,
     about: 'How often the daemon does what aw gc does; 0 means never',
   },
+  'mcp_bridge.enabled': {
+    kind: 'switch',
+    default: false,
+    about:
+      'Whether sandboxes that do not say reach the MCP tools of their own workspace; needs aw serve, the isolation namespace and the network none or allowlist',
+  },
   'rate_limit.create_per_minute': {
     kind: 'count',
     default: 5,

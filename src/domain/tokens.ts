@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { AwError } from './errors.ts'
 import type { AnyEvent, EventType } from './event.ts'
-import { isWorkspaceId, type TokenId, type WorkspaceId } from './ids.ts'
+import { isWorkspaceId, type BoxId, type TokenId, type WorkspaceId } from './ids.ts'
 import type { Scope } from './scopes.ts'
 
 /** With which somebody who is not the user of the home may use it: what they may do, in which workspaces, until when. */
@@ -13,6 +13,8 @@ export interface Token {
   readonly workspaces: readonly string[] | null
   readonly created_at: string
   readonly expires_at: string | null
+  /** It is for what runs in this sandbox, and is over with it. */
+  readonly sandbox?: BoxId | undefined
 }
 
 export interface TokenFacts {
@@ -25,11 +27,13 @@ export interface TokenFacts {
   expires_at: string | null
   /** The token whose place it takes. */
   replaces: TokenId | null
+  /** It is for what runs in this sandbox, and is over with it. */
+  sandbox?: BoxId | undefined
 }
 
 export interface TokenRevocation {
   token: TokenId
-  reason: 'user' | 'rotated' | 'workspace_destroyed'
+  reason: 'user' | 'rotated' | 'workspace_destroyed' | 'sandbox_ended'
   /** Only this workspace is taken from it; null: all. */
   workspace: WorkspaceId | null
   /** From when on; null: at once, whatever a clock says. */
@@ -100,7 +104,7 @@ export const isSecret = (text: string): boolean => secretForm.test(text)
 export const hashOf = (secret: string): string => hash('sha256', secret, 'hex')
 
 /** What an agent needs to work in its workspace. */
-const usual: readonly Scope[] = ['read', 'fs:read', 'fs:write', 'exec', 'snapshot']
+export const usualScopes: readonly Scope[] = ['read', 'fs:read', 'fs:write', 'exec', 'snapshot']
 /** About the home or the machine, or for people: none of this can be held to a workspace. */
 const notHeld: readonly Scope[] = ['admin', 'approve']
 
@@ -108,7 +112,7 @@ const notHeld: readonly Scope[] = ['admin', 'approve']
 export function checkedScopes(asked: readonly Scope[] | undefined, isHeld: boolean): readonly Scope[] {
   const scopes = [...new Set(asked ?? [])]
   if (scopes.length === 0) {
-    if (isHeld) return usual
+    if (isHeld) return usualScopes
     throw new AwError('invalid_input', 'A token for every workspace needs to say what it is for', {
       hint: 'Say it, for instance --scope read; or hold it to a workspace: --workspace ID',
       data: { field: 'scopes' },

@@ -12,6 +12,8 @@ export interface Entrance {
   readonly hosts: readonly string[]
   /** Who it is that comes without a token: only where nobody else can come in. */
   readonly local?: Principal | undefined
+  /** The one path that is there. */
+  readonly only?: string | undefined
 }
 
 export interface Caller {

@@ -7,6 +7,7 @@ import { randomMount } from '../domain/sandbox/surroundings.ts'
 import { nameOf, type BoxFacts, type SharedMount, type Workspace } from '../domain/workspace/state.ts'
 import type { SandboxDriver, SandboxSpec } from '../ports/sandbox-driver.ts'
 import { agentRules, equipmentOf } from './agents/equip.ts'
+import { bridgeEnv, bridgePart, hasBridge } from './bridge.ts'
 import type { Core } from './core.ts'
 import { volumeOf } from './places.ts'
 import type { Slotted } from './slots.ts'
@@ -19,6 +20,7 @@ export interface BoxWish {
   readonly allow?: readonly string[] | undefined
   readonly shared?: readonly string[] | undefined
   readonly agent?: string | undefined
+  readonly mcp?: boolean | undefined
   readonly memory_mb?: number | undefined
   readonly cpu_percent?: number | undefined
   readonly processes?: number | undefined
@@ -40,6 +42,7 @@ export async function plannedBox(core: Core, workspace: Workspace, wish: BoxWish
     mount: mount === 'random' ? randomMount(core.clock.random(4)) : mount,
     shared: await sharedMounts(core, workspace, wish.shared ?? []),
     ...(wish.agent === undefined ? {} : { agent: wish.agent }),
+    ...((await hasBridge(core, wish)) ? { mcp: true } : {}),
   }
 }
 
@@ -108,8 +111,7 @@ async function sharedMounts(core: Core, { task }: Workspace, wishes: readonly st
 /** What the driver is to make of it. */
 export async function specOf(core: Core, workspace: Slotted, box: BoxFacts, once = false): Promise<SandboxSpec> {
   const { settings } = core.config
-  const { metadata, content } = profileOf(workspace.profile)
-  const protect = settings['sandbox.protect'].split(',').flatMap((name) => name.trim() || [])
+  const { metadata } = profileOf(workspace.profile)
   const areas = box.shared.length === 0 ? undefined : (await sharedAreas(core)).live
   const equipment = await equipmentOf(core, workspace.id, box)
   await core.storage.ready(volumeOf(workspace))
@@ -119,9 +121,7 @@ export async function specOf(core: Core, workspace: Slotted, box: BoxFacts, once
     ...(box.isolation === 'namespace'
       ? {
           protect: [metadata],
-          protectWithin: [...new Set([...protect, ...equipment.protect])].map((name) =>
-            content === '.' ? name : `${content}/${name}`,
-          ),
+          protectWithin: heldNames(core, workspace, equipment.protect),
         }
       : // Nothing can be taken out of a tree without a mount of its own; aw doctor and the docs say so.
         { protect: [] }),
@@ -136,10 +136,11 @@ export async function specOf(core: Core, workspace: Slotted, box: BoxFacts, once
     network: box.network,
     networkLog: core.requests.place(workspace.id),
     brokers: equipment.brokers,
+    ...bridgePart(core, box),
     limits: withoutZero(box.limits),
     defaults: withoutZero({ ...defaultsOf(core), ...box.limits }),
     cgroupRequired: settings['sandbox.cgroup_required'],
-    env: equipment.env,
+    env: { ...equipment.env, ...bridgeEnv(box) },
     programs: equipment.programs,
     gitUser: {
       name: workspace.config.git_config.user_name || settings['git.user_name'],
@@ -150,6 +151,13 @@ export async function specOf(core: Core, workspace: Slotted, box: BoxFacts, once
     proxyUid: settings['sandbox.first_uid'] - 1 - workspace.slot,
     once,
   }
+}
+
+/** Names in the tree that a sandbox may read and not write. @param ofAgent those that its agent has besides */
+export function heldNames(core: Core, { profile }: Workspace, ofAgent: readonly string[]): string[] {
+  const { content } = profileOf(profile)
+  const usual = core.config.settings['sandbox.protect'].split(',').flatMap((name) => name.trim() || [])
+  return [...new Set([...usual, ...ofAgent])].map((name) => (content === '.' ? name : `${content}/${name}`))
 }
 
 /** 0 is no limit. */

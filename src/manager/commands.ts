@@ -3,6 +3,7 @@ import type { CommandId, SnapshotId, WorkspaceId } from '../domain/ids.ts'
 import type { Exit } from '../domain/sandbox/spec.ts'
 import { nameOf, type OpenCommand, type Workspace } from '../domain/workspace/state.ts'
 import type { Sandbox } from '../ports/sandbox-driver.ts'
+import { revokeBridge } from './bridge.ts'
 import { newEvent, type Core, type Request } from './core.ts'
 import { append, whose } from './operations.ts'
 
@@ -18,7 +19,9 @@ export interface Ended {
 export async function endCommand(core: Core, request: Request, id: WorkspaceId, ended: Ended): Promise<void> {
   for (;;) {
     const workspace = await core.store.get(id)
-    if (workspace === undefined || !isOpen(workspace, ended.command)) return
+    const open = workspace?.commands?.find(({ command }) => command === ended.command)
+    if (workspace === undefined || open === undefined) return
+    if (open.inside !== undefined) await revokeBridge(core, request, open.sandbox)
     try {
       const event = newEvent(core, request, 'command_ended', { ...whose(workspace), ...ended })
       await append(core, request, workspace, [event])

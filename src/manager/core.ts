@@ -3,6 +3,7 @@ import type { EventData, EventMeta, EventType, NewEvent } from '../domain/event.
 import { makeId, type OperationId, type Prefix, type WorkspaceId } from '../domain/ids.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
 import type { Agents } from '../ports/agents.ts'
+import type { BridgePlace } from '../ports/bridge.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { EventStore } from '../ports/event-store.ts'
 import type { Files } from '../ports/files.ts'
@@ -37,6 +38,7 @@ export interface Core {
   readonly variables: Variables
   readonly requests: Requests
   readonly agents: Agents
+  readonly bridge: BridgePlace
   readonly logs: KeptLogs
   /** What is started when the last run of a workspace has ended and nobody is there to write it down. */
   readonly follower: (workspace: WorkspaceId) => Follower | undefined

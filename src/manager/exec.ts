@@ -10,6 +10,7 @@ import type { Execution, Sandbox, SandboxDriver, SandboxSpec } from '../ports/sa
 import type { Variable } from '../ports/variables.ts'
 import { agentVariables } from './agents/equip.ts'
 import { boxGone, driverOf, plannedBox, specOf, withoutZero, type BoxWish } from './boxes.ts'
+import { boxAround, withToken, type BoxInside } from './bridge.ts'
 import { endCommand, isOpen, type Ended } from './commands.ts'
 import { newEvent, newId, type Core, type Request } from './core.ts'
 import { keepAfter, keepBefore } from './each-exec.ts'
@@ -76,7 +77,7 @@ async function* runIn(
   signal: AbortSignal,
 ): AsyncGenerator<Item, Exit> {
   const { workspace, command, box: facts } = begun
-  await using box = await boxFor(core, begun, signal)
+  await using box = await boxFor(core, request, begun, signal)
   try {
     const execution = box.exec({ ...(await commandOf(core, input, request, begun, box)), signal })
     yield { type: 'started', workspace: nameOf(workspace), command, isolation: facts.isolation }
@@ -96,7 +97,7 @@ async function* outputOf(workspace: string, { output, exit }: Execution): AsyncG
 export interface Begun {
   readonly workspace: Slotted
   readonly command: `cmd_${string}`
-  readonly box: BoxFacts
+  readonly box: BoxInside
   /** Of a sandbox of its own, which is not started yet. */
   readonly own: { readonly driver: SandboxDriver; readonly spec: SandboxSpec } | undefined
   /** The one that was started before. */
@@ -113,12 +114,14 @@ async function beginCommand(core: Core, input: Input, request: Request, id: Work
     // That of a run has ended with it, as it should.
     const isOfRun = found.run?.started?.own_sandbox === true
     if (found.sandbox !== undefined && open.sandbox === undefined && !isOfRun) throw boxGone(found)
-    assertSameWalls(open, input)
-    const planned = open.sandbox ?? { sandbox: newId(core, 'box'), ...(await plannedBox(core, open, input)) }
+    const { within } = request
+    if (within === undefined) assertSameWalls(open, input)
+    const around = within === undefined ? open.sandbox : boxAround(open, within)
+    const planned = around ?? { sandbox: newId(core, 'box'), ...(await plannedBox(core, open, input)) }
     const known = await withSlot(core, request, open)
     const variables = await core.variables.read(id)
     const each = (input.snapshot ?? core.config.settings['sandbox.snapshot']) === 'each-exec'
-    const own = known.sandbox === undefined ? await ownBox(core, known, planned) : undefined
+    const own = around === undefined ? await ownBox(core, known, planned as BoxFacts) : undefined
     const command = newId(core, 'cmd')
     const before = each ? await keepBefore(core, request, known, command) : known
     const starting = { box: planned, command, own: own !== undefined }
@@ -156,6 +159,7 @@ export function assertSameWalls(workspace: Workspace, input: BoxWish): void {
     (input.allow !== undefined && 'allow') ||
     (input.shared !== undefined && 'shared') ||
     (input.agent !== undefined && input.agent !== box.agent && 'agent') ||
+    (input.mcp !== undefined && input.mcp !== (box.mcp ?? false) && 'mcp') ||
     ofTheBox.find((name) => input[name] !== undefined)
   if (other === undefined) return
   throw new AwError('invalid_input', `${name} has a sandbox already, started with another ${other}`, {
@@ -179,7 +183,7 @@ export function cutArguments(given: readonly string[]): { argv: string[]; argv_c
 }
 
 interface Starting {
-  readonly box: BoxFacts
+  readonly box: BoxInside & Pick<BoxFacts, 'mcp'>
   readonly command: `cmd_${string}`
   readonly own: boolean
 }
@@ -195,11 +199,14 @@ function startedData(core: Core, input: Input, workspace: Workspace, { box, comm
     cwd: directoryOf(workspace, box, input.cwd),
     env: Object.keys(input.env ?? {}),
     terminal: input.columns !== undefined,
+    ...(own && box.mcp === true ? { inside: insideOf(box) } : {}),
   }
 }
 
+const insideOf = ({ mount, agent }: BoxInside) => ({ mount, ...(agent === undefined ? {} : { agent }) })
+
 /** Counted from where the content is; `..` leads to what is beside it, and not out of the workspace. */
-function directoryOf({ profile }: Workspace, { mount }: BoxFacts, cwd = '.'): string {
+function directoryOf({ profile }: Workspace, { mount }: Pick<BoxInside, 'mount'>, cwd = '.'): string {
   const isAbsolute = cwd.startsWith('/')
   const given = isAbsolute ? cwd : `${profileOf(profile).content}/${cwd}`
   const steps: string[] = []
@@ -215,16 +222,17 @@ function directoryOf({ profile }: Workspace, { mount }: BoxFacts, cwd = '.'): st
 }
 
 /** Begins to connect to a sandbox; whoever waits for it later is told what came of it. */
-async function meet(core: Core, { isolation, sandbox }: BoxFacts): Promise<NonNullable<Begun['meeting']>> {
+async function meet(core: Core, { isolation, sandbox }: BoxInside): Promise<NonNullable<Begun['meeting']>> {
   const found = (await core.sandboxes(isolation)).find(sandbox)
   found.catch(() => undefined)
   return { found }
 }
 
-async function boxFor(core: Core, begun: Begun, signal: AbortSignal): Promise<Sandbox> {
+async function boxFor(core: Core, request: Request, begun: Begun, signal: AbortSignal): Promise<Sandbox> {
   const { workspace, box, own, command, meeting } = begun
   if (own !== undefined) {
-    const started = await own.driver.start(box.sandbox, own.spec, { signal })
+    const spec = await withToken(core, request, workspace, box, own.spec)
+    const started = await own.driver.start(box.sandbox, spec, { signal })
     const now = await core.store.get(workspace.id)
     if (now !== undefined && isOpen(now, command)) return started
     await using _ = started

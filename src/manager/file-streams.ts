@@ -24,7 +24,7 @@ export async function* fsDownload(
   request: Request,
 ): AsyncGenerator<Outputs['fs download']> {
   checkpointSignal(request)
-  const { tree } = await openWithin(core, input.id, 'read')
+  const { tree } = await openWithin(core, request, input.id, 'read')
   const held = new DisposableStack()
   held.use(tree)
   const close = (): void => held.dispose()

@@ -4,6 +4,9 @@ import { nest } from '../domain/file-tree.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
+import { agentOf } from './agents/profiles.ts'
+import { heldNames } from './boxes.ts'
+import { boxAround } from './bridge.ts'
 import type { Core, Request } from './core.ts'
 import { findWorkspace } from './find.ts'
 import { assertLease } from './lease-fence.ts'
@@ -23,7 +26,7 @@ export async function within<T>(
   doing: Doing,
   work: (tree: Tree, workspace: Workspace) => T | Promise<T>,
 ): Promise<T> {
-  const { tree: opened, workspace } = await openWithin(core, ref, doing)
+  const { tree: opened, workspace } = await openWithin(core, request, ref, doing)
   using tree = opened
   try {
     if (doing === 'write') await assertLease(core, request, workspace.id, nameOf(workspace))
@@ -34,15 +37,27 @@ export async function within<T>(
 }
 
 /** The caller closes the tree. */
-export async function openWithin(core: Core, ref: string, doing: Doing): Promise<{ tree: Tree; workspace: Workspace }> {
+export async function openWithin(
+  core: Core,
+  { within: box }: Request,
+  ref: string,
+  doing: Doing,
+): Promise<{ tree: Tree; workspace: Workspace }> {
   const workspace = await findWorkspace(core, ref)
   assertAllowed(workspace, doing === 'read' ? 'files_read' : 'files_write')
   assertOperation(workspace, doing)
   const tree = await openReached(core, volumeOf(workspace), {
     protect: [profileOf(workspace.profile).metadata],
+    hold: box === undefined || doing === 'read' ? [] : await heldFrom(core, workspace, box),
     publicRoot: [workspace.path, publicRoot(workspace)],
   })
   return { tree, workspace }
+}
+
+/** What is read-only in the sandbox that a caller is in is so for its calls too. */
+async function heldFrom(core: Core, workspace: Workspace, box: string): Promise<string[]> {
+  const { agent } = boxAround(workspace, box)
+  return heldNames(core, workspace, agent === undefined ? [] : (await agentOf(core, agent)).profile.protect)
 }
 
 export function assertOperation(workspace: Workspace, doing: Doing): void {

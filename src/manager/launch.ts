@@ -4,8 +4,9 @@ import { assertAllowed } from '../domain/workspace/allow.ts'
 import type { CancelReason, StopReason } from '../domain/workspace/events.ts'
 import { nameOf, type BoxFacts, type Workspace } from '../domain/workspace/state.ts'
 import { driverOf, plannedBox, specOf } from './boxes.ts'
+import { revokeBridge, withToken } from './bridge.ts'
 import { endOwnBoxes, unlessSilent } from './commands.ts'
-import { newEvent, newId, type Core, type OperationRef, type Request } from './core.ts'
+import { afterwards, newEvent, newId, type Core, type OperationRef, type Request } from './core.ts'
 import { findWorkspace } from './find.ts'
 import { abandon, append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
 import { closeRun } from './run-end.ts'
@@ -45,14 +46,19 @@ export async function launch(core: Core, request: Request, found: Workspace, box
     ...box,
   })
   try {
-    await using started = await driver.start(box.sandbox, spec, { signal: request.signal })
+    await using started = await driver.start(box.sandbox, await withToken(core, request, workspace, box, spec), {
+      signal: request.signal,
+    })
     const { grades, notes } = started.plan
     const data = { ...whose(workspace), sandbox: box.sandbox, supervisor: started.owner, grades, notes: [...notes] }
     const event = newEvent(core, request, 'sandbox_launched', data, begun.operation)
     return await append(core, request, begun.workspace, [event])
   } catch (error) {
     if (isFenced(error)) throw error
-    await giveUp(core, request, begun, 'launch', error, () => driver.remove(box.sandbox))
+    await giveUp(core, request, begun, 'launch', error, async () => {
+      await driver.remove(box.sandbox)
+      if (box.mcp === true) await revokeBridge(core, afterwards(request), box.sandbox)
+    })
     throw error
   }
 }
@@ -64,8 +70,9 @@ export async function undoLaunch(
   workspace: Workspace,
   operation: OperationRef,
 ): Promise<Workspace> {
-  const { sandbox, isolation } = intentOf(workspace, 'launch')
+  const { sandbox, isolation, mcp } = intentOf(workspace, 'launch')
   await (await core.sandboxes(isolation)).remove(sandbox)
+  if (mcp === true) await revokeBridge(core, request, sandbox)
   const reason = new Error('the process that started the sandbox died before it was up')
   return abandon(core, request, workspace, operation, 'launch', reason)
 }
@@ -117,6 +124,7 @@ export async function finishStop(
 ): Promise<Workspace> {
   const { sandbox, why } = intentOf(workspace, 'stop')
   if (workspace.sandbox !== undefined) await (await core.sandboxes(workspace.sandbox.isolation)).remove(sandbox)
+  if (workspace.sandbox?.mcp === true) await revokeBridge(core, request, sandbox)
   const event = newEvent(core, request, 'sandbox_stopped', { ...whose(workspace), sandbox, why }, operation)
   return append(core, request, workspace, [event])
 }
@@ -126,6 +134,7 @@ export async function closeLostBox(core: Core, request: Request, workspace: Work
   const box = workspace.sandbox
   if (box === undefined || core.host.liveness(box.supervisor) !== 'dead') return workspace
   await (await core.sandboxes(box.isolation)).remove(box.sandbox)
+  if (box.mcp === true) await revokeBridge(core, request, box.sandbox)
   const data = { ...whose(workspace), sandbox: box.sandbox, why: 'lost' as const }
   return append(core, request, workspace, [newEvent(core, request, 'sandbox_stopped', data)])
 }
@@ -152,7 +161,7 @@ export async function restarted(core: Core, request: Request, before: Workspace,
   return before.sandbox === undefined || isOfRun ? after : launch(core, request, after, factsOf(core, before.sandbox))
 }
 
-const factsOf = (core: Core, { isolation, network, limits, mount, shared, agent }: BoxFacts): BoxFacts => ({
+const factsOf = (core: Core, { isolation, network, limits, mount, shared, agent, mcp }: BoxFacts): BoxFacts => ({
   sandbox: newId(core, 'box'),
   isolation,
   network,
@@ -160,4 +169,5 @@ const factsOf = (core: Core, { isolation, network, limits, mount, shared, agent 
   mount,
   shared,
   ...(agent === undefined ? {} : { agent }),
+  ...(mcp === undefined ? {} : { mcp }),
 })

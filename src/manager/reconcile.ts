@@ -2,6 +2,7 @@ import { type AwError, toAwError } from '../domain/errors.ts'
 import { isWorkspaceId, type WorkspaceId } from '../domain/ids.ts'
 import { isLive, isLost, nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
+import { revokeLostBridges } from './bridge.ts'
 import { removeUnfinishedCopies } from './copy.ts'
 import { newEvent, type Core, type Request } from './core.ts'
 import { closeLost } from './destroy.ts'
@@ -60,6 +61,7 @@ export async function reconcile(core: Core, request: Request, only?: Workspace):
   lost.push(...snapshots.lost.filter((name) => !lost.includes(name)))
   if (only !== undefined) return { relinked, lost, failed, found, orphans: [], leftovers: [] }
   await removeStrayBoxes(core)
+  await revokeLostBridges(core, request)
   const home = await reconcileHome(core, request, onDisk)
   const orphans = [...snapshots.unknown, ...home.unknown].map(({ area, name }) => `${area}/${name}`)
   // What was in the way of a tree was put aside a moment ago.

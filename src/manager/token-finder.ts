@@ -4,6 +4,7 @@ import { isLive } from '../domain/workspace/state.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { EventStore } from '../ports/event-store.ts'
 import type { Tokens } from '../ports/tokens.ts'
+import { standsAround } from './bridge.ts'
 import { tokenBook } from './token-book.ts'
 
 interface FinderParts {
@@ -19,10 +20,11 @@ export function tokenFinder({ store, clock, isSame }: FinderParts): Tokens {
   let latest = 0
   const now = (): number => (latest = Math.max(latest, clock.now().getTime()))
 
-  const isThere = async (pattern: string): Promise<boolean> => {
+  const isThere = async (pattern: string, sandbox: string | undefined): Promise<boolean> => {
     if (!isWorkspaceId(pattern)) return true
     const workspace = await store.get(pattern)
-    return workspace !== undefined && isLive(workspace.state)
+    if (workspace === undefined || !isLive(workspace.state)) return false
+    return sandbox === undefined || standsAround(workspace, sandbox)
   }
 
   return {
@@ -32,10 +34,11 @@ export function tokenFinder({ store, clock, isSame }: FinderParts): Tokens {
       const known = await book.byHash(hash)
       if (known === undefined || !isSame(Buffer.from(known.hash, 'hex'), Buffer.from(hash, 'hex'))) return undefined
       if (stateOf(known, now()) !== 'active') return undefined
-      const { id, label, scopes, created_at, expires_at } = known
-      // Whoever destroys a workspace may die before the log has it that its tokens are revoked.
-      const workspaces = known.workspaces && (await filtered(known.workspaces, isThere))
-      return workspaces?.length === 0 ? undefined : { id, label, scopes, workspaces, created_at, expires_at }
+      const { id, label, scopes, created_at, expires_at, sandbox } = known
+      // Whoever destroys a workspace, or ends a sandbox, may die before the log has it that its tokens are revoked.
+      const workspaces = known.workspaces && (await filtered(known.workspaces, (one) => isThere(one, sandbox)))
+      if (workspaces?.length === 0) return undefined
+      return { id, label, scopes, workspaces, created_at, expires_at, ...(sandbox && { sandbox }) }
     },
   }
 }

@@ -19,12 +19,18 @@ export async function createToken(core: Core, input: Inputs['token create'], req
   const scopes = checkedScopes(input.scopes, asked !== undefined)
   const workspaces = asked === undefined ? null : [...new Set(await Promise.all(asked.map((ref) => named(core, ref))))]
   const expires_at = input.expires === undefined ? null : later(core, input.expires, 'expires')
-  const { secret, facts } = made(core, { label: input.label ?? null, scopes, workspaces, expires_at, replaces: null })
+  const { secret, facts } = makeToken(core, {
+    label: input.label ?? null,
+    scopes,
+    workspaces,
+    expires_at,
+    replaces: null,
+  })
   await appendHome(core, newEvent(core, request, 'token_created', facts))
   return { ...(await show(core, facts.token)), token: secret }
 }
 
-function made(core: Core, rights: Omit<EventData['token_created'], 'token' | 'hash'>) {
+export function makeToken(core: Core, rights: Omit<EventData['token_created'], 'token' | 'hash'>) {
   const secret = makeSecret(core.clock.random(32))
   return { secret, facts: { token: newId(core, 'tok'), hash: hashOf(secret), ...rights } }
 }
@@ -70,9 +76,16 @@ export async function rotateToken(core: Core, input: Inputs['token rotate'], req
   const old = await find(core, input.id)
   const state = stateOf(old, core.clock.now().getTime())
   if (state !== 'active') throw isOver(old, state)
-  const { label, scopes, workspaces } = old
+  const { label, scopes, workspaces, sandbox } = old
   const expires_at = input.expires === undefined ? old.expires_at : later(core, input.expires, 'expires')
-  const { secret, facts } = made(core, { label, scopes, workspaces, expires_at, replaces: old.id })
+  const { secret, facts } = makeToken(core, {
+    label,
+    scopes,
+    workspaces,
+    expires_at,
+    replaces: old.id,
+    ...(sandbox && { sandbox }),
+  })
   const from = input.grace === undefined ? null : later(core, input.grace, 'grace')
   await appendHome(
     core,
@@ -100,7 +113,7 @@ const isOver = ({ id }: KnownToken, state: string): AwError =>
 
 /** Never the hash. */
 function view(token: KnownToken, now: number): View {
-  const { id, label, scopes, workspaces, created_at, created_by, expires_at, replaces, revoked } = token
+  const { id, label, scopes, workspaces, created_at, created_by, expires_at, replaces, sandbox, revoked } = token
   return {
     id,
     label,
@@ -111,6 +124,7 @@ function view(token: KnownToken, now: number): View {
     created_by,
     expires_at,
     replaces,
+    ...(sandbox && { sandbox }),
     revoked: revoked && { reason: revoked.reason, from: revoked.from ?? revoked.at },
   }
 }

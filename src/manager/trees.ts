@@ -14,7 +14,7 @@ export const openTree = (core: Core, place: Place): Promise<Tree> => openReached
 export async function openReached(
   core: Core,
   place: Place,
-  options: Pick<RootOptions, 'protect' | 'publicRoot'>,
+  options: Pick<RootOptions, 'protect' | 'hold' | 'publicRoot'>,
 ): Promise<Tree> {
   const { settings } = core.config
   const reached = await core.storage.reach(place)

@@ -12,19 +12,21 @@ import type { Manager } from '../ports/manager.ts'
 import { progressTeller } from './progress.ts'
 import { plain } from './schema.ts'
 import type { Answer, Tool } from './tool.ts'
-import { toolsFor } from './tools.ts'
+import { toolsFor, type May } from './tools.ts'
 
 export interface McpOptions {
   /** Serve this workspace alone: the tools take no id, and none is about others. */
   readonly workspace?: string | undefined
   readonly version: string
+  /** Default: everything. */
+  readonly may?: May | undefined
   /** Where calls are noted from their beginning to their end; that of a cancelled one comes when it is undone. */
   readonly calls?: Set<Promise<unknown>> | undefined
 }
 
 /** The tools of `aw` over a core, ready to be connected to a transport. What may be done is the manager's to say. */
-export function mcpServer(manager: Manager, { workspace, version, calls = new Set() }: McpOptions): McpServer {
-  const tools = toolsFor(workspace)
+export function mcpServer(manager: Manager, { workspace, version, may, calls = new Set() }: McpOptions): McpServer {
+  const tools = toolsFor(workspace, may)
   const byName = new Map(tools.map((tool) => [tool.name, tool]))
   const about = { name: 'aw', title: 'Agent workspaces', version }
   const served = new McpServer(about, {

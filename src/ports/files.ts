@@ -156,6 +156,8 @@ export interface Files {
 export interface RootOptions {
   /** Names directly below the root that no call may change. */
   readonly protect?: readonly string[] | undefined
+  /** Paths below the root, as `work/.git/hooks`: what is there now, and below it, no call changes. */
+  readonly hold?: readonly string[] | undefined
   /** Absolute paths that mean the root too: how users find it, and what it is to those inside. */
   readonly publicRoot?: string | readonly string[] | undefined
   readonly resolver?: 'auto' | 'openat2' | 'walk' | undefined

@@ -31,6 +31,11 @@ export interface CallContext {
    */
   readonly lease?: string | undefined
   /**
+   * The sandbox that the caller is in. Its commands run in there and nowhere else, and what is read-only in there is so for
+   * its writes too.
+   */
+  readonly within?: string | undefined
+  /**
    * What an operation takes while it goes on: a command, what it is given (`exec`, `connect`); a file, its bytes
    * (`fs upload`). Bytes that break off must end with an error: an end is the end of the file.
    */

@@ -1,3 +1,4 @@
+import type { Bridge } from '../domain/network/bridge.ts'
 import type { Broker } from '../domain/network/broker.ts'
 import type { Exit, Grades, Isolation, Limits, Network } from '../domain/sandbox/spec.ts'
 import type { Owner } from '../domain/workspace/state.ts'
@@ -85,6 +86,12 @@ export interface SandboxSpec {
    * `invalid_input` if one is no broker (`parseBrokers`).
    */
   readonly brokers?: readonly Broker[] | undefined
+  /**
+   * The MCP tools of its workspace, at `bridgeUrl`: its proxy passes requests on to the daemon, with a token that is as
+   * hidden as the headers of a broker. With the network `none` it is all that can be reached. `sandbox_unenforceable` with
+   * the network `host`, and on levels that give the box no network of its own.
+   */
+  readonly bridge?: Bridge | undefined
   /** What was asked for; each is enforced or the start is refused. */
   readonly limits: Limits
   /** What applies besides, as well as it can be had. */
@@ -115,7 +122,10 @@ export interface StartOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** A box that lives, as one process is connected to it. Disposing of it lets go of it; the box lives on, unless `once`. */
+/**
+ * A box that lives, as one process is connected to it. Disposing of it lets go of it; the box lives on, unless it is `once`
+ * and we have started it.
+ */
 export interface Sandbox extends AsyncDisposable {
   readonly name: string
   /** Its supervisor. */

@@ -112,6 +112,7 @@ export function memoryCore({
       archives: { digest: outside, about: outside, unpack: outside, pack: outside },
       requests: memoryRequests,
       agents: mortal(agents, life, ['prepare', 'remove']),
+      bridge: { directory: '/home/bridge', isOpen: async () => false },
       logs: memoryKeptLogs(boxes.kept),
       follower: () => undefined,
       variables: mortal(variables, life, ['write']),

@@ -32,6 +32,7 @@ async function proxyTo(server: Server, allow: readonly string[]) {
       lookup: async () => ['1.2.3.4'],
       ownAddresses: () => [],
       connect: (_address, _port, timeoutMs) => machine.connect('127.0.0.1', site.port, timeoutMs),
+      connectLocal: (path, timeoutMs) => machine.connectLocal(path, timeoutMs),
     },
   })
   proxy.server.listen(0, '127.0.0.1')

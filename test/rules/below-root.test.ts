@@ -19,6 +19,8 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/archive/source.ts': 'an archive that the user gave',
   'src/sys/archive/unpack.ts': 'the top of a tree that nobody else can reach yet',
   'src/sys/archive/write-tree.ts': 'files of a tree that nobody else writes to, each by one name in an open directory',
+  'src/sys/bridge-place.ts': 'the directory of the home where the daemon listens for sandboxes',
+  'src/sys/proxy/bridge.ts': 'the same directory',
   'src/sys/box/program.ts': 'nothing: asks where a program of the package is',
   'src/sys/box/bwrap-program.ts': 'nothing: asks which build of a program there is',
   'src/sys/box/handles.ts': 'small files of the directory for sandboxes, and our own program',

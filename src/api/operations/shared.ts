@@ -116,6 +116,11 @@ export const walls = {
     ),
   ),
   agent: optional(string('The agent that is to work in it: claude, codex … (aw agents list)')),
+  mcp: optional(
+    boolean(
+      'An MCP bridge: what runs inside reaches the tools of its own workspace at AW_MCP_URL; needs aw serve (default: the setting, off)',
+    ),
+  ),
   memory_mb: optional(integer('Memory of all of it; 0 for no limit', { minimum: 0 })),
   cpu_percent: optional(integer('Processor time, in percent of one core; 0 for no limit', { minimum: 0 })),
   processes: optional(integer('How many processes; 0 for no limit', { minimum: 0 })),
@@ -131,4 +136,6 @@ export const refused = [
   'agent_not_found',
   'agent_not_installed',
   'invalid_config',
+  // Of the MCP bridge.
+  'daemon_unavailable',
 ] as const

@@ -12,9 +12,10 @@ const tokenFields = {
   created_by: string('Who made it'),
   expires_at: nullable(string('Until when it is valid (ISO 8601); null: until it is revoked')),
   replaces: nullable(string('The token whose place it took')),
+  sandbox: optional(string('It is for what runs in this sandbox, box_…, and is over with it')),
   revoked: nullable(
     object({
-      reason: choice(['user', 'rotated', 'workspace_destroyed'], 'Why it was revoked'),
+      reason: choice(['user', 'rotated', 'workspace_destroyed', 'sandbox_ended'], 'Why it was revoked'),
       from: string('Since when, or from when on (ISO 8601)'),
     }),
   ),

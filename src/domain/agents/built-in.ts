@@ -27,4 +27,5 @@ export const plainAgent = (name: string): AgentProfile => ({
   protect: [],
   env: {},
   reads: [],
+  mcp: {},
 })

@@ -78,6 +78,7 @@ const profileShape: Shape = {
     protect: 'texts',
     env: 'pairs',
     reads: 'texts',
+    mcp: { needed: [], fields: { arguments: 'texts', env: 'pairs', files: 'pairs' } },
   },
 }
 
@@ -119,14 +120,13 @@ const isText = (value: unknown): boolean => typeof value === 'string' && !value.
 const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 function checkMeaning(profile: AgentProfile, wrong: Wrong): void {
-  const { binary, state, credentials, network, login, reads } = profile
+  const { binary, state, credentials, network, login, reads, mcp } = profile
   if (binary.includes('/') && !binary.startsWith('/')) wrong('binary', 'is neither a name nor an absolute path')
   for (const path of reads) if (!/^(?:~)?\/./.test(path)) wrong('reads', 'has a path that begins neither with / nor ~/')
-  for (const path of Object.keys(state.files)) {
-    if (path.split('/').some((part) => part === '' || part === '.' || part === '..')) {
-      wrong(`state.files.${path}`, 'is no path below the state directory')
-    }
-  }
+  for (const [field, files] of Object.entries({ state: state.files, mcp: mcp.files ?? {} }))
+    for (const path of Object.keys(files))
+      if (path.split('/').some((part) => part === '' || part === '.' || part === '..'))
+        wrong(`${field}.files.${path}`, 'is no path below the state directory')
   for (const [field, rules] of Object.entries({ network, login })) {
     try {
       parseRules(rules)
@@ -141,7 +141,7 @@ function checkMeaning(profile: AgentProfile, wrong: Wrong): void {
     if ((broker === undefined) === (file === undefined)) wrong(at, 'has neither or both of broker and file')
   }
   const variables = [
-    ...Object.keys({ ...profile.env, ...state.env }),
+    ...Object.keys({ ...profile.env, ...state.env, ...mcp.env }),
     ...credentials.flatMap(({ from, broker, file }) => [
       ...('variable' in from ? [from.variable] : []),
       ...Object.keys({ ...broker?.env, ...broker?.placeholder }),

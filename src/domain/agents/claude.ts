@@ -38,6 +38,7 @@ export const claude: AgentProfile = {
   protect: ['.claude', '.mcp.json'],
   env: { DISABLE_AUTOUPDATER: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', IS_SANDBOX: '1' },
   reads: [],
+  mcp: { arguments: ['--mcp-config={"mcpServers":{"aw":{"type":"http","url":"{{url}}"}}}'] },
 }
 
 function byKey(): CredentialBroker {

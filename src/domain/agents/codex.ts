@@ -35,6 +35,7 @@ export const codex: AgentProfile = {
   protect: ['.codex'],
   env: {},
   reads: [],
+  mcp: { arguments: ['--config=mcp_servers.aw.url="{{url}}"'] },
 }
 
 function byKey(): CredentialBroker {

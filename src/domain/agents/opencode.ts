@@ -38,6 +38,10 @@ export const opencode: AgentProfile = {
     OPENCODE_DISABLE_SHARE: '1',
   },
   reads: [],
+  mcp: {
+    env: { OPENCODE_CONFIG: '{{state}}/aw-mcp.json' },
+    files: { 'aw-mcp.json': '{"mcp":{"aw":{"type":"remote","url":"{{url}}","oauth":false}}}' },
+  },
 }
 
 function byKey(

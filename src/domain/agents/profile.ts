@@ -43,6 +43,17 @@ export interface AgentProfile {
   readonly env: Readonly<Record<string, string>>
   /** What it needs to read besides its own package: absolute paths, or `~/` below the user's home. */
   readonly reads: readonly string[]
+  /** How it finds the MCP tools of its workspace, in a sandbox that has a bridge to them. */
+  readonly mcp: AgentMcp
+}
+
+/** Texts with `{{url}}`, where the tools are, and `{{state}}`, the directory of its state. */
+export interface AgentMcp {
+  /** Arguments for its program, before all others. */
+  readonly arguments?: readonly string[] | undefined
+  readonly env?: Readonly<Record<string, string>> | undefined
+  /** Files that are put in the directory of its state, as long as nobody has made them: text by path. */
+  readonly files?: Readonly<Record<string, string>> | undefined
 }
 
 /** A directory of its own in each workspace's sandbox that outlives the sandbox: settings, sessions, a login. */

@@ -27,6 +27,8 @@ export interface BrokerRoute {
   /** Empty, or as `/v1`. */
   readonly base: string
   readonly headers: readonly (readonly [name: string, value: string])[]
+  /** It is on this machine, at this socket: the target is only what it is called. Nothing but the base is asked for. */
+  readonly socket?: string | undefined
 }
 
 /** What the paths of all brokers begin with. */

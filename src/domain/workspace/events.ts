@@ -1,7 +1,16 @@
 import type { BoxId, CommandId, RunId, SnapshotId } from '../ids.ts'
 import type { Exit, Grades, Isolation } from '../sandbox/spec.ts'
 import type { RunPlan } from './runs.ts'
-import type { BoxFacts, CleanupReason, Imported, OperationKind, Owner, Source, WorkspaceConfig } from './state.ts'
+import type {
+  BoxFacts,
+  CleanupReason,
+  CommandInside,
+  Imported,
+  OperationKind,
+  Owner,
+  Source,
+  WorkspaceConfig,
+} from './state.ts'
 
 /** Every event of a workspace says whose it is, so that a task's history is a filter and not a join. */
 interface Whose {
@@ -182,6 +191,8 @@ export interface WorkspaceEventData {
     cwd: string
     env: string[]
     terminal: boolean
+    /** Its own sandbox reaches the MCP tools of the workspace: what another command in there has to know. */
+    inside?: CommandInside | undefined
   }
   /** `exit` is null if nobody saw the end of it, or it could not be started: the problem says which. */
   command_ended: Whose & { command: CommandId; exit: Exit | null; snapshot: SnapshotId | null; problem?: Problem }

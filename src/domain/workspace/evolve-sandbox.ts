@@ -11,8 +11,8 @@ function evolveBox(before: Workspace, event: AnyEvent): Workspace {
     case 'sandbox_launched': {
       if (before.operation?.kind !== 'launch') return before
       const intent = before.operation.intent as Omit<NonNullable<Workspace['sandbox']>, 'supervisor' | 'started_at'>
-      const { sandbox, isolation, network, limits, mount, shared, agent } = intent
-      const own = agent === undefined ? {} : { agent }
+      const { sandbox, isolation, network, limits, mount, shared, agent, mcp } = intent
+      const own = { ...(agent === undefined ? {} : { agent }), ...(mcp === undefined ? {} : { mcp }) }
       const facts = { sandbox, isolation, network, limits, mount, shared, ...own }
       const box = { ...facts, started_at: event.at, supervisor: event.data.supervisor }
       return { ...before, operation: null, problem: null, state: 'running', sandbox: box }
@@ -22,9 +22,10 @@ function evolveBox(before: Workspace, event: AnyEvent): Workspace {
     case 'workspace_slot_taken':
       return { ...before, slot: event.data.slot }
     case 'command_started': {
-      const { command, owner, sandbox, own_sandbox, isolation } = event.data
+      const { command, owner, sandbox, own_sandbox, isolation, inside } = event.data
       const open = { command, owner, sandbox, own_sandbox, isolation, started_at: event.at }
-      return { ...before, commands: [...(before.commands ?? []), open] }
+      const kept = inside === undefined ? open : { ...open, inside }
+      return { ...before, commands: [...(before.commands ?? []), kept] }
     }
     case 'command_ended':
       return withCommands(

@@ -170,6 +170,8 @@ export interface BoxFacts {
   readonly shared: readonly SharedMount[]
   /** The agent that is to work in it: its profile says what the sandbox has besides. */
   readonly agent?: string | undefined
+  /** It reaches the MCP tools of its workspace. */
+  readonly mcp?: true | undefined
 }
 
 /** A shared area in a sandbox: at an absolute path inside. */
@@ -192,6 +194,13 @@ export interface OpenCommand {
   readonly own_sandbox: boolean
   readonly isolation: Isolation
   readonly started_at: string
+  readonly inside?: CommandInside | undefined
+}
+
+/** Of the sandbox of a command's own, if those in it may run others there. */
+export interface CommandInside {
+  readonly mount: string
+  readonly agent?: string | undefined
 }
 
 export interface Replaced {

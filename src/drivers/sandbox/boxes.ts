@@ -45,11 +45,12 @@ export function boxDriver({ run }: BoxOptions, level: Level): SandboxDriver {
       boxDirectory(run, name)
       using prepared = await level.prepare(spec)
       const plan = planOf(name, spec, prepared)
-      return openSandbox(run, name, await startBox(run, name, plan, signal))
+      return openSandbox(run, name, await startBox(run, name, plan, signal), true)
     },
     async find(name) {
       const found = await findBox(run, name)
-      if (found === undefined || found.record.isolation === isolation) return found && openSandbox(run, name, found)
+      if (found === undefined || found.record.isolation === isolation)
+        return found && openSandbox(run, name, found, false)
       await found.connection[Symbol.asyncDispose]()
       return undefined
     },

@@ -71,7 +71,7 @@ export function memorySandboxes(options: MemorySandboxOptions): SandboxDriver {
     box?.frozen?.resolve()
   }
 
-  function open(name: string, box: MemoryBox): Sandbox {
+  function open(name: string, box: MemoryBox, isOurs: boolean): Sandbox {
     let froze = false
     const thaw = (): void => {
       if (froze) box.frozen?.resolve()
@@ -126,7 +126,7 @@ export function memorySandboxes(options: MemorySandboxOptions): SandboxDriver {
       },
       async [Symbol.asyncDispose]() {
         thaw()
-        if (box.spec.once === true) endBox(name)
+        if (box.spec.once === true && isOurs) endBox(name)
       },
     }
   }
@@ -193,11 +193,11 @@ export function memorySandboxes(options: MemorySandboxOptions): SandboxDriver {
         frozen: undefined,
       }
       world.set(name, box)
-      return open(name, box)
+      return open(name, box, true)
     },
     async find(name) {
       const box = world.get(name)
-      return box?.isolation === isolation ? open(name, box) : undefined
+      return box?.isolation === isolation ? open(name, box, false) : undefined
     },
     remove: async (name) => endBox(name),
     placeholders: async () => [],

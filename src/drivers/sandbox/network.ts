@@ -20,29 +20,34 @@ export type Way =
       readonly log: string | undefined
       /** Hosts that are not asked for through it. */
       readonly direct: readonly string[]
+      /** Nothing is reached through it but the bridge: programs are not told of it. */
+      readonly isHidden: boolean
     }
   | undefined
 
 export function planNetwork(spec: SandboxSpec, proxy: BoxOptions['proxy']): Way {
-  const { network, networkLog: log, label = '', brokers = [] } = spec
+  const { network, networkLog: log, label = '', brokers = [], bridge } = spec
   assertBrokers('namespace', spec)
+  const allow = network.mode === 'allowlist' ? network.allow : []
   // An empty list is nothing, and nothing is not a way out; what a broker lets through is.
-  if (network.mode !== 'allowlist' || network.allow.length + brokers.length === 0) return undefined
+  if (allow.length + brokers.length === 0 && bridge === undefined) return undefined
   if (proxy !== undefined)
     return {
       program: proxy,
       settings: settingsText({
         workspace: label,
-        allow: network.allow,
+        allow,
         user: userOf(spec),
         brokers,
+        bridge,
         authorities: brokers.length === 0 ? [] : extraAuthorities(),
       }),
       log,
-      direct: direct(network.allow),
+      direct: direct(allow),
+      isHidden: allow.length + brokers.length === 0,
     }
   throw new AwError('sandbox_unenforceable', 'There is no proxy that could keep a sandbox to an allow-list', {
-    hint: 'Use the network none or host',
+    hint: 'Use the network none or host, without the MCP bridge',
   })
 }
 
@@ -65,7 +70,7 @@ function direct(allow: readonly string[]): string[] {
 
 /** What programs inside look at to find the way out. */
 export function networkEnv(way: Way): Record<string, string> {
-  if (way === undefined) return {}
+  if (way === undefined || way.isHidden) return {}
   const proxy = `http://127.0.0.1:${proxyPort}`
   const local = way.direct.join(',')
   return {

@@ -14,8 +14,16 @@ const answerMs = 30_000
 const endMs = 10_000
 const nothing = new Uint8Array(0)
 
-/** A box that we are connected to. */
-export function openSandbox(run: string, name: string, { record, owners, connection }: LivingBox): Sandbox {
+/**
+ * A box that we are connected to.
+ * @param isOurs we have started it
+ */
+export function openSandbox(
+  run: string,
+  name: string,
+  { record, owners, connection }: LivingBox,
+  isOurs: boolean,
+): Sandbox {
   const ask = (type: number, payload: Uint8Array, timeoutMs = answerMs) =>
     connection.ask(type, payload, { timeoutMs, failure: refused })
 
@@ -82,7 +90,7 @@ export function openSandbox(run: string, name: string, { record, owners, connect
     },
     async [Symbol.asyncDispose]() {
       await connection[Symbol.asyncDispose]()
-      if (!record.once) return
+      if (!record.once || !isOurs) return
       await untilDead(owners.supervisor, endMs).catch(() => undefined)
       await removeBox(run, name)
     },

@@ -1,6 +1,7 @@
-import { fillPairs } from '../../domain/agents/fill.ts'
+import { fillArguments, fillPairs } from '../../domain/agents/fill.ts'
 import type { AgentProfile } from '../../domain/agents/profile.ts'
 import { AwError } from '../../domain/errors.ts'
+import { bridgeUrl } from '../../domain/network/bridge.ts'
 import type { Isolation, Network } from '../../domain/sandbox/spec.ts'
 import type { BoxFacts } from '../../domain/workspace/state.ts'
 import type { FoundProgram } from '../../ports/agents.ts'
@@ -35,16 +36,27 @@ export async function equipmentOf(
   const { profile } = await agentOf(core, box.agent)
   const program = await programOf(core, profile)
   const given = withCredential ? await givenCredential(core, profile, box) : nothingGiven
+  const { arguments: words = [], env = {}, files = {} } = box.mcp === true ? profile.mcp : {}
+  const url = { url: bridgeUrl }
   const places = await core.agents.prepare(workspace, profile.name, {
-    program: { name: nameInside(profile), path: program.path, arguments: given.arguments },
+    program: {
+      name: nameInside(profile),
+      path: program.path,
+      arguments: [...given.arguments, ...fillArguments(words, url)],
+    },
     runtime: program.runtime,
-    files: profile.state.files,
+    files: { ...profile.state.files, ...fillPairs(files, url) },
   })
   const inside = box.isolation === 'namespace' ? { state: profile.state.mount, programs: programsInside } : places
   const { state, programs } = inside
   return {
     binds: bindsOf(box.isolation, places, inside, program.reads),
-    env: { ...ofCommands(profile).ofBox, ...fillPairs(profile.state.env, { state }), ...given.env },
+    env: {
+      ...ofCommands(profile).ofBox,
+      ...fillPairs(profile.state.env, { state }),
+      ...given.env,
+      ...fillPairs(env, { ...url, state }),
+    },
     programs: [programs],
     brokers: given.brokers,
     protect: profile.protect,
@@ -97,7 +109,11 @@ export async function agentRules(core: Core, agent: string | undefined, isolatio
 }
 
 /** What a command is given in a sandbox with an agent, besides what all of the sandbox has. */
-export async function agentVariables(core: Core, { agent }: BoxFacts, box: Sandbox): Promise<Record<string, string>> {
+export async function agentVariables(
+  core: Core,
+  { agent }: Pick<BoxFacts, 'agent'>,
+  box: Sandbox,
+): Promise<Record<string, string>> {
   if (agent === undefined) return {}
   const { profile } = await agentOf(core, agent)
   return credentialFiles(core, profile, box)

@@ -9,6 +9,7 @@ import {
 import type { Manager } from '../../ports/manager.ts'
 import { limits } from '../limits.ts'
 import { mcpServer } from '../server.ts'
+import type { May } from '../tools.ts'
 import { bodyOf, send, webRequest } from './node.ts'
 import { sessionsWith, type Session, type SessionLimits } from './sessions.ts'
 
@@ -24,6 +25,8 @@ export interface McpCaller {
   readonly manager: Manager
   /** Only this workspace. */
   readonly workspace?: string | undefined
+  /** What is offered to them; default: everything. */
+  readonly may?: May | undefined
 }
 
 export interface McpHttp extends AsyncDisposable {
@@ -43,7 +46,8 @@ export function mcpHttp({ version, sessions: given }: McpHttpOptions): McpHttp {
   const sessions = sessionsWith({ ...usual, ...given })
   const calls = new Set<Promise<unknown>>()
   const requests = new Set<{ readonly callerId: string; readonly gone: AbortController }>()
-  const serverFor = ({ manager, workspace }: McpCaller): McpServer => mcpServer(manager, { version, workspace, calls })
+  const serverFor = ({ manager, workspace, may }: McpCaller): McpServer =>
+    mcpServer(manager, { version, workspace, may, calls })
   const modern = createMcpHandler(({ authInfo }) => serverFor(authInfo?.extra?.['caller'] as McpCaller), {
     legacy: 'reject',
     maxSubscriptions: 64,

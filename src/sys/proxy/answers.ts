@@ -80,6 +80,8 @@ function sentences(reason: Reason, target: Target | undefined, owner: Owner): st
     bad_answer: `${site} gave an answer that HTTP/1.1 does not allow.`,
     connect_timeout: `${site} did not answer in time.`,
     upstream_closed: `${site} closed the connection without an answer.`,
+    no_daemon:
+      'the daemon of aw does not run.\nThe owner of the workspace starts it, outside the sandbox: aw serve --detach',
   }
   return says[reason]
 }

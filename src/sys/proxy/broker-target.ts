@@ -20,8 +20,8 @@ export function wantedOfBroker(request: IncomingMessage, brokers: readonly Broke
   const { name, rest = '', query = '' } = pathPattern.exec(own.slice(brokerPrefix.length))?.groups ?? {}
   const broker = brokers.find((one) => one.name === name)
   if (broker === undefined) return { problem: 'no_broker' }
-  const { target, base } = broker
-  const problem = staysBelow(rest) ? problemOf(request) : 'path_outside'
+  const { target, base, socket } = broker
+  const problem = staysBelow(rest) && (socket === undefined || rest === '') ? problemOf(request) : 'path_outside'
   if (problem !== undefined) return { target, problem }
   return { target, path: `${base}${rest}` === '' ? `/${query}` : `${base}${rest}${query}`, broker }
 }

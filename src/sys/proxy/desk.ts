@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { SecureContext } from 'node:tls'
 import type { BrokerRoute } from '../../domain/network/broker.ts'
 import type { Rule } from '../../domain/network/rules.ts'
@@ -25,6 +25,8 @@ export interface ProxyParts {
 export interface Desk extends ProxyParts {
   readonly exchanges: Exchanges
   readonly connections: Connections
+  /** Answers of the daemon that are under way. */
+  readonly bridged: Set<ServerResponse>
   /** What is in the way of a request, whoever it is for. */
   obstacle(request: IncomingMessage): Reason | undefined
 }
@@ -42,5 +44,5 @@ export function openDesk(parts: ProxyParts): Desk {
     return connections.count(request.socket) >= limits.pipelined ? 'too_many' : undefined
   }
 
-  return { ...parts, exchanges, connections, obstacle }
+  return { ...parts, exchanges, connections, bridged: new Set(), obstacle }
 }

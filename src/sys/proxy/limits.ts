@@ -4,6 +4,8 @@ export interface ProxyLimits {
   readonly connections: number
   /** Requests at once, over all connections. */
   readonly requests: number
+  /** Of them, those to the daemon. */
+  readonly bridged: number
   /** Requests at once over one connection, sent without waiting for the answers. */
   readonly pipelined: number
   readonly header_bytes: number
@@ -23,6 +25,7 @@ export interface ProxyLimits {
 export const defaultLimits: ProxyLimits = {
   connections: 256,
   requests: 256,
+  bridged: 32,
   pipelined: 32,
   header_bytes: 32_768,
   header_lines: 200,

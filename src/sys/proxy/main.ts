@@ -3,7 +3,9 @@
  * network, and its log as 4. FILE holds its settings. Descriptor 0 is a pipe that ends when whoever has started it does.
  * It ends then, with SIGTERM, and to be started again with another log.
  */
+import { bridgeRoute } from '../../domain/network/bridge.ts'
 import { trusting } from './authorities.ts'
+import { openBridge } from './bridge.ts'
 import { openLog } from './log.ts'
 import { createProxy } from './server.ts'
 import { readSettings } from './settings.ts'
@@ -11,13 +13,15 @@ import { machine } from './surroundings.ts'
 import { becomeUser } from './user.ts'
 
 const [file = ''] = process.argv.slice(2)
-const { workspace, allow, rules, user, limits, brokers, authorities } = readSettings(file)
+const { workspace, allow, rules, user, limits, brokers, bridge, authorities } = readSettings(file)
+// The home is closed to whom it becomes.
+const reached = bridge === undefined ? [] : [bridgeRoute(bridge.token, openBridge(bridge.directory))]
 becomeUser(user)
 const log = openLog(4, limits.log_bytes, limits.requests)
 const proxy = createProxy({
   owner: { workspace, allow },
   rules,
-  brokers,
+  brokers: [...brokers, ...reached],
   trusted: trusting(authorities),
   limits,
   log,

@@ -9,9 +9,9 @@ import { wantedOfBroker } from './broker-target.ts'
 import type { Desk } from './desk.ts'
 import { forward } from './forward.ts'
 import { answerHeaders, framingOf, requestHeaders, type Framing } from './headers.ts'
-import { reach, reachUpstream, type Reached } from './reach.ts'
+import { reach, reachLocal, reachUpstream, type Reached } from './reach.ts'
 import type { Reason } from './reasons.ts'
-import { wantedByRequest } from './request-target.ts'
+import { wantedByRequest, type Wanted } from './request-target.ts'
 import { secure, type Secured } from './secure.ts'
 
 /** `GET http://host/path`, or `GET /.aw/name/path` for a broker: judged, sent on, answered. */
@@ -28,7 +28,7 @@ export async function handleRequest(
   if (wanted.target !== undefined) exchange.wants(wanted.target)
   const say = (reason: Reason): void => answerRequest(response, answerFor(reason, wanted.target, owner))
 
-  const problem = desk.obstacle(request) ?? wanted.problem ?? framingProblem(framing)
+  const problem = desk.obstacle(request) ?? wanted.problem ?? framingProblem(framing) ?? crowding(desk, wanted)
   if (problem !== undefined || wanted.path === undefined || expects === 'unknown') {
     const reason = problem ?? 'unknown_expectation'
     exchange.end('refused', reason)
@@ -38,6 +38,10 @@ export async function handleRequest(
   let gone = false
   const done = connections.add(request.socket, () => (gone = true))
   const { target, path, broker } = wanted
+  if (broker?.socket !== undefined) {
+    desk.bridged.add(response)
+    response.once('close', () => desk.bridged.delete(response))
+  }
   const way = await wayTo(desk, target, broker, exchange)
   done()
   if (way.kind !== 'connected') {
@@ -77,7 +81,9 @@ async function wayTo(
 ): Promise<Reached | Secured> {
   const reached = await (broker === undefined
     ? reach(target, rules, surroundings, limits.connect_ms)
-    : reachUpstream(target, surroundings, limits.connect_ms))
+    : broker.socket === undefined
+      ? reachUpstream(target, surroundings, limits.connect_ms)
+      : reachLocal(broker.socket, surroundings, limits.connect_ms))
   if (reached.kind !== 'connected') return reached
   exchange.reaches(reached.address, reached.socket)
   if (broker?.secure !== true) return reached
@@ -88,6 +94,10 @@ function outcome(failure: Reason | undefined, response: ServerResponse): [LogEnt
   if (failure !== undefined) return ['failed', failure]
   return ['allowed', response.writableFinished ? null : 'client_gone']
 }
+
+/** The daemon is there for all sandboxes: one of them does not take it up alone. */
+const crowding = ({ bridged, limits }: Desk, { broker }: Wanted): Reason | undefined =>
+  broker?.socket !== undefined && bridged.size >= limits.bridged ? 'too_many' : undefined
 
 function framingProblem({ kind }: Framing): Reason | undefined {
   if (kind === 'wrong') return 'framing'

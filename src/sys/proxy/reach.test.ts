@@ -32,6 +32,7 @@ function leadingTo(...answers: readonly (readonly string[])[]): Pretended {
       connected.push(`${address} ${port}`)
       return address.startsWith('127.') ? machine.connect(address, port, timeoutMs) : undefined
     },
+    connectLocal: (path, timeoutMs) => machine.connectLocal(path, timeoutMs),
   }
 }
 

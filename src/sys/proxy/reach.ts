@@ -45,6 +45,18 @@ export async function reachUpstream(target: Target, surroundings: Surroundings, 
   return connectToOne(addresses, target.port, surroundings, timeoutMs)
 }
 
+/** The daemon of aw, by its socket. */
+export async function reachLocal(path: string, surroundings: Surroundings, timeoutMs: number): Promise<Reached> {
+  try {
+    const socket = await surroundings.connectLocal(path, timeoutMs)
+    return socket === undefined
+      ? { kind: 'failed', reason: 'connect_timeout' }
+      : { kind: 'connected', socket, address: 'local' }
+  } catch {
+    return { kind: 'failed', reason: 'no_daemon' }
+  }
+}
+
 async function addressesOf({ host }: Target, surroundings: Surroundings, timeoutMs: number): Promise<Address[]> {
   const found = await inTime(surroundings.lookup(host.text), timeoutMs).catch(() => [])
   return found.map(parseAddress).filter((address) => address !== undefined)

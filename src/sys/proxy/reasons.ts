@@ -34,6 +34,7 @@ export const reasons = {
   bad_answer: 502,
   connect_timeout: 504,
   upstream_closed: 502,
+  no_daemon: 503,
 } as const
 
 export type Reason = keyof typeof reasons

@@ -13,7 +13,12 @@ export type Wanted =
       readonly broker?: BrokerRoute | undefined
       readonly problem?: undefined
     }
-  | { readonly target?: Target | undefined; readonly path?: undefined; readonly problem: Reason }
+  | {
+      readonly target?: Target | undefined
+      readonly path?: undefined
+      readonly broker?: undefined
+      readonly problem: Reason
+    }
 
 /**
  * Whom a request to a proxy is for: `GET http://host/path`. The target of the request decides; a Host header that says

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { AwError } from '../../domain/errors.ts'
+import { isBridgeName, type Bridge } from '../../domain/network/bridge.ts'
 import { parseBrokers, type Broker, type BrokerRoute } from '../../domain/network/broker.ts'
 import { parseRules, type Rule } from '../../domain/network/rules.ts'
 import { defaultLimits, type ProxyLimits } from './limits.ts'
@@ -17,6 +18,7 @@ export interface ProxySettings {
   readonly user?: number | undefined
   readonly limits?: Partial<ProxyLimits> | undefined
   readonly brokers?: readonly Broker[] | undefined
+  readonly bridge?: Bridge | undefined
   /** Certificates (PEM) of those whom it trusts for its brokers, beside Node's and the system's. */
   readonly authorities?: readonly string[] | undefined
 }
@@ -24,9 +26,14 @@ export interface ProxySettings {
 /** The content of that file. Throws `invalid_input` if a rule or a broker is none, so that it is noticed before a box starts. */
 export function settingsText(settings: ProxySettings): string {
   parseRules(settings.allow)
-  const { workspace, allow, user, limits = {}, brokers = [], authorities = [] } = settings
+  const { workspace, allow, user, limits = {}, brokers = [], bridge, authorities = [] } = settings
   parseBrokers(brokers)
-  return `${JSON.stringify({ version: 1, workspace, allow, user, limits, brokers, authorities })}\n`
+  if (bridge !== undefined && brokers.some(isBridgeName))
+    throw new AwError('invalid_input', 'The broker mcp has the name of the MCP bridge', {
+      hint: 'Give it another name',
+      data: { broker: 'mcp', field: 'name' },
+    })
+  return `${JSON.stringify({ version: 1, workspace, allow, user, limits, brokers, bridge, authorities })}\n`
 }
 
 export interface ReadSettings {
@@ -36,16 +43,17 @@ export interface ReadSettings {
   readonly user: number | undefined
   readonly limits: ProxyLimits
   readonly brokers: readonly BrokerRoute[]
+  readonly bridge: Bridge | undefined
   readonly authorities: readonly string[]
 }
 
 /** All of it is understood or it is refused: what an older program would overlook might have been a wall. */
 export function readSettings(file: string): ReadSettings {
   const settings = parse(readFileSync(file, 'utf8'))
-  const { version, workspace, allow, user, limits, brokers, authorities, ...unknown } = settings
+  const { version, workspace, allow, user, limits, brokers, bridge, authorities, ...unknown } = settings
   if (version !== 1 || Object.keys(unknown).length > 0) throw unreadable()
   if (typeof workspace !== 'string' || !isTexts(allow) || !isUser(user) || !isLimits(limits)) throw unreadable()
-  if (!isList(brokers) || !isTexts(authorities)) throw unreadable()
+  if (!isList(brokers) || !isBridge(bridge) || !isTexts(authorities)) throw unreadable()
   return {
     workspace,
     allow,
@@ -53,6 +61,7 @@ export function readSettings(file: string): ReadSettings {
     user,
     limits: { ...defaultLimits, ...limits },
     brokers: parseBrokers(brokers),
+    bridge,
     authorities,
   }
 }
@@ -69,6 +78,14 @@ function parse(text: string): Record<string, unknown> {
 /** What is in it, `parseBrokers` looks at. */
 const isList = (value: unknown): value is Broker[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'object' && item !== null)
+
+const isBridge = (value: unknown): value is Bridge | undefined =>
+  value === undefined ||
+  (typeof value === 'object' &&
+    value !== null &&
+    'directory' in value &&
+    'token' in value &&
+    isTexts(Object.values(value)))
 
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string')

@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns/promises'
-import { connect, type Socket } from 'node:net'
+import { connect, type NetConnectOpts, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 
 /** What the proxy asks the machine. */
@@ -10,6 +10,8 @@ export interface Surroundings {
   ownAddresses(): readonly string[]
   /** To an address, never to a name. Undefined if it took too long; rejects if it cannot be. */
   connect(address: string, port: number, timeoutMs: number): Promise<Socket | undefined>
+  /** To a socket of this machine, by its path. The same. */
+  connectLocal(path: string, timeoutMs: number): Promise<Socket | undefined>
 }
 
 export const machine: Surroundings = {
@@ -18,17 +20,20 @@ export const machine: Surroundings = {
     return found.map(({ address }) => address)
   },
   ownAddresses: () => Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address)),
-  connect: (address, port, timeoutMs) =>
-    new Promise((resolve, reject) => {
-      // Each direction ends on its own.
-      const socket = connect({ host: address, port, allowHalfOpen: true, noDelay: true })
-      const timer = setTimeout(() => (socket.destroy(), resolve(undefined)), timeoutMs)
-      // Whoever takes it over listens too; until then an error must not end the process.
-      socket.on('error', reject)
-      socket.once('close', () => clearTimeout(timer))
-      socket.once('connect', () => {
-        clearTimeout(timer)
-        resolve(socket)
-      })
-    }),
+  // Each direction ends on its own.
+  connect: (host, port, timeoutMs) => connected({ host, port, allowHalfOpen: true, noDelay: true }, timeoutMs),
+  connectLocal: (path, timeoutMs) => connected({ path, allowHalfOpen: true }, timeoutMs),
 }
+
+const connected = (place: NetConnectOpts, timeoutMs: number): Promise<Socket | undefined> =>
+  new Promise((resolve, reject) => {
+    const socket = connect(place)
+    const timer = setTimeout(() => (socket.destroy(), resolve(undefined)), timeoutMs)
+    // Whoever takes it over listens too; until then an error must not end the process.
+    socket.on('error', reject)
+    socket.once('close', () => clearTimeout(timer))
+    socket.once('connect', () => {
+      clearTimeout(timer)
+      resolve(socket)
+    })
+  })

@@ -30,7 +30,7 @@ export function openTree(path: string, options: RootOptions = {}): Root {
   const given = isDescriptor(path) ? path : resolve(path)
   const fd = openDirectory(given)
   const protect = options.protect ?? []
-  const known = identities(fd, protect)
+  const known = identities(fd, [...protect, ...(options.hold ?? [])])
   let closed = false
   return {
     fd,

@@ -28,6 +28,16 @@ export function livesContract(open: OpenSandbox): void {
     expect(await driver.find('box_2')).toBeUndefined()
   })
 
+  it('lives on when somebody who only found it lets go of it', async () => {
+    const subject = await open()
+    const { driver, programs } = subject
+    const box = await driver.start('box_1', withSpec(subject, { once: true }))
+    await (await driver.find('box_1'))?.[Symbol.asyncDispose]()
+    expect((await ran(box, programs.echo('still here'))).stdout).toBe('still here\n')
+    await box[Symbol.asyncDispose]()
+    expect(await driver.list()).toEqual([])
+  })
+
   it('does not start one name twice, nor a name that is none', async () => {
     const { driver, spec } = await open()
     await using box = await driver.start('box_1', spec)

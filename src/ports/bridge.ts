@@ -1,0 +1,7 @@
+/** The way from sandboxes to the daemon of the home. */
+export interface BridgePlace {
+  /** Where a daemon listens for it; also when none does. */
+  readonly directory: string
+  /** Whether one listens there now. */
+  isOpen(): Promise<boolean>
+}
