@@ -47,6 +47,10 @@ const benchmarks: Readonly<Record<string, { full: Measure; quick?: Measure }>> =
     full: async () => (await import('./sandbox.ts')).benchSandbox({ rounds: 31, files: 5000 }),
     quick: async () => (await import('./sandbox.ts')).benchSandbox({ rounds: 1, files: 100 }),
   },
+  daemon: {
+    full: async () => (await import('./daemon.ts')).benchDaemon({ rounds: 25 }),
+    quick: async () => (await import('./daemon.ts')).benchDaemon({ rounds: 2 }),
+  },
   cli: {
     full: async () => (await import('./cli.ts')).benchCli({ rounds: 25 }),
     quick: async () => (await import('./cli.ts')).benchCli({ rounds: 2 }),
