@@ -13,7 +13,7 @@ import { compete, row, type Row } from './row.ts'
 export async function benchDaemon({ rounds }: { rounds: number }): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'aw-bench-daemon-'))
   const dist = join(folder, 'dist')
-  symlinkSync(inRoot('node_modules'), join(folder, 'node_modules'))
+  for (const name of ['node_modules', 'prebuilt', 'package.json']) symlinkSync(inRoot(name), join(folder, name))
   const env = { PATH: process.env['PATH'] ?? '', HOME: folder, AW_HOME: join(folder, 'home') }
   const run = (args: readonly string[], more: NodeJS.ProcessEnv = {}): void => {
     const options = { env: { ...env, ...more }, cwd: folder, encoding: 'utf8' } as const
