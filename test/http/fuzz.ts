@@ -73,7 +73,7 @@ const useful: Readonly<Record<string, readonly unknown[]>> = {
 }
 
 /** They would wait for what never comes. */
-const never = ['follow', 'from_now']
+const never = ['follow', 'from_now', 'cwd']
 
 const anything = fc.oneof(
   fc.string({ maxLength: 30, unit: 'binary' }),
