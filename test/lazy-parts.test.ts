@@ -30,7 +30,7 @@ const heavy = (loaded: readonly string[]): string[] => {
   const found = ['crypto', 'child_process', 'tty', 'net', 'stream', 'perf_hooks', 'internal/fs/promises', 'zlib']
     .filter((name) => loaded.includes(`NativeModule ${name}`))
     .toSorted()
-  return loaded.some((name) => name.includes('/koffi/')) ? [...found, 'koffi'] : found
+  return loaded.some((name) => name.endsWith('/koffi.node')) ? [...found, 'koffi'] : found
 }
 
 test.each([

@@ -1,6 +1,6 @@
 import { closeSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { constants, platform } from 'node:os'
+import { type Koffi, loadKoffi } from './koffi.ts'
 import { numbers, type Syscall } from './syscall-numbers.ts'
 import { systemError } from './system-error.ts'
 import { timespecs } from './timespecs.ts'
@@ -101,8 +101,6 @@ const O_CLOEXEC = 0o2000000
 const OPEN_TREE_CLONE = 1
 const F_OFD_SETLK = 37
 
-type Koffi = Pick<typeof import('koffi'), 'load' | 'errno'>
-
 interface Call {
   (...values: unknown[]): number | bigint
   async(...valuesThenDone: unknown[]): void
@@ -113,8 +111,7 @@ function load(): { native?: Native; problem?: string } {
   const arch = process.arch
   if (arch !== 'x64' && arch !== 'arm64') return { problem: `system calls are not known for the processor ${arch}` }
   try {
-    const koffi = createRequire(import.meta.url)('koffi') as Koffi
-    return { native: bind(koffi, numbers[arch]) }
+    return { native: bind(loadKoffi(arch), numbers[arch]) }
   } catch (error) {
     return { problem: `koffi does not load: ${error instanceof Error ? error.message : String(error)}` }
   }
