@@ -6,6 +6,7 @@ const minute = 60_000
 const drawn = [
   'test/agents/run.test.ts',
   'test/crash/recovery.test.ts',
+  'test/daemon/{crash,load}.test.ts',
   'test/{exec,overlay-driver,power-loss,results,scale,sources,storage-choice,templates}.test.ts',
   'test/storage/required.test.ts',
   'test/sandbox/{levels,stress}.test.ts',

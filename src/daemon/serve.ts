@@ -15,6 +15,7 @@ import {
   takeHome,
   writeRecord,
 } from '../sys/daemon-place.ts'
+import { countFromHere } from '../sys/crash-points.ts'
 import { version } from '../version.ts'
 import { openBridge } from './bridge.ts'
 import { startChecks, type StartReport } from './checks.ts'
@@ -92,6 +93,7 @@ export async function startDaemon({ listen, signal, log, ...options }: DaemonOpt
       place === undefined ? undefined : `http://${place.host.includes(':') ? `[${place.host}]` : place.host}:${port}`
     const started_at = new Date().toISOString()
     writeRecord(home, { pid: process.pid, version: version(), started_at, socket: socketOf(home), listen: url ?? null })
+    countFromHere()
     const over = new AbortController()
     const gcMinutes = config.settings['server.gc_minutes']
     using cleanup = new DisposableStack()

@@ -7,6 +7,7 @@ import { hostFs } from './host-fs.ts'
 import { assertOurs, ensureDirectory, syncDirectory } from './directories.ts'
 import { hasCode } from './errno.ts'
 import { native } from './native.ts'
+import { liveness, ownProcess } from './process.ts'
 import { at, directoryFlags } from './safe-fs/descriptors.ts'
 import { claimed, claimMade, driverPrefix } from './storage-claim.ts'
 import { syncFiles } from './sync-files.ts'
@@ -196,9 +197,11 @@ export function freeIn(root: string): Free {
 
 /** Makes, renames and removes a tree in the root, and says what copies will cost. */
 export function probeRoot(root: string, key: string): Probe {
-  const one = join(root, 'tmp', `probe-${process.pid}`)
+  const { pid, start_time, pid_namespace } = ownProcess()
+  const one = join(root, 'tmp', `probe-${pid}-${start_time}-${pid_namespace.replaceAll(/\D/g, '')}`)
   try {
     assertRoot(root, key)
+    removeOldProbes(join(root, 'tmp'))
     makeTree(one, 0o700)
     moveTree(one, `${one}-moved`)
     hostFs.rmdirSync(`${one}-moved`)
@@ -208,5 +211,23 @@ export function probeRoot(root: string, key: string): Probe {
     }
   } catch (error) {
     return { usable: false, reasons: [error instanceof Error ? error.message : String(error)] }
+  }
+}
+
+/** Of processes that died while they tried it. */
+function removeOldProbes(directory: string): void {
+  for (const name of readdirSync(directory)) {
+    const [, pid, start_time = '', namespace] = /^probe-(\d+)-(\d+)-(\d+)(?:-moved)?$/.exec(name) ?? []
+    if (pid === undefined) continue
+    const owner = { ...ownProcess(), pid: Number(pid), start_time, pid_namespace: `pid:[${namespace}]` }
+    if (liveness(owner) === 'dead') unlessGone(() => hostFs.rmdirSync(join(directory, name)))
+  }
+}
+
+function unlessGone(remove: () => void): void {
+  try {
+    remove()
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error
   }
 }

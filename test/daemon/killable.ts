@@ -31,9 +31,10 @@ export interface KillableHome extends AsyncDisposable {
   /** A folder to make workspaces from. */
   readonly source: string
   /** Waits until it serves; undefined if it died before. */
-  start(crashAt?: number): Promise<KillableDaemon | undefined>
+  start(crashAt?: string): Promise<KillableDaemon | undefined>
   /** One that must come up. */
   serve(): Promise<KillableDaemon>
+  killAll(): Promise<void>
   /** A client of whichever daemon is there, closed with the home. */
   client(): Manager
 }
@@ -50,11 +51,11 @@ export function killableHome(settings: readonly string[] = []): KillableHome {
   const living = new Set<KillableDaemon>()
   const clients: Manager[] = []
 
-  async function start(crashAt?: number): Promise<KillableDaemon | undefined> {
+  async function start(crashAt?: string): Promise<KillableDaemon | undefined> {
     const set = [...open, ...settings].flatMap((one) => ['--set', one])
     const child = spawn(process.execPath, [launcher, ...set, '--json', 'serve'], {
       cwd: folder,
-      env: { ...at.env, ...(crashAt !== undefined && { AW_CRASH_AT: `${crashAt}` }) },
+      env: { ...at.env, ...(crashAt !== undefined && { AW_CRASH_AT: crashAt }) },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     let log = ''
@@ -84,11 +85,16 @@ export function killableHome(settings: readonly string[] = []): KillableHome {
     return daemon
   }
 
+  const killAll = async (): Promise<void> => {
+    for (const daemon of living) await daemon.kill()
+  }
+
   return {
     at,
     home,
     source,
     start,
+    killAll,
     async serve() {
       const daemon = await start()
       if (daemon === undefined) throw new Error('The daemon was killed by somebody else')
@@ -101,7 +107,7 @@ export function killableHome(settings: readonly string[] = []): KillableHome {
     },
     async [Symbol.asyncDispose]() {
       for (const client of clients) await client[Symbol.asyncDispose]()
-      for (const daemon of living) await daemon.kill()
+      await killAll()
       if (existsSync(home)) await endBoxes(home)
       letGo(folder, ['--lazy'])
       at[Symbol.dispose]()
