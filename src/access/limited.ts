@@ -3,6 +3,7 @@ import type { Operation } from '../api/operation.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import { assertMadeWithin } from './made.ts'
+import { othersHidden } from './others.ts'
 import { pinned } from './references.ts'
 import { assertScope, isAdmin, reaches, type Principal } from './principal.ts'
 import { redactedError, redaction, type Places } from './redact.ts'
@@ -62,11 +63,12 @@ export function limited(manager: Manager, principal: Principal, facts: HomeFacts
     async call(name, input, context) {
       try {
         const own = (await admitted(name, input, context)) as never
-        if (name === 'list') return redact(await reachable(manager, principal, own, context)) as never
-        if (name === 'runs') return redact(await reachableRuns(manager, principal, own, context)) as never
+        const tell = async (answer: unknown) => redact(await othersHidden(manager, principal, input)(answer)) as never
+        if (name === 'list') return await tell(await reachable(manager, principal, own, context))
+        if (name === 'runs') return await tell(await reachableRuns(manager, principal, own, context))
         const answer = await manager.call(name, own, contextOf(context))
-        if (name === 'path') return redact({ path: (answer as Outputs['path']).path }) as never
-        return redact(answer)
+        if (name === 'path') return await tell({ path: (answer as Outputs['path']).path })
+        return await tell(answer)
       } catch (error) {
         if (name === 'exists' && toAwError(error).code === 'workspace_not_found') return { exists: false } as never
         throw failing(error, input)
@@ -78,10 +80,11 @@ export function limited(manager: Manager, principal: Principal, facts: HomeFacts
         // Of what is left out, nothing counts.
         const { limit: left = Infinity, ...rest } = name === 'events' ? own : { ...own, limit: undefined }
         const items = manager.stream(name, (name === 'events' ? rest : own) as never, contextOf(context))
+        const hide = othersHidden(manager, principal, input)
         let count = 0
         for await (const item of items) {
           if (name === 'events' && !sees(principal, item as Outputs['events'])) continue
-          yield redact(item)
+          yield redact(await hide(item))
           if (++count >= left) return
         }
       } catch (error) {
