@@ -1,11 +1,12 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { btrfsStorage } from '../../src/drivers/storage/btrfs.ts'
 import { dirStorage } from '../../src/drivers/storage/dir.ts'
 import { overlayStorage } from '../../src/drivers/storage/overlay.ts'
 import type { StorageDriver } from '../../src/ports/storage-driver.ts'
+import { btrfs } from '../../src/sys/btrfs-ioctls.ts'
+import { withSubvolume } from '../../src/sys/btrfs-subvolume.ts'
 import { hostSubject, type Look } from '../../src/testing/host-subject.ts'
 import type { OpenStorage } from '../../src/testing/storage-contract.ts'
 import { isRoot } from '../../src/testing/storage-contract/host.ts'
@@ -45,9 +46,12 @@ function letRemove(base: string): void {
   const root = join(base, 'storage')
   for (const area of existsSync(root) ? readdirSync(root, { withFileTypes: true }) : []) {
     if (!area.isDirectory()) continue
-    for (const tree of readdirSync(join(root, area.name), { withFileTypes: true })) {
-      if (tree.isDirectory())
-        execFileSync('btrfs', ['property', 'set', join(root, area.name, tree.name), 'ro', 'false'])
-    }
+    for (const tree of readdirSync(join(root, area.name), { withFileTypes: true }))
+      if (tree.isDirectory()) makeWritable(join(root, area.name, tree.name))
   }
+}
+
+function makeWritable(path: string): void {
+  const isSubvolume = statSync(path).ino === 256
+  if (isSubvolume) withSubvolume(path, (fd) => btrfs.setReadOnly(fd, false))
 }
