@@ -1,0 +1,78 @@
+/** A client that goes away in the middle: what it asked for is undone, and the log says so. */
+import { once } from 'node:events'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { Outputs } from '../../src/api/table.ts'
+import type { Manager } from '../../src/ports/manager.ts'
+import { checkHome } from '../crash/check.ts'
+import { killableHome, until } from './killable.ts'
+import { checkOrder, eventsOf } from './told.ts'
+
+/** So many that nothing is done with all of them before a client could leave. */
+const files = 4_000
+
+test('whoever leaves in the middle of create, fork or snapshot has asked for nothing', async () => {
+  await using home = killableHome()
+  const daemon = await home.serve()
+  const manager = home.client()
+  const big = join(home.at.folder, 'big')
+  for (let i = 0; i < files; i++) {
+    if (i % 500 === 0) mkdirSync(join(big, `d${i / 500}`), { recursive: true })
+    writeFileSync(join(big, `d${Math.floor(i / 500)}`, `f${i}`), `${i}`)
+  }
+  const from = { folder: big }
+  await manager.call('create', { id: 'big', from })
+  const { socket } = daemon
+  const bigId = (await manager.call('show', { id: 'big' })).id
+
+  const created = await leftIn(manager, socket, 'workspace_create_started', 'workspaces', { id: 'left-create', from })
+  expect(created.at(-1)).toMatchObject({ type: 'workspace_cleanup', data: { cleanup_reason: 'failed_create' } })
+  expect(await manager.call('exists', { id: 'left-create' })).toEqual({ exists: false })
+
+  const forked = await leftIn(manager, socket, 'workspace_create_started', 'workspaces/big/fork', {
+    to: ['left-fork'],
+  })
+  expect(forked.at(-1)).toMatchObject({ type: 'workspace_cleanup' })
+  expect(await manager.call('exists', { id: 'left-fork' })).toEqual({ exists: false })
+
+  const kept = (await manager.call('snapshots', { id: bigId })).length
+  const taken = await leftIn(manager, socket, 'snapshot_started', 'workspaces/big/snapshots', { label: 'left' })
+  expect(taken.at(-1)).toMatchObject({ type: 'operation_abandoned', data: { operation: 'snapshot', code: 'aborted' } })
+  expect(await manager.call('snapshots', { id: bigId })).toHaveLength(kept)
+
+  checkOrder(await eventsOf(manager))
+  await checkHome(home.home, manager)
+})
+
+/** Asks, leaves when the log says that it has begun, and answers what became of it: the events of that operation. */
+async function leftIn(
+  manager: Manager,
+  path: string,
+  begin: string,
+  route: string,
+  body: object,
+): Promise<Outputs['events'][]> {
+  const before = (await eventsOf(manager)).length
+  const socket = connect({ path })
+  socket.on('error', () => undefined)
+  await once(socket, 'connect')
+  const text = JSON.stringify(body)
+  socket.write(
+    `POST /api/${route} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text}`,
+  )
+  const news = async (): Promise<Outputs['events'][]> => (await eventsOf(manager)).slice(before)
+  let first: Outputs['events'] | undefined
+  await until(`${begin} is in the log`, async () => {
+    first = (await news()).findLast(({ type }) => type === begin)
+    return first !== undefined
+  })
+  socket.destroy()
+  const own = async (): Promise<Outputs['events'][]> => (await news()).filter(({ stream }) => stream === first?.stream)
+  await until('it is over', async () => {
+    const { operation } = await manager.call('show', { id: first?.stream ?? '' })
+    return operation === null
+  })
+  return own()
+}
