@@ -23,6 +23,10 @@ const workspaceId = /^ws_[0-9a-hjkmnp-tv-z]{26}$/
 
 export const isWorkspaceId = (text: string): text is WorkspaceId => workspaceId.test(text)
 
+const runId = /^run_[0-9a-hjkmnp-tv-z]{26}$/
+
+export const isRunId = (text: string): text is RunId => runId.test(text)
+
 const snapshotId = /^snap_[0-9a-hjkmnp-tv-z]{26}$/
 
 export const isSnapshotId = (text: string): text is SnapshotId => snapshotId.test(text)

@@ -1,10 +1,10 @@
 import { AwError } from '../domain/errors.ts'
-import { isWorkspaceId } from '../domain/ids.ts'
+import { isRunId, isWorkspaceId, type RunId } from '../domain/ids.ts'
 import { formatName, parseName, type WorkspaceName } from '../domain/names.ts'
-import { hasWayBack, isLive, isLost, nameOf, type Workspace } from '../domain/workspace/state.ts'
+import { hasWayBack, isLive, isLost, nameOf, workspaceStates, type Workspace } from '../domain/workspace/state.ts'
 import type { Core } from './core.ts'
 
-/** A live workspace by its name, or any by its id. */
+/** A live workspace by its name or its last run, or any by its id. */
 export async function findWorkspace(core: Core, ref: string): Promise<Workspace> {
   const found = await lookUp(core, ref)
   if (found !== undefined) return found
@@ -14,7 +14,13 @@ export async function findWorkspace(core: Core, ref: string): Promise<Workspace>
 export async function lookUp(core: Core, ref: string): Promise<Workspace | undefined> {
   if (isWorkspaceId(ref)) return core.store.get(ref)
   const { task, agent } = parseName(ref)
-  return core.store.find(task, agent)
+  return (await core.store.find(task, agent)) ?? (isRunId(ref) ? await ofRun(core, ref) : undefined)
+}
+
+/** The id of its last run stands for a workspace too: programs that think in runs know no other. */
+async function ofRun(core: Core, run: RunId): Promise<Workspace | undefined> {
+  const all = await core.store.list({ states: workspaceStates.filter(isLive) })
+  return all.find((workspace) => workspace.run?.run === run || workspace.last_run?.run === run)
 }
 
 /** As `findWorkspace`, or the only one of the name of which nothing but an archive is left. */

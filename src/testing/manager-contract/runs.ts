@@ -123,6 +123,18 @@ export function runContract(open: OpenManager): void {
     await aw.get('job').then((workspace) => workspace.destroy())
   })
 
+  it('the id of a run stands for its workspace, which is destroyed only when the run is over', async () => {
+    const { manager } = await open()
+    const told = manager.stream('run', { id: 'one', argv: ['sleep', '600'], detach: true })
+    let run = ''
+    for await (const item of told) run = item.run?.run ?? run
+    expect(await manager.call('show', { id: run })).toMatchObject({ workspace_id: 'one/main' })
+    await expect(manager.call('destroy', { id: run })).rejects.toEqual(code('workspace_active'))
+    await manager.call('cancel', { id: run, grace_ms: 0 })
+    expect(await manager.call('destroy', { id: run })).toMatchObject({ removed: true })
+    await expect(manager.call('show', { id: run })).rejects.toEqual(code('workspace_not_found'))
+  })
+
   it('whoever stops listening leaves it to itself; a signal cancels it', async () => {
     const { manager } = await open()
     for await (const { type } of manager.stream('run', { id: 'left', argv: ['sleep', '600'] }))
