@@ -1,25 +1,16 @@
-import { owner, type Principal } from '../access/principal.ts'
+import type { Principal } from '../access/principal.ts'
 import { openHome, type OpenedHome, type OpenOptions } from '../aw.ts'
-import { AwError } from '../domain/errors.ts'
 import type { Settings } from '../domain/config.ts'
-import { httpDoor, type DoorLimits } from '../http/door.ts'
+import { AwError } from '../domain/errors.ts'
+import { httpDoor, type DoorLimits, type DoorOptions } from '../http/door.ts'
 import { makeMetrics } from '../http/metrics.ts'
-import { httpServer } from '../http/server.ts'
-import {
-  clearSocket,
-  closeToOthers,
-  reachable,
-  removeTraces,
-  socketOf,
-  stampOf,
-  takeHome,
-  writeRecord,
-} from '../sys/daemon-place.ts'
+import type { ServerLimits } from '../http/server.ts'
 import { countFromHere } from '../sys/crash-points.ts'
+import { removeTraces, socketOf, stampOf, takeHome, writeRecord, type DaemonRecord } from '../sys/daemon-place.ts'
 import { version } from '../version.ts'
-import { openBridge } from './bridge.ts'
 import { startChecks, type StartReport } from './checks.ts'
-import { closed, hostsOf, listening, tcpPlace } from './listen.ts'
+import { openEntrances } from './entrances.ts'
+import { tcpPlace } from './listen.ts'
 import { startLoops } from './loops.ts'
 import { mcpRoutes } from './mcp-routes.ts'
 import { stopRoute } from './stop-route.ts'
@@ -49,93 +40,89 @@ export async function startDaemon({ listen, signal, log, ...options }: DaemonOpt
   const { manager, config, places, restLeases, answers } = opened
   const { home } = places
   const lock = takeHome(home)
+  const letGo = async (): Promise<void> => {
+    await manager[Symbol.asyncDispose]()
+    lock?.[Symbol.dispose]()
+  }
   try {
-    if (lock === undefined)
-      throw new AwError('invalid_state', `Another daemon serves ${home} already`, {
-        hint: 'See it with aw serve --status, end it with aw serve --stop',
-      })
+    if (lock === undefined) throw another(home)
     const place = tcpPlace(listen ?? config.settings['server.listen'])
     const report = await startChecks(manager, signal)
     await restLeases()
-
-    let isReady = true
     const asked = Promise.withResolvers<void>()
-    const metrics = makeMetrics()
-    metrics.gauge('process_resident_memory_bytes', 'Memory of the daemon', () => process.memoryUsage.rss())
-    metrics.gauge('aw_workspaces', 'Live workspaces', async () => (await manager.call('list', {})).length)
+    let isReady = true
     const mcp = mcpRoutes(version())
     const door = httpDoor({
-      manager,
-      facts: { places, isolation: config.settings['sandbox.isolation'] },
-      authenticate: authenticator(opened),
-      answers,
-      limits: limitsOf(config.settings),
-      metrics,
+      ...doorOptions(opened),
       log,
       ready: () => ({ ready: isReady }),
-      stamps: { version: version(), config: stampOf(opened.configFile) },
       more: { ...mcp.routes, ...stopRoute(asked.resolve) },
     })
-    const limits = {
-      connections: config.settings['server.max_connections'],
-      requestMs: config.settings['server.request_timeout_ms'],
-    }
-    clearSocket(home)
-    const local = httpServer(door, { hosts: ['localhost', 'aw'], local: owner(process.getuid?.() ?? 0) }, limits)
-    await listening(local, reachable(socketOf(home)))
-    closeToOthers(home)
-    const bridge = await openBridge(door, home, limits.requestMs)
-    const entrance = { hosts: ['localhost'] }
-    const tcp = place === undefined ? undefined : httpServer(door, entrance, limits)
-    const port = tcp === undefined || place === undefined ? 0 : await listening(tcp, place)
-    entrance.hosts.splice(0, 1, ...hostsOf(port))
-    const url =
-      place === undefined ? undefined : `http://${place.host.includes(':') ? `[${place.host}]` : place.host}:${port}`
-    const started_at = new Date().toISOString()
-    writeRecord(home, { pid: process.pid, version: version(), started_at, socket: socketOf(home), listen: url ?? null })
+    const entrances = await openEntrances(door, home, place, serverLimits(config.settings))
+    writeRecord(home, recordOf(home, entrances.url))
     countFromHere()
     const over = new AbortController()
     const gcMinutes = config.settings['server.gc_minutes']
-    using cleanup = new DisposableStack()
-    const loops = cleanup.use(startLoops({ manager, answers, gcMinutes, log, signal: over.signal }))
-    cleanup.move()
-
-    const servers = [local, bridge.server, ...(tcp === undefined ? [] : [tcp])]
+    const loops = startLoops({ manager, answers, gcMinutes, log, signal: over.signal })
     return {
       socket: socketOf(home),
-      url,
+      url: entrances.url,
       report,
       asked: asked.promise,
       async end() {
         isReady = false
-        over.abort(new AwError('aborted', 'The daemon ends'))
+        over.abort(ending())
         loops[Symbol.dispose]()
         const drainMs = config.settings['server.drain_ms']
         const last = setTimeout(() => door.stop(ending()), drainMs)
-        // Whoever does not read the end of an answer does not keep us from ending.
-        const cut = setTimeout(() => servers.forEach((server) => server.closeAllConnections()), drainMs + lastWordsMs)
         door.stop(ending(), 'streams')
         await mcp[Symbol.asyncDispose]()
-        await Promise.all(servers.map(closed))
+        await entrances.close(drainMs + lastWordsMs)
         clearTimeout(last)
-        clearTimeout(cut)
         await manager.call('shutdown', {}, { actor: 'daemon' }).catch((error: unknown) => log({ error: String(error) }))
-        bridge.remove()
         removeTraces(home)
-        await manager[Symbol.asyncDispose]()
-        lock[Symbol.dispose]()
+        await letGo()
       },
     }
   } catch (error) {
-    await manager[Symbol.asyncDispose]()
-    lock?.[Symbol.dispose]()
+    await letGo()
     throw error
   }
 }
 
+/** Whoever does not read the end of an answer does not keep us from ending. */
 const lastWordsMs = 1000
 
+const another = (home: string): AwError =>
+  new AwError('invalid_state', `Another daemon serves ${home} already`, {
+    hint: 'See it with aw serve --status, end it with aw serve --stop',
+  })
+
+const recordOf = (home: string, url: string | undefined): DaemonRecord => ({
+  pid: process.pid,
+  version: version(),
+  started_at: new Date().toISOString(),
+  socket: socketOf(home),
+  listen: url ?? null,
+})
+
 const ending = (): AwError => new AwError('aborted', 'The daemon ends', { hint: 'Ask again when it is back' })
+
+function doorOptions(opened: OpenedHome): Omit<DoorOptions, 'log' | 'ready' | 'more'> {
+  const { manager, config, configFile, places, answers } = opened
+  const metrics = makeMetrics()
+  metrics.gauge('process_resident_memory_bytes', 'Memory of the daemon', () => process.memoryUsage.rss())
+  metrics.gauge('aw_workspaces', 'Live workspaces', async () => (await manager.call('list', {})).length)
+  return {
+    manager,
+    answers,
+    metrics,
+    facts: { places, isolation: config.settings['sandbox.isolation'] },
+    authenticate: authenticator(opened),
+    limits: limitsOf(config.settings),
+    stamps: { version: version(), config: stampOf(configFile) },
+  }
+}
 
 const authenticator =
   ({ tokens }: OpenedHome) =>
@@ -145,6 +132,11 @@ const authenticator =
     const { id, scopes, workspaces, sandbox } = token
     return { actor: `token:${id}`, scopes, workspaces, sandbox }
   }
+
+const serverLimits = (settings: Settings): ServerLimits => ({
+  connections: settings['server.max_connections'],
+  requestMs: settings['server.request_timeout_ms'],
+})
 
 const limitsOf = (settings: Settings): DoorLimits => ({
   rates: {
