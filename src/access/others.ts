@@ -41,7 +41,8 @@ function selves(value: unknown): { id: string; name: string }[] {
   const { id, workspace_id: name, stream, data } = value as Record<string, unknown>
   if (typeof id === 'string' && typeof name === 'string') return [{ id, name }]
   const { task_id: task, agent_id: agent } = (data ?? {}) as Record<string, unknown>
-  return typeof stream === 'string' && typeof task === 'string' ? [{ id: stream, name: `${task}/${agent}` }] : []
+  if (typeof stream !== 'string' || typeof task !== 'string' || typeof agent !== 'string') return []
+  return [{ id: stream, name: `${task}/${agent}` }]
 }
 
 function idsIn(value: unknown): string[] {

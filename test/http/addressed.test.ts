@@ -62,7 +62,7 @@ describe.each(ways)('$way', ({ first, rest, fine }) => {
     const path = first.split(' ')[1] ?? ''
     for (const target of [`http://${here()}${path}`, `http://evil.com${path}`, 'evil.com:80', '*']) {
       const answer = await raw(door, lines(`GET ${target} HTTP/1.1`, `Host: ${here()}`, auth, ...rest), 2_000)
-      expect(statusIn(answer), target).toBe(400)
+      expect(statusIn(answer), `on ${target}`).toBe(400)
     }
   })
 
@@ -98,7 +98,7 @@ describe.each(ways)('$way', ({ first, rest, fine }) => {
       [auth, 'Authorization: Bearer nobody'],
       [auth, auth],
     ])
-      expect(statusIn(await send(host, ...given)), given.join()).toBe(401)
+      expect(statusIn(await send(host, ...given)), `on ${given.join()}`).toBe(401)
   })
 
   test('is told nothing but what is wrong', async () => {
@@ -117,7 +117,7 @@ test('a form of another page cannot send anything: only JSON is a body', async (
   ]) {
     const bytes = '{"id":"by-a-form"}'
     const answer = await ask(door, 'POST', '/api/workspaces', { bytes, headers: { 'content-type': type } })
-    expect(answer.status, type).toBe(415)
+    expect(answer.status, `on ${type}`).toBe(415)
   }
   const bare = await ask(door, 'POST', '/api/workspaces', { bytes: '{"id":"by-a-form"}' })
   expect(bare.status).toBe(415)
@@ -174,10 +174,10 @@ test('an address is what it says: nothing in it is mended', async () => {
     '/',
   ]) {
     const sent = lines(`GET ${path} HTTP/1.1`, `Host: ${here()}`, auth, bye)
-    expect(statusIn(await raw(door, sent)), path).toBe(404)
+    expect(statusIn(await raw(door, sent)), `on ${path}`).toBe(404)
   }
   for (const path of ['/api/requests/%', '/api/requests/', '/api/requests/%2f', '//x/api/requests/y'])
-    expect((await ask(door, 'DELETE', path)).status, path).toBe(404)
+    expect((await ask(door, 'DELETE', path)).status, `on ${path}`).toBe(404)
 })
 
 test('a request that two servers would read in two ways is refused', async () => {

@@ -4,7 +4,7 @@ import type { JsonSchema } from '../../src/api/schema.ts'
 
 export interface Document {
   readonly openapi: string
-  readonly info: unknown
+  readonly info: object
   readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentOperation>>>>
 }
 

@@ -119,7 +119,7 @@ test('lists, runs and the log hold nothing of another', async () => {
     '/api/templates',
   ]) {
     const text = await get(path)
-    expect(text, path).not.toMatch(/theirs/)
+    expect(text, `on ${path}`).not.toMatch(/theirs/)
     expect(text).not.toContain(theirs.id)
   }
   expect(await get('/api/workspaces')).toContain(mine.id)

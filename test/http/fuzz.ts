@@ -168,7 +168,7 @@ export function randomRequests(maxLength: number): fc.Arbitrary<RandomRequest[]>
   return fc.array(fc.oneof(...all), { minLength: 10, maxLength })
 }
 
-export function send(door: Served, { route, parts }: RandomRequest, headers: Record<string, string>): Promise<Answer> {
+function send(door: Served, { route, parts }: RandomRequest, headers: Record<string, string>): Promise<Answer> {
   const at = byRoute.get(route) as Addressed
   const text = (value: unknown): string =>
     typeof value === 'string' ? value.toWellFormed() : (JSON.stringify(value) ?? '')
@@ -185,7 +185,7 @@ export function send(door: Served, { route, parts }: RandomRequest, headers: Rec
   const content = at.operation.requestBody?.content ?? {}
   const isJson = 'application/json' in content
   const isBytes = !isJson && 'application/octet-stream' in content
-  return ask(door, at.method, `${path}${query.size > 0 ? `?${query}` : ''}`, {
+  return ask(door, at.method, `${path}${query.size > 0 ? `?${query.toString()}` : ''}`, {
     ...(isJson && { json: Object.fromEntries(of('body').map(({ name, value }) => [name, value])) }),
     ...(isBytes && { bytes: 'content' }),
     headers: { ...(isBytes && { 'content-type': 'application/octet-stream' }), ...headers },
@@ -212,11 +212,11 @@ export async function fuzz(door: Served, core: Manager, requests: readonly Rando
     const before = await place(core)
     const answer = await send(door, request, { 'aw-correlation-id': correlation })
     const what = `${at.method} ${at.path} ${JSON.stringify(request.parts).slice(0, 600)}: ${answer.text.slice(0, 600)}`
-    expect(answer.status, what).not.toBe(500)
+    expect(answer.status, `on ${what}`).not.toBe(500)
     const declared = [...Object.keys(at.operation.responses).map(Number), 404, 405, 413, 415, 422]
-    expect(declared, what).toContain(answer.status)
+    expect(declared, `on ${what}`).toContain(answer.status)
     if (answer.status >= 400) {
-      expect(answer.headers['content-type'], what).toBe('application/problem+json')
+      expect(answer.headers['content-type'], `on ${what}`).toBe('application/problem+json')
       continue
     }
     tally.accepted += 1
@@ -232,7 +232,7 @@ const place = async (core: Manager): Promise<number> => (await collect(core.stre
 /** Everything that was written since is of this request; what changed nothing has written nothing. */
 async function checkLogged(core: Manager, correlation: string, before: number, tally: Tally, what: string) {
   const since = await collect(core.stream('events', { after: before }))
-  expect(new Set(since.map(({ meta }) => (meta as { correlation_id: string }).correlation_id)), what).toEqual(
+  expect(new Set(since.map(({ meta }) => (meta as { correlation_id: string }).correlation_id)), `on ${what}`).toEqual(
     new Set(since.length > 0 ? [correlation] : []),
   )
   if (since.length > 0) tally.logged += 1
@@ -246,6 +246,6 @@ function checkAnswer(name: string, { headers, text }: Answer, what: string): voi
   for (const value of values) {
     const one = JSON.parse(value) as Record<string, unknown>
     if (type !== 'application/json' && 'error' in one && Object.keys(one).length === 1) continue
-    expect(() => parse(operation.output, one), what).not.toThrow()
+    expect(() => parse(operation.output, one), `on ${what}`).not.toThrow()
   }
 }

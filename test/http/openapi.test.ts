@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { openApi } from '../../src/http/openapi.ts'
 import { router } from '../../src/http/routes.ts'
+import { operations } from '../../src/api/table.ts'
 import { table } from './samples.ts'
 import { operationsIn, type Document } from './document.ts'
 
@@ -17,11 +18,7 @@ function nodes(value: unknown, path = '#'): { path: string; value: Record<string
 
 test('it says what it is', () => {
   expect(document.openapi).toMatch(/^3\.1\.\d+$/)
-  expect(document.info).toEqual({
-    title: expect.any(String),
-    version: expect.any(String),
-    description: expect.any(String),
-  })
+  expect(Object.keys(document.info).toSorted()).toEqual(['description', 'title', 'version'])
   const known = ['openapi', 'info', 'servers', 'security', 'paths', 'components', 'tags']
   expect(Object.keys(document).filter((key) => !known.includes(key))).toEqual([])
 })
@@ -33,7 +30,7 @@ test('every reference leads somewhere', () => {
     expect(reference).toMatch(/^#\//)
     const words = reference.slice(2).split('/')
     const found = words.reduce<unknown>((at, word) => (at as Record<string, unknown> | undefined)?.[word], document)
-    expect(found, reference).toBeDefined()
+    expect(found, `on ${reference}`).toBeDefined()
   }
 })
 
@@ -52,7 +49,7 @@ test('each operation has a name of its own, its path fields, and answers', () =>
     const { parameters, requestBody, responses } = operation
     const inPath = parameters.filter((one) => one.in === 'path')
     expect(inPath.map(({ name }) => name).toSorted()).toEqual(
-      [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).toSorted(),
+      [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name).toSorted(),
     )
     expect(inPath.every((one) => one.required === true)).toBe(true)
     const names = parameters.map((one) => `${one.in} ${one.name}`)
@@ -68,20 +65,18 @@ test('each operation has a name of its own, its path fields, and answers', () =>
 
 test('every schema is one that others understand', () => {
   const types = ['string', 'integer', 'number', 'boolean', 'array', 'object', 'null']
-  const keywords = [
-    ...['type', 'description', 'enum', 'pattern', 'minimum', 'maximum', 'maxLength', 'default', 'items', 'properties'],
-    ...['required', 'additionalProperties', 'anyOf', 'contentEncoding', '$ref'],
-  ]
+  const keywords =
+    'type description enum pattern minimum maximum maxLength default items properties required additionalProperties anyOf contentEncoding $ref'.split(
+      ' ',
+    )
   const look = (schema: Record<string, unknown>, at: string): void => {
-    expect(
-      Object.keys(schema).filter((key) => !keywords.includes(key)),
-      at,
-    ).toEqual([])
-    for (const type of [schema['type'] ?? []].flat()) expect(types, at).toContain(type)
+    for (const key of Object.keys(schema)) expect(keywords, `on ${at}`).toContain(key)
+    for (const type of [schema['type'] ?? []].flat()) expect(types, `on ${at}`).toContain(type)
     if (typeof schema['pattern'] === 'string') expect(() => new RegExp(schema['pattern'] as string, 'u')).not.toThrow()
     const properties = (schema['properties'] ?? {}) as Record<string, Record<string, unknown>>
     for (const [name, one] of Object.entries(properties)) look(one, `${at}.${name}`)
-    for (const name of (schema['required'] ?? []) as string[]) expect(Object.keys(properties), at).toContain(name)
+    for (const name of (schema['required'] ?? []) as string[])
+      expect(Object.keys(properties), `on ${at}`).toContain(name)
     if (schema['items'] !== undefined) look(schema['items'] as Record<string, unknown>, `${at}[]`)
     for (const one of (schema['anyOf'] ?? []) as Record<string, unknown>[]) look(one, `${at}|`)
     if (typeof schema['additionalProperties'] === 'object')
@@ -93,7 +88,7 @@ test('every schema is one that others understand', () => {
 })
 
 test('its addresses lead to its operations', () => {
-  const find = router(table as never)
+  const find = router(operations)
   for (const { method, path, operation } of all) {
     const found = find(
       method,

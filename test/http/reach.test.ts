@@ -161,14 +161,14 @@ test('nothing out of reach is read or changed, whoever asks for whatever', async
         tally.asked += 1
         if (ok) tally.done += 1
         const what = `${patterns.join()} asks for ${each.operation.name} ${JSON.stringify(input)}: ${text.slice(0, 1500)}`
-        expect(ok && !principal.scopes.includes(each.operation.scope), what).toBe(false)
+        expect(ok && !principal.scopes.includes(each.operation.scope), `on ${what}`).toBe(false)
         const after = await historyOf(core)
         for (const { id, name } of others) {
           expect(after.get(id), `${what} changed ${name}`).toBe(before.get(id))
           expect(text.includes(secretOf(id)), `${what} tells what ${name} holds`).toBe(false)
           if (!JSON.stringify(input).includes(id)) expect(text.includes(id), `${what} tells of ${name}`).toBe(false)
         }
-        expect(after.get('home'), what).toBe(before.get('home'))
+        expect(after.get('home'), `on ${what}`).toBe(before.get('home'))
         for (const one of await all(core))
           if (!known.some(({ id }) => id === one.id))
             expect(isTheirs(patterns, one), `${what} made ${one.name}`).toBe(true)

@@ -143,7 +143,7 @@ describe('every operation', () => {
       // What the caller has said itself may be said again.
       const told = [root, source].some((path) => what.includes(path))
       if (!told) assertSilent(what, answer)
-      expect(answer.status, what).not.toBe(500)
+      expect(answer.status, `on ${what}`).not.toBe(500)
     }
     assertSilent('reset', reset)
   })
@@ -182,10 +182,10 @@ describe('with sandbox.isolation = none', () => {
       { file_size_mb: 0 },
       { agent: 'claude' },
     ]) {
-      expect((await post('start', wish)).status, JSON.stringify(wish)).toBe(403)
-      expect((await post('exec', { argv: ['true'], ...wish })).status, JSON.stringify(wish)).toBe(403)
+      expect((await post('start', wish)).status, `on ${JSON.stringify(wish)}`).toBe(403)
+      expect((await post('exec', { argv: ['true'], ...wish })).status, `on ${JSON.stringify(wish)}`).toBe(403)
       const run = await ask(door, 'POST', '/api/runs', { token, json: { id: mine.id, argv: ['true'], ...wish } })
-      expect(run.status, JSON.stringify(wish)).toBe(403)
+      expect(run.status, `on ${JSON.stringify(wish)}`).toBe(403)
     }
     for (const config of [{ max_size_mb: 0 }, { allowed_operations: ['exec'] }])
       expect((await ask(door, 'POST', '/api/workspaces', { token, json: { id: 'made/c', config } })).status).toBe(403)
@@ -219,7 +219,7 @@ test('nothing of the machine, of others or of tokens can be asked for', async ()
     { id: 'made/a', repo: '/root/x' },
     { id: 'made/a', repo: 'https://example.com/x.git' },
   ])
-    expect((await json('/api/workspaces', body)).status, JSON.stringify(body)).toBe(403)
+    expect((await json('/api/workspaces', body)).status, `on ${JSON.stringify(body)}`).toBe(403)
   expect((await json('/api/workspaces', { id: 'others/a' })).status).toBe(403)
   expect((await json('/api/workspaces', { generate: 'x' })).status).toBe(403)
   expect((await json('/api/workspaces', { generate: 'x', from_workspace: mine.id })).status).toBe(403)
@@ -230,7 +230,7 @@ test('nothing of the machine, of others or of tokens can be asked for', async ()
   expect((await ask(door, 'DELETE', '/api/workspaces/made%2Fforked?purge=true', { token })).status).toBe(403)
   expect((await json('/api/tokens', { scopes: ['admin'] })).status).toBe(403)
   expect((await json('/api/tokens', { scopes: ['read'], workspaces: [mine.id] })).status).toBe(403)
-  const { id } = (await opened.manager.call('token list', {}))[0] as { id: string }
+  const [{ id } = { id: '' }] = await opened.manager.call('token list', {})
   expect((await json(`/api/tokens/${id}/rotate`, {})).status).toBe(403)
   expect((await ask(door, 'DELETE', `/api/tokens/${id}`, { token })).status).toBe(403)
   for (const path of ['approve', 'approvals', `workspaces/${mine.id}/approve`, `session/workspace/approve`])
@@ -239,7 +239,7 @@ test('nothing of the machine, of others or of tokens can be asked for', async ()
   const headers = { 'aw-actor': 'user%3A0' }
   await ask(door, 'POST', `/api/workspaces/${mine.id}/labels`, { token, json: { labels: { by: 'x' } }, headers })
   const last = (await collect(opened.manager.stream('events', { workspace: mine.id }))).at(-1)
-  expect((last?.meta as { actor: string }).actor).toBe(principals[token]?.actor)
+  expect(last?.meta).toMatchObject({ actor: principals[token]?.actor })
 })
 
 test('a token that is right but for one character is nobody, and no log or event has it', async () => {

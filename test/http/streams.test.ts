@@ -132,6 +132,7 @@ describe('server-sent events', () => {
     await until(() => quiet.comments.filter((text) => text === ': ').length > 2)
     await core.call('create', { id: 'one' })
     await until(() => quiet.seen.some(({ event }) => event === 'workspace_created'))
+    expect(quiet.isOver()).toBe(false)
   })
 
   test('a slow reader is dropped with a word, and loses nothing when it comes again', async () => {
@@ -165,6 +166,7 @@ describe('server-sent events', () => {
     await until(() => readers.every(({ seen }) => seen.length === all.length))
     idle.resume()
     await until(() => idle.seen.length === all.length)
+    for (const { seen } of readers) expect(seen).toEqual(idle.seen)
   })
 })
 
@@ -225,7 +227,7 @@ describe('a WebSocket', () => {
     expect(await refused(upgrade(door, exec, 'nobody'))).toBe(401)
     expect(await refused(upgrade(door, exec, 'reader'))).toBe(403)
     for (const path of ['/api/workspaces', '/api/health', '/api/none', '//x/api/events'])
-      expect(await refused(upgrade(door, path, 'admin')), path).toBe(404)
+      expect(await refused(upgrade(door, path, 'admin')), `on ${path}`).toBe(404)
   })
 
   test('whose first message is not the input is closed; what is out of reach is unknown', async () => {
@@ -242,7 +244,7 @@ describe('a WebSocket', () => {
     }
     const exec = '/api/workspaces/mine%2Fone/exec'
     for (const message of ['', 'x', '[]', '"text"', '{"argv":1}', '{"argv":["true"],"argv":[]}', '{"__proto__":{}}'])
-      expect(await first(exec, 'mine', message), message).toBe('invalid_input')
+      expect(await first(exec, 'mine', message), `on ${message}`).toBe('invalid_input')
     expect(await first(exec, 'mine', Buffer.from('{"argv":["true"]}'))).toBe('invalid_input')
     expect(await first(exec, 'mine', '{"argv":["true"],"isolation":"none"}')).toBe('permission_denied')
     // The path counts, whatever the message says.
