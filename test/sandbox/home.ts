@@ -27,11 +27,12 @@ export interface SandboxHome {
   readonly boxes: () => string[]
 }
 
-export async function openSandboxHome(): Promise<SandboxHome> {
+/** @param whenDone of the test itself where several run at once */
+export async function openSandboxHome(whenDone: typeof onTestFinished = onTestFinished): Promise<SandboxHome> {
   const base = fs.mkdtempSync(join(tmpdir(), 'aw-boxes-'))
   const home = join(base, 'home')
   const manager = await openManager({ home })
-  onTestFinished(async () => {
+  whenDone(async () => {
     await endBoxes(home)
     await manager[Symbol.asyncDispose]()
     fs.rmSync(base, { recursive: true, force: true })

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Outputs } from '../../src/api/table.ts'
 import { code } from '../../src/testing/sandbox-contract.ts'
 import { alive, openSandboxHome, type SandboxHome, untilOutput } from './home.ts'
@@ -14,8 +14,8 @@ const program = fileURLToPath(new URL('../crash/program.ts', import.meta.url))
 const id = 'killed'
 const endless = ['sh', '-c', 'echo begun; exec sleep 1000']
 
-async function startedHome(): Promise<SandboxHome & { sandbox: string }> {
-  const at = await openSandboxHome()
+async function startedHome(whenDone = onTestFinished): Promise<SandboxHome & { sandbox: string }> {
+  const at = await openSandboxHome(whenDone)
   await at.make(id)
   const { sandbox } = await at.manager.call('start', { id })
   return { ...at, sandbox: sandbox?.id ?? '' }
@@ -106,44 +106,59 @@ it('a sandbox that was started stays when a process that runs a command in it is
   await expectWhole(at)
 })
 
-it('a supervisor that is stopped keeps nobody waiting, and is ended by stop', async () => {
-  const at = await startedHome()
+/** All at once: most of the time they wait for somebody who does not answer. */
+describe.concurrent('a supervisor that is stopped', () => {
+  it('does not keep waiting whoever has had enough of a command', async ({ onTestFinished: whenDone }) => {
+    const at = await startedHome(whenDone)
+    const stop = new AbortController()
+    const items = at.manager.stream('exec', { id, argv: endless }, { signal: stop.signal })[Symbol.asyncIterator]()
+    await untilOutput(items)
+    await expectTimeout(at, () => {
+      const running = items.next()
+      stop.abort()
+      return running
+    })
+  })
+
+  it.for([
+    ['a command that would begin', (at: SandboxHome) => at.run({ id, argv: ['true'] })],
+    ['a snapshot', (at: SandboxHome) => at.manager.call('snapshot', { id })],
+    ['who would destroy', (at: SandboxHome) => at.manager.call('destroy', { id })],
+  ] as const)('does not keep waiting %s', async ([, act], { onTestFinished: whenDone }) => {
+    const at = await startedHome(whenDone)
+    await expectTimeout(at, () => act(at))
+  })
+
+  it.for([
+    ['stop', (at: SandboxHome) => at.manager.call('stop', { id })],
+    ['restore', (at: SandboxHome, snapshot: string) => at.manager.call('restore', { id, snapshot, restart: true })],
+    ['destroy', (at: SandboxHome) => at.manager.call('destroy', { id, force: true })],
+  ] as const)('for a command is ended by %s', async ([what, act], { onTestFinished: whenDone }) => {
+    const at = await openSandboxHome(whenDone)
+    await at.make(id)
+    const snapshot = await at.manager.call('snapshot', { id })
+    const items = await begun(at)
+    const [sandbox = ''] = at.boxes()
+    const owners = at.ownersOf(sandbox)
+    process.kill(owners.supervisor.pid, 'SIGSTOP')
+    await act(at, snapshot.id)
+    expect(alive(owners)).toEqual([])
+    await expect(items.next()).rejects.toEqual(code('sandbox_gone'))
+    expect(at.boxes()).toEqual([])
+    if (what !== 'destroy') await expectWhole(at)
+  })
+})
+
+/** What is done while the supervisor of a sandbox is stopped; then it is ended by stop. */
+async function expectTimeout(at: SandboxHome & { sandbox: string }, act: () => Promise<unknown>): Promise<void> {
   const owners = at.ownersOf(at.sandbox)
-  const stop = new AbortController()
-  const items = at.manager.stream('exec', { id, argv: endless }, { signal: stop.signal })[Symbol.asyncIterator]()
-  await untilOutput(items)
   process.kill(owners.supervisor.pid, 'SIGSTOP')
-  // One that runs, when its caller has had enough; one that would begin; and whoever asks what runs.
-  const running = items.next()
-  stop.abort()
-  await expect(running).rejects.toEqual(code('timeout'))
-  await expect(at.run({ id, argv: ['true'] })).rejects.toEqual(code('timeout'))
-  await expect(at.manager.call('snapshot', { id })).rejects.toEqual(code('timeout'))
-  await expect(at.manager.call('destroy', { id })).rejects.toEqual(code('timeout'))
+  await expect(act()).rejects.toEqual(code('timeout'))
   expect(alive(owners)).toHaveLength(3)
   await at.manager.call('stop', { id })
   expect(alive(owners)).toEqual([])
   await expectWhole(at)
-})
-
-it.each([
-  ['stop', (at: SandboxHome) => at.manager.call('stop', { id })],
-  ['restore', (at: SandboxHome, snapshot: string) => at.manager.call('restore', { id, snapshot, restart: true })],
-  ['destroy', (at: SandboxHome) => at.manager.call('destroy', { id, force: true })],
-] as const)('a stopped supervisor of a sandbox of a command is ended by %s', async (what, act) => {
-  const at = await openSandboxHome()
-  await at.make(id)
-  const snapshot = await at.manager.call('snapshot', { id })
-  const items = await begun(at)
-  const [sandbox = ''] = at.boxes()
-  const owners = at.ownersOf(sandbox)
-  process.kill(owners.supervisor.pid, 'SIGSTOP')
-  await act(at, snapshot.id)
-  expect(alive(owners)).toEqual([])
-  await expect(items.next()).rejects.toEqual(code('sandbox_gone'))
-  expect(at.boxes()).toEqual([])
-  if (what !== 'destroy') await expectWhole(at)
-})
+}
 
 /** As after a start of the machine: another boot id, and none of the processes. */
 it('after a restart of the machine nothing is believed to run, and nobody is mistaken for it', async () => {

@@ -10,6 +10,7 @@ export default defineConfig({
     include: ['test/**/*.inside.ts'],
     pool: 'forks',
     maxWorkers: 1,
+    maxConcurrency: 8,
     // The report has only the message of a failure: it must say everything.
     chaiConfig: { truncateThreshold: 0 },
     testTimeout: 60 * second,
