@@ -76,13 +76,7 @@ export function httpDoor(options: DoorOptions) {
     const begin = performance.now()
     const trace: Trace = { requestId: requestIdOf(request), operation: 'none', actor: undefined }
     response.setHeader('X-Request-Id', trace.requestId)
-    response.once('close', () => {
-      const ms = performance.now() - begin
-      metrics.answered(trace.operation, response.statusCode, ms / 1000)
-      const { requestId: request_id, operation, actor } = trace
-      const whole = response.writableFinished
-      log({ request_id, actor, operation, status: response.statusCode, ms: Math.round(ms * 100) / 100, whole })
-    })
+    response.once('close', () => answered(trace, begin, response.statusCode, response.writableFinished))
     try {
       await route(request, response, entrance, trace)
     } catch (error) {
@@ -90,6 +84,12 @@ export function httpDoor(options: DoorOptions) {
         log({ request_id: trace.requestId, error: String(toAwError(error).stack) })
       sendProblem(response, error, trace.requestId)
     }
+  }
+
+  function answered({ requestId, operation, actor }: Trace, begin: number, status: number, whole: boolean): void {
+    const ms = performance.now() - begin
+    metrics.answered(operation, status, ms / 1000)
+    log({ request_id: requestId, actor, operation, status, ms: Math.round(ms * 100) / 100, whole })
   }
 
   async function route(request: IncomingMessage, response: ServerResponse, entrance: Entrance, trace: Trace) {
@@ -139,7 +139,8 @@ export function httpDoor(options: DoorOptions) {
 
   /** The same checks, for a connection that is to become a WebSocket: a stream with input of its own. */
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, entrance: Entrance): Promise<void> {
-    const requestId = requestIdOf(request)
+    const [begin, requestId] = [performance.now(), requestIdOf(request)]
+    const trace: Trace = { requestId, operation: 'none', actor: undefined }
     socket.on('error', () => undefined)
     try {
       assertAddressed(request, entrance.hosts)
@@ -147,7 +148,9 @@ export function httpDoor(options: DoorOptions) {
       assertServed(path, entrance)
       const caller = await callerOf(request, entrance, authenticate)
       assertReady()
+      trace.actor = caller.principal.actor
       const found = streamAt(segments)
+      trace.operation = found.operation.name
       assertScope(caller.principal, found.operation.scope, found.operation.name)
       const counted = caller.secret === undefined ? undefined : caller.principal.actor
       if (counted !== undefined) rates.take(counted, found.operation)
@@ -158,8 +161,9 @@ export function httpDoor(options: DoorOptions) {
       const context = contextOf(request, caller.principal)
       const opened = sockets.accept(request, socket, head)
       await sockets.serve(opened, { manager: managerFor(caller), found, context, requestId, stop })
+      answered(trace, begin, 101, true)
     } catch (error) {
-      sockets.refuse(socket, error, requestId)
+      answered(trace, begin, sockets.refuse(socket, error, requestId), true)
     }
   }
 

@@ -46,8 +46,8 @@ export function socketDoor() {
       if (opened === undefined) throw new Refusal(400, 'invalid_input', 'This is not how a WebSocket is asked for')
       return opened
     },
-    /** As an answer without a socket. */
-    refuse(socket: Duplex, error: unknown, requestId: string): void {
+    /** As an answer without a socket. Answers its status. */
+    refuse(socket: Duplex, error: unknown, requestId: string): number {
       const problem = toAwError(error)
       const body = jsonText(problemOf(problem, requestId))
       const head = [
@@ -61,6 +61,7 @@ export function socketDoor() {
         'Connection: close',
       ]
       endSoon(socket, `${head.join('\r\n')}\r\n\r\n${body}`)
+      return statusOf(problem)
     },
     serve,
   }

@@ -148,7 +148,7 @@ test('an upload that breaks off leaves nothing behind', async () => {
     else socket.resetAndDestroy()
   }
   await until(() => descriptors() <= before)
-  await expect(core.call('fs stat', { id: 'one', path: 'work/broken' })).rejects.toThrow('no such file')
+  await expect(core.call('fs stat', { id: 'one', path: 'work/broken' })).rejects.toThrow('file not found')
   expect(await core.call('fs list', { id: 'one', path: 'work' })).toEqual(files)
   expect(door.logged.filter((record) => 'error' in record)).toEqual([])
   expect((await ask(door, 'GET', '/api/health')).status).toBe(200)

@@ -226,6 +226,13 @@ describe('a WebSocket', () => {
     expect(await refused(upgrade(door, exec, 'admin', { host: 'evil.com' }))).toBe(421)
     expect(await refused(upgrade(door, exec, 'nobody'))).toBe(401)
     expect(await refused(upgrade(door, exec, 'reader'))).toBe(403)
+    expect(door.logged.map(({ status, operation, actor }) => [status, operation, actor])).toEqual([
+      [403, 'none', undefined],
+      [403, 'none', undefined],
+      [421, 'none', undefined],
+      [401, 'none', undefined],
+      [403, 'exec', principals.reader.actor],
+    ])
     for (const path of ['/api/workspaces', '/api/health', '/api/none', '//x/api/events'])
       expect(await refused(upgrade(door, path, 'admin')), `on ${path}`).toBe(404)
   })
