@@ -50,22 +50,27 @@ const aborted = (signal: AbortSignal): Promise<void> =>
 
 function welcome({ socket, url }: Pick<Daemon, 'socket' | 'url'>, globals: Globals, io: Io): string {
   const { bold, dim } = paint(wantsColor(io.stdout.isTerminal, io.env, globals.noColor))
+  // In a checkout there is no command of that name.
+  const aw = process.argv[1]?.endsWith('main.ts') === true ? 'npm run -s aw --' : 'aw'
   const lines = [
     bold('aw listens'),
     `  at the socket ${socket} ${dim('(you alone, without a token)')}`,
     ...(url === undefined ? [] : [`  at ${url} ${dim('(with a token)')}`]),
     '',
     'Try, in another terminal:',
-    `  aw create fix-login && aw list       ${dim('# the command line goes through it')}`,
+    `  ${aw} create fix-login ${dim('# the command line goes through it')}`,
+    `  ${aw} list`,
     `  curl --unix-socket ${socket} http://localhost/api/workspaces`,
     ...(url === undefined
-      ? [`  aw serve --listen 127.0.0.1:7433     ${dim('# HTTP for other programs')}`]
+      ? []
       : [
-          `  aw token create --scope admin        ${dim('# a token, shown once')}`,
+          `  ${aw} token create --scope admin ${dim('# a token, shown once')}`,
           `  curl -H "Authorization: Bearer TOKEN" ${url}/api/workspaces`,
         ]),
-    `  aw mcp install claude                ${dim('# tools for Claude Code')}`,
-    '',
+    `  ${aw} mcp install claude ${dim('# tools for Claude Code')}`,
+    ...(url === undefined
+      ? ['', dim('For programs that speak HTTP over TCP start it with --listen 127.0.0.1:7433.')]
+      : []),
     dim('Ctrl-C ends it; what runs in workspaces goes on.'),
   ]
   return `${lines.join('\n')}\n`
