@@ -32,8 +32,9 @@ test(`${clients} clients make, fill, keep, read and destroy workspaces for ${sec
     measured(daemon, end),
     ...Array.from({ length: clients }, (_, i) => work(home.client(), told, i, seed, () => performance.now() < end)),
   ])
-  console.log(`${summary(told)}; memory ${first.toFixed(0)} MB at first, ${last.toFixed(0)} MB at last`)
-  expect(told.created.size).toBeGreaterThanOrEqual(clients)
+  console.log(`${summary(told)}\nmemory ${first.toFixed(0)} MB at first, ${last.toFixed(0)} MB at last`)
+  // Each client has one round at least, most of them with a workspace of their own.
+  expect(told.created.size).toBeGreaterThan(clients / 2)
   expect(last - first).toBeLessThan(growthMb)
 
   const manager = home.client()

@@ -14,7 +14,8 @@ export interface Told {
   /** Content by workspace and path. */
   readonly written: Map<string, string>
   readonly errors: Map<string, number>
-  readonly ms: number[]
+  /** How long answers took, by operation. */
+  readonly ms: Map<string, number[]>
 }
 
 export const nothingTold = (): Told => ({
@@ -23,7 +24,7 @@ export const nothingTold = (): Told => ({
   destroyed: new Set(),
   written: new Map(),
   errors: new Map(),
-  ms: [],
+  ms: new Map(),
 })
 
 /** The answer, or undefined after an error that the operation declares; every other one is thrown. */
@@ -37,7 +38,9 @@ export async function asked<N extends CallName>(
   const begin = performance.now()
   try {
     const answer = await manager.call(name, input)
-    told.ms.push(performance.now() - begin)
+    const took = told.ms.get(name) ?? []
+    told.ms.set(name, took)
+    took.push(performance.now() - begin)
     return answer
   } catch (error) {
     const { code, message } = toAwError(error)
@@ -100,9 +103,12 @@ export function checkTold(told: Told, events: readonly Event[]): void {
   expect([...told.snapshots].filter((id) => !snapshots.has(id))).toEqual([])
 }
 
-/** A line for people. */
+/** For people. */
 export function summary({ ms, errors }: Told): string {
-  const sorted = ms.toSorted((a, b) => a - b)
-  const at = (share: number): string => `${(sorted[Math.floor(sorted.length * share)] ?? Number.NaN).toFixed(1)} ms`
-  return `${ms.length} answers, p50 ${at(0.5)}, p99 ${at(0.99)}, errors ${JSON.stringify(Object.fromEntries(errors))}`
+  const lines = [...ms].map(([name, all]) => {
+    const sorted = all.toSorted((a, b) => a - b)
+    const at = (share: number): string => `${(sorted[Math.floor(sorted.length * share)] ?? Number.NaN).toFixed(1)} ms`
+    return `${name}: ${all.length} answers, p50 ${at(0.5)}, p99 ${at(0.99)}`
+  })
+  return [...lines, `errors ${JSON.stringify(Object.fromEntries(errors))}`].join('\n')
 }
