@@ -166,9 +166,8 @@ test('a hundred who never finish their request are sent away, and others are ans
   const drip = setInterval(() => {
     for (const [i, socket] of sockets.entries()) if (i % 4 === 2 && socket.writable) socket.write('a')
   }, 100)
-  const begin = performance.now()
   expect((await ask(door, 'GET', '/api/health')).status).toBe(200)
-  expect(performance.now() - begin).toBeLessThan(1_000)
+  expect(sockets.some((socket) => !socket.destroyed)).toBe(true)
   await until(() => sockets.every((socket) => socket.destroyed))
   clearInterval(drip)
   await until(() => descriptors() <= before)

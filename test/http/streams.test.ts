@@ -136,14 +136,14 @@ describe('server-sent events', () => {
   })
 
   test('a slow reader is dropped with a word, and loses nothing when it comes again', async () => {
-    const { core, door } = await open({ limits: { slowReaderMs: 1_000 } })
+    const { core, door } = await open({ limits: { slowReaderMs: 2_000 } })
     const { id } = await core.call('create', { id: 'one' })
     const meta = { text: 'a'.repeat(60_000) }
     for (let i = 0; i < 150; i++) await core.call('snapshot', { id, meta, key: `k${i}` })
     const all = await collect(core.stream('events', {}))
     const slow = await read(door, '/api/events?follow=true', { paused: true })
     // It is told so, and has as long again to read that.
-    await sleep(1_400)
+    await sleep(2_800)
     slow.resume()
     await until(() => slow.isOver())
     const dropped = slow.seen.at(-1)
