@@ -92,7 +92,7 @@ describe('programs: the TypeScript of a page is one program', () => {
     .filter(([, program]) => program !== '')
 
   test('are found', () => {
-    const pages = ['events', 'results', 'runs', 'sandboxes', 'sdk', 'snapshots', 'sources', 'tokens'].map(
+    const pages = ['daemon', 'events', 'results', 'runs', 'sandboxes', 'sdk', 'snapshots', 'sources', 'tokens'].map(
       (name) => `docs/guides/${name}.md`,
     )
     expect(programs.map(([path]) => path)).toEqual(['README.md', ...pages])
@@ -122,11 +122,14 @@ describe('programs: the TypeScript of a page is one program', () => {
 
   test.each(programs)('%s runs', (path) => {
     const home = join(folder, `home-of-${fileOf(path)}`)
-    const { status, stderr } = spawnSync(process.execPath, [fileOf(path)], {
-      cwd: project,
-      encoding: 'utf8',
-      env: { ...process.env, AW_HOME: home },
-    })
+    const options = { cwd: project, encoding: 'utf8', env: { ...process.env, AW_HOME: home } } as const
+    // The page about the daemon is read by those who have started one.
+    const serve = (flag: string): void => {
+      if (path.endsWith('daemon.md')) spawnSync(process.execPath, [inRoot('dist/aw.cjs'), 'serve', flag], options)
+    }
+    serve('--detach')
+    const { status, stderr } = spawnSync(process.execPath, [fileOf(path)], options)
+    serve('--stop')
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     expect(existsSync(join(home, 'log.db'))).toBe(true)
   })
