@@ -45,7 +45,7 @@ export interface DoorOptions {
   /** Whether requests are taken: not before all was looked at, and not any more when it ends. */
   readonly ready: () => { readonly ready: boolean; readonly reason?: string }
   /** What this daemon is: a client of another version, or that reads other settings, is told so and does it itself. */
-  readonly stamps?: Readonly<Record<'version' | 'config', string>>
+  readonly stamps?: Stamps
   /** Addresses that are no operations: by method and path. */
   readonly more?: Readonly<Record<string, OwnRoute>>
 }
@@ -102,7 +102,7 @@ export function httpDoor(options: DoorOptions) {
     const name = named.find((one) => segments !== undefined && Object.hasOwn(own, one)) ?? ''
     const plain = own[name]
     if (plain?.open === true) return plain.handle({ request, response, requestId: trace.requestId })
-    assertSame(request, options.stamps)
+    assertSame(request.headers, options.stamps)
     const caller = await callerOf(request, entrance, authenticate)
     trace.actor = caller.principal.actor
     const counted = caller.secret === undefined ? undefined : trace.actor
@@ -249,8 +249,6 @@ export function httpDoor(options: DoorOptions) {
   return {
     handle,
     upgrade,
-    callerOf: (request: IncomingMessage, entrance: Entrance) => callerOf(request, entrance, authenticate),
-    managerFor,
     stop: flying.abortAll,
   }
 }
@@ -276,19 +274,4 @@ const asBadRequest = (error: AwError): AwError =>
 function whenLeft(response: ServerResponse, tell: () => void): void {
   if (response.socket === null || response.socket.destroyed) tell()
   else response.once('close', tell)
-}
-
-function assertSame({ headers }: IncomingMessage, stamps: DoorOptions['stamps']): void {
-  for (const [name, own] of Object.entries(stamps ?? {})) {
-    const wanted = headers[`aw-${name}`]
-    if (wanted !== undefined && wanted !== own)
-      throw new Refusal(
-        412,
-        'daemon_unavailable',
-        `The daemon was started with another ${name}`,
-        'Start it anew: aw serve',
-        {},
-        { sent: false, differs: name },
-      )
-  }
 }

@@ -113,7 +113,7 @@ function argumentsOf(operation: Operation, input: Readonly<Record<string, unknow
       args.push(`--${flag?.name}`, String(value.folder))
     else if (typeof value === 'object')
       for (const [key, one] of Object.entries(value ?? {})) args.push(`--${flag?.name}`, `${key}=${one}`)
-    else args.push(`--${flag?.name}=${String(value as string | number)}`)
+    else args.push(`--${flag?.name}=${JSON.stringify(value).replace(/^"(.*)"$/, '$1')}`)
   }
   return { args: command.length === 0 ? args : [...args, '--', ...command], stdin }
 }
