@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { compileCache } from './test/compile-cache.ts'
 
 const second = 1000
 
@@ -33,6 +34,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['test/rules/**', 'test/prove/**'],
           globalSetup: ['test/build-once.ts'],
+          env: { NODE_COMPILE_CACHE: compileCache() },
           testTimeout: 120 * second,
           hookTimeout: 120 * second,
         },

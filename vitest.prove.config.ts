@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { compileCache } from './test/compile-cache.ts'
 
 const minute = 60_000
 
@@ -20,7 +21,7 @@ export default defineConfig({
     pool: 'forks',
     maxWorkers: 1,
     include: ['test/prove/**/*.test.ts', ...drawn],
-    env: { AW_ALL: '1' },
+    env: { AW_ALL: '1', NODE_COMPILE_CACHE: compileCache() },
     globalSetup: ['test/build-once.ts'],
     testTimeout: 60 * minute,
     hookTimeout: 10 * minute,

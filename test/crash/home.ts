@@ -9,11 +9,10 @@ import { openManager } from '../../src/aw.ts'
 import { AwError } from '../../src/domain/errors.ts'
 import type { Manager } from '../../src/ports/manager.ts'
 import { endBoxes } from '../../src/testing/end-boxes.ts'
+import { compileCache } from '../compile-cache.ts'
 import { letGo } from '../storage/unmount-below.ts'
 
 const program = fileURLToPath(new URL('program.ts', import.meta.url))
-/** Not in a directory where others could put theirs: what is in it is run. */
-const compileCache = fileURLToPath(new URL('../../node_modules/.cache/aw-compile', import.meta.url))
 
 /** A home, the test's own view of it, and processes that work in it. */
 export interface CrashHome extends AsyncDisposable {
@@ -55,15 +54,6 @@ export interface HomeOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Compiled code that the processes of a user share: starting twenty at once would take long without. */
-function cacheOf(uid: number | undefined): string {
-  if (uid === undefined) return compileCache
-  const cache = `${compileCache}-${uid}`
-  mkdirSync(cache, { recursive: true })
-  chownSync(cache, uid, uid)
-  return cache
-}
-
 export async function makeHome({ fresh = false, uid, env: settings = {} }: HomeOptions = {}): Promise<CrashHome> {
   const base = mkdtempSync(join(tmpdir(), 'aw-crash-'))
   const home = join(base, 'home')
@@ -87,9 +77,8 @@ export async function makeHome({ fresh = false, uid, env: settings = {} }: HomeO
   const children = new Set<ChildProcess>()
 
   function launch(args: readonly string[], env: Record<string, string> = {}): ChildProcess {
-    const cache = cacheOf(uid)
     const child = spawn(process.execPath, [program, ...args], {
-      env: { ...process.env, ...settings, NODE_COMPILE_CACHE: cache, HOME: base, ...env },
+      env: { ...process.env, ...settings, NODE_COMPILE_CACHE: compileCache(uid), HOME: base, ...env },
       cwd: base,
       ...(uid !== undefined && { uid, gid: uid }),
       stdio: ['pipe', 'pipe', 'pipe'],

@@ -3,6 +3,7 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { compileCache } from '../compile-cache.ts'
 
 export type FileSystem = 'ext4' | 'btrfs' | 'xfs'
 
@@ -75,7 +76,12 @@ export function runOnImage({ fileSystem, as, files, only, env, size = '2G', wrap
     const { stdout, stderr } = spawnSync('unshare', ['--mount', ...command], {
       encoding: 'utf8',
       cwd: inRepository('.'),
-      env: { PATH: process.env['PATH'], AW_SEED: process.env['AW_SEED'], ...env },
+      env: {
+        PATH: process.env['PATH'],
+        AW_SEED: process.env['AW_SEED'],
+        NODE_COMPILE_CACHE: compileCache(uid),
+        ...env,
+      },
       maxBuffer: 2 ** 28,
     })
     return fs.existsSync(report) ? resultsIn(report) : { passed: 0, failures: [stdout, stderr] }
