@@ -25,6 +25,7 @@ import { Refusal } from './refusal.ts'
 import { router, targetOf, type Found, type Target } from './routes.ts'
 import { sessionDefaults, sessionPath, sessionRoute } from './session.ts'
 import { socketDoor } from './sockets.ts'
+import { assertSame, type Stamps } from './stamps.ts'
 import { sendStream, type StreamLimits } from './stream.ts'
 
 export interface DoorLimits extends FlightLimits, StreamLimits {
