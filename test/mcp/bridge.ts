@@ -27,9 +27,9 @@ export interface Called {
 export interface Ground extends AsyncDisposable {
   readonly at: Place
   /** What is printed by a program in the sandbox of a workspace. */
-  inside(id: string, script: string, input?: string): Promise<string>
+  readonly inside: (id: string, script: string, input?: string) => Promise<string>
   /** A tool, called by the client in the sandbox that was started. */
-  call(id: string, tool: string, given?: object): Promise<Called>
+  readonly call: (id: string, tool: string, given?: object) => Promise<Called>
   endDaemon(): Promise<void>
   startDaemon(): void
 }

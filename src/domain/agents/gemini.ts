@@ -43,8 +43,6 @@ export const gemini: AgentProfile = {
   protect: ['.gemini'],
   env: { GEMINI_CLI_TRUST_WORKSPACE: 'true', GEMINI_CLI_NO_RELAUNCH: 'true' },
   reads: [],
-  mcp: {
-    env: { GEMINI_CLI_SYSTEM_DEFAULTS_PATH: '{{state}}/aw-mcp.json' },
-    files: { 'aw-mcp.json': '{"mcpServers":{"aw":{"httpUrl":"{{url}}","trust":true}}}' },
-  },
+  // It takes other servers from the user's settings alone, which are its own to write.
+  mcp: {},
 }
