@@ -99,3 +99,17 @@ it('a token that was made while its workspace went is none, also when that comes
   expect(await tokens.find(secret)).toBeUndefined()
   expect(await aw.token.list()).toMatchObject([{ id: 'tok_late', state: 'revoked' }])
 })
+
+it('knows a token of a sandbox as long as the log says that it stands, revoked or not', async () => {
+  const { aw, tokens, store } = scene()
+  const { id } = await aw.create({ id: 'a' })
+  const { sandbox } = await aw.start('a')
+  const secret = makeSecret(new Uint8Array(32).fill(7))
+  const data = { hash: hashOf(secret), workspaces: [id], expires_at: null, sandbox: sandbox?.id as `box_${string}` }
+  await store.append('home', await store.version('home'), [sampleEvent('token_created', { data })])
+  expect(await tokens.find(secret)).toMatchObject({ sandbox: sandbox?.id })
+  await aw.stop('a')
+  expect(await tokens.find(secret)).toBeUndefined()
+  await aw.start('a')
+  expect(await tokens.find(secret)).toBeUndefined()
+})

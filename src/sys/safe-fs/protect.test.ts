@@ -1,6 +1,7 @@
 import * as fs from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { codeOf, useWorkspace } from '../../../test/attacks/workspace.ts'
+import { openRoot } from './index.ts'
 
 describe.each(['openat2', 'walk'] as const)('a protected name, by %s', (resolver) => {
   const ws = useWorkspace({ resolver, protect: ['.aw'] })
@@ -66,5 +67,25 @@ describe.each(['openat2', 'walk'] as const)('a protected name, by %s', (resolver
   test('is one directly below the root, not deeper', () => {
     expect(codeOf(() => ws.files.write('d/.aw/file', ''))).toBe('ok')
     expect(codeOf(() => ws.files.write('.awk', ''))).toBe('ok')
+  })
+})
+
+describe.each(['openat2', 'walk'] as const)('a path that is held, by %s', (resolver) => {
+  const ws = useWorkspace({ resolver, protect: ['.aw'] })
+
+  test('is not changed where it is, nor what is below it, by whatever name', () => {
+    ws.put('work/.git/hooks/sample', 'theirs')
+    ws.put('work/.mcp.json', 'theirs')
+    fs.symlinkSync('work/.git', ws.path('link'))
+    using files = openRoot(ws.path(), {
+      resolver,
+      protect: ['.aw'],
+      hold: ['work/.git/hooks', 'work/.mcp.json', 'none'],
+    })
+    for (const path of ['work/.git/hooks/new', 'link/hooks/sample', 'work/.mcp.json', 'work/../link/hooks'])
+      expect([path, codeOf(() => files.write(path, ''))]).toEqual([path, 'path_protected'])
+    expect(codeOf(() => files.write('work/.git/config', ''))).toBe('ok')
+    expect(codeOf(() => files.write('none', ''))).toBe('ok')
+    expect(files.read('work/.mcp.json').toString()).toBe('theirs')
   })
 })
