@@ -14,7 +14,9 @@ test('keys, output, a new size, Ctrl-C and the end go through', async () => {
   const read = (async () => {
     for await (const part of terminal.output) seen += Buffer.from(part).toString('utf8')
   })()
-  const until = (pattern: RegExp): Promise<void> => expect.poll(() => seen, { timeout: 20_000 }).toMatch(pattern)
+  const until = async (pattern: RegExp): Promise<void> => {
+    await expect.poll(() => seen, { timeout: 20_000 }).toMatch(pattern)
+  }
   await until(/> $/)
   await terminal.write('stty size; tty\r')
   await until(/30 90\r\n\/dev\/pts\/\d/)
