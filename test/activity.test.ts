@@ -86,13 +86,16 @@ it('a lease keeps a workspace until it is released, expires or the risk is taken
   const manager = await makeManager()
   const { id } = await manager.call('create', { id: 'leased' })
   const lease = await manager.call('lease acquire', { id, holder: 'ci-42', ttl_ms: 600_000 })
-  const leased = expect.objectContaining({
-    code: 'workspace_active',
-    data: { id, lease: { holder: 'ci-42', expires_at: lease.expires_at } },
-  }) as unknown
+  const isHeld = { holder: 'ci-42', expires_at: lease.expires_at }
+  const refused = (held: object): unknown =>
+    expect.objectContaining({ code: 'workspace_active', data: { id, lease: held } })
+  const leased = refused(isHeld)
   await expect(manager.call('destroy', { id })).rejects.toEqual(leased)
   await expect(manager.call('destroy', { id, include_active: true })).rejects.toEqual(leased)
-  await expect(manager.call('lease acquire', { id, holder: 'somebody else' })).rejects.toEqual(leased)
+  const since = { acquired_at: lease.acquired_at, active_at: lease.acquired_at }
+  await expect(manager.call('lease acquire', { id, holder: 'somebody else' })).rejects.toEqual(
+    refused({ ...isHeld, ...since }),
+  )
   expect(await manager.call('destroy', { id, include_leased: true })).toMatchObject({ removed: true })
   await manager.call('undelete', { id })
   await manager.call('lease release', { id, lease: lease.id })
