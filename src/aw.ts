@@ -112,8 +112,7 @@ export async function openHome(options: OpenOptions = {}): Promise<OpenedHome> {
   const requests = join(home, 'requests')
   // Locks are cheaper with them, and a process keeps to the kind of its first. What runs but once does not wait for them.
   if (shortLived !== true) native()
-  const answers = join(home, 'answers')
-  prepareHome(home, [locks, texts, variables, requests, ...(shortLived === true ? [] : [answers])])
+  prepareHome(home, [locks, texts, variables, requests])
   const reserve = reserveIn(home, config.settings['space.reserve_mb'] * 2 ** 20)
   const store = await openLog(home, reserve)
   const storage = await openStorage(place, config.settings['storage.driver']).catch(async (error: unknown) => {
@@ -167,7 +166,7 @@ export async function openHome(options: OpenOptions = {}): Promise<OpenedHome> {
     manager,
     tokens,
     restLeases: () => store.restLeases(),
-    answers: dirAnswers(answers),
+    answers: dirAnswers(join(home, 'answers')),
     config,
     configFile,
     places: { home, basePath, storageRoot: place.root },

@@ -36,7 +36,7 @@ const examples = [
 ]
 
 /** These would do something to the machine, or need a terminal or a sandbox; they have tests of their own. */
-const reallyDone = ['tour', 'init', 'deinit', 'shell', 'git', 'forward', 'hook', 'mcp']
+const reallyDone = ['tour', 'init', 'deinit', 'shell', 'git', 'forward', 'hook', 'mcp', 'serve']
 
 describe('every example is a command line that works', () => {
   test.each(examples.filter(({ name }) => !reallyDone.includes(name)))('$example', async ({ name, example }) => {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Answers, Begun, KeptAnswer, RequestNote } from '../../ports/answers.ts'
+import { ensureDirectory } from '../../sys/directories.ts'
 import { durableFile, filesBefore, readIfPresent } from '../../sys/durable-file.ts'
 
 interface Record {
@@ -24,6 +25,7 @@ export function dirAnswers(directory: string): Answers {
   }
   return {
     async begin(key, note): Promise<Begun> {
+      ensureDirectory(directory, 0o700)
       const known = read(key)
       if (known?.answer !== undefined) return { state: 'done', note: known.note, answer: known.answer }
       if (known !== undefined) return { state: 'open', note: known.note }
