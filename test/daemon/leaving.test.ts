@@ -54,24 +54,24 @@ async function leftIn(
   route: string,
   body: object,
 ): Promise<Outputs['events'][]> {
+  // It is heard of at once, whatever else the machine does: to ask again and again could be too late.
+  const begun = manager.stream('events', { type: [begin], follow: true, from_now: true })[Symbol.asyncIterator]()
   const before = (await eventsOf(manager)).length
   const socket = connect({ path })
   socket.on('error', () => undefined)
   await once(socket, 'connect')
   const text = JSON.stringify(body)
+  const next = begun.next()
   socket.write(
     `POST /api/${route} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text}`,
   )
-  const news = async (): Promise<Outputs['events'][]> => (await eventsOf(manager)).slice(before)
-  let first: Outputs['events'] | undefined
-  await until(`${begin} is in the log`, async () => {
-    first = (await news()).findLast(({ type }) => type === begin)
-    return first !== undefined
-  })
+  const { value: first } = (await next) as IteratorYieldResult<Outputs['events']>
   socket.destroy()
-  const own = async (): Promise<Outputs['events'][]> => (await news()).filter(({ stream }) => stream === first?.stream)
+  await begun.return?.()
+  const news = async (): Promise<Outputs['events'][]> => (await eventsOf(manager)).slice(before)
+  const own = async (): Promise<Outputs['events'][]> => (await news()).filter(({ stream }) => stream === first.stream)
   await until('it is over', async () => {
-    const { operation } = await manager.call('show', { id: first?.stream ?? '' })
+    const { operation } = await manager.call('show', { id: first.stream })
     return operation === null
   })
   return own()
