@@ -127,18 +127,18 @@ export const either = <A, B>(
   ...more,
 })
 
+/** Which schemas are of fields that may be left out. All of this runs whenever a command starts, so it is plain. */
+const optionals = new WeakSet<JsonSchema>()
+
 /** The field may be left out. */
-export const optional = <T>(schema: Schema<T>): Optional<T> => ({ ...schema, 'x-optional': true }) as never
+export const optional = <T>(schema: Schema<T>): Optional<T> => {
+  const copy = { ...schema }
+  optionals.add(copy)
+  return copy as never
+}
 
 export const object = <P extends Properties>(properties: P, description = ''): Schema<InferObject<P>> => {
-  const entries = Object.entries(properties)
-  const isOptional = (schema: JsonSchema): boolean => 'x-optional' in schema
-  const clean = ({ 'x-optional': _, ...schema }: JsonSchema & { 'x-optional'?: true }): JsonSchema => schema
-  return {
-    type: 'object',
-    description,
-    properties: Object.fromEntries(entries.map(([key, schema]) => [key, clean(schema)])),
-    required: entries.filter(([, schema]) => !isOptional(schema)).map(([key]) => key),
-    additionalProperties: false,
-  }
+  const required: string[] = []
+  for (const key in properties) if (!optionals.has(properties[key] as JsonSchema)) required.push(key)
+  return { type: 'object', description, properties, required, additionalProperties: false }
 }

@@ -23,8 +23,8 @@ export const pickedFrom = <T extends object, K extends keyof T>(value: T, fields
   ) as Pick<T, K>
 
 /** As it goes out. Clients check with validators that refuse words they do not know. */
-export function plain(schema: JsonSchema & { 'x-optional'?: true }): JsonSchema {
-  const { properties, items, anyOf, additionalProperties, description, 'x-cli': _c, 'x-optional': _o, ...rest } = schema
+export function plain(schema: JsonSchema): JsonSchema {
+  const { properties, items, anyOf, additionalProperties, description, 'x-cli': _c, ...rest } = schema
   return {
     ...rest,
     ...(description !== undefined && description !== '' && { description }),
