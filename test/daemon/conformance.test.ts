@@ -82,7 +82,9 @@ const story: readonly Step[] = [
 /** What differs by nature: ids, times, places, sizes on disk, how long something took. */
 function plain(value: unknown, folder: string, key = ''): unknown {
   if (
-    /(_ms|_at|mtime|at|bytes|peak|position|hash|events|streams|unsealed|memory|pid|start_time)$/.test(key) &&
+    /(_ms|_at|mtime|at|bytes|peak|position|hash|events|streams|unsealed|memory|pid|start_time|used_percent)$/.test(
+      key,
+    ) &&
     key !== 'expires'
   )
     return null
