@@ -5,20 +5,25 @@ import fc from 'fast-check'
 import { expect } from 'vitest'
 import { openManager } from '../../src/aw.ts'
 import type { Manager } from '../../src/ports/manager.ts'
+import { endBoxes } from '../../src/testing/end-boxes.ts'
 import { memoryCore } from '../../src/testing/memory-core.ts'
 import { served } from '../../src/testing/served.ts'
 import { fuzz, randomRequests, type Tally } from './fuzz.ts'
 
 /** A core to be asked at random. */
-export type Ground = () => Promise<{ readonly core: Manager; readonly remove: () => void }>
+export type Ground = () => Promise<{ readonly core: Manager; readonly remove: () => Promise<void> }>
 
-export const inMemory: Ground = async () => ({ core: memoryCore().manager, remove: () => undefined })
+export const inMemory: Ground = async () => ({ core: memoryCore().manager, remove: async () => undefined })
 
 /** A home as it is. */
 export const inHome: Ground = async () => {
   const home = mkdtempSync(join(tmpdir(), 'aw-fuzz-'))
   const core = await openManager({ home, env: {} })
-  return { core, remove: () => rmSync(home, { recursive: true, force: true }) }
+  const remove = async (): Promise<void> => {
+    await endBoxes(home)
+    rmSync(home, { recursive: true, force: true })
+  }
+  return { core, remove }
 }
 
 async function populate(core: Manager): Promise<void> {
@@ -43,7 +48,7 @@ export async function fuzzRuns(ground: Ground, numRuns: number): Promise<number>
         await fuzz(door, core, requests, tally)
       } finally {
         await core[Symbol.asyncDispose]()
-        remove()
+        await remove()
       }
     }),
     { numRuns, seed, endOnFailure: true },
