@@ -66,9 +66,7 @@ export function limited(manager: Manager, principal: Principal, facts: HomeFacts
         const tell = async (answer: unknown) => redact(await othersHidden(manager, principal, input)(answer)) as never
         if (name === 'list') return await tell(await reachable(manager, principal, own, context))
         if (name === 'runs') return await tell(await reachableRuns(manager, principal, own, context))
-        const answer = await manager.call(name, own, contextOf(context))
-        if (name === 'path') return await tell({ path: (answer as Outputs['path']).path })
-        return await tell(answer)
+        return await tell(await manager.call(name, own, contextOf(context)))
       } catch (error) {
         if (name === 'exists' && toAwError(error).code === 'workspace_not_found') return { exists: false } as never
         throw failing(error, input)

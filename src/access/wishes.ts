@@ -1,8 +1,6 @@
 import type { Operation } from '../api/operation.ts'
+import { isOfMachine } from '../api/machine-fields.ts'
 import { AwError } from '../domain/errors.ts'
-
-/** Kinds of fields that name something of the machine: a folder, a repository, a file. */
-const ofTheMachine = ['start', 'repository', 'file', 'output', 'directory', 'place']
 
 /** Fields with which one would choose walls, limits or secrets for oneself, or erase for good. */
 const ofTheUser = [
@@ -33,7 +31,7 @@ export function assertModest({ name, kind, input: { properties = {} } }: Operati
     if (value === undefined || value === false) continue
     const setting = field === 'config' ? ofTheConfig.find((key) => Object.hasOwn(value as object, key)) : undefined
     if (setting !== undefined) throw forUser(name, setting, false)
-    const isHost = ofTheMachine.includes(properties[field]?.['x-cli'] ?? '') && value !== 'empty'
+    const isHost = isOfMachine(properties[field]) && value !== 'empty'
     if (!isHost && !ofTheUser.includes(field)) continue
     throw forUser(name, field, isHost)
   }

@@ -25,6 +25,8 @@ export interface Operation<I = unknown, O = unknown> {
   readonly secret?: true
   /** What it takes while it goes on (`CallContext.input`): the bytes of a file, or what a command is given. */
   readonly takes?: 'bytes' | 'input'
+  /** Its items are pieces of a file: HTTP sends the bytes as they are. */
+  readonly gives?: 'bytes'
   /** It goes on if whoever asked for it leaves; only a wish to stop ends it. */
   readonly outlives?: true
   /**

@@ -1,11 +1,13 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { homeOf } from '../client/home.ts'
+import { daemonAt } from '../client/remote/daemon-at.ts'
 import { remoteManager } from '../client/remote/remote.ts'
+import { isOfMachine } from '../api/machine-fields.ts'
 import { operations } from '../api/table.ts'
 import type { Operation } from '../api/operation.ts'
 import { toAwError } from '../domain/errors.ts'
-import { stampOfFile } from '../domain/file-stamp.ts'
+import { longestSocket, socketName, stampOfFile, type DaemonFacts } from '../domain/daemon.ts'
 import type { Manager } from '../ports/manager.ts'
 import { version } from '../version.ts'
 import type { Globals } from './globals.ts'
@@ -36,8 +38,6 @@ async function openCore({ longLived, ...options }: ConnectOptions): Promise<Mana
   return openManager({ ...options, shortLived: longLived !== true })
 }
 
-/** More does not fit into the address of a socket; whoever has a longer home does without. */
-const longestSocket = 107
 /** Variables that are no settings. */
 const plain = /^AW_(HOME|DEBUG|WORKSPACE|TASK|AGENT|SLUG|PORT_BASE|MCP_URL|TOKEN)$/
 
@@ -46,9 +46,16 @@ function daemonSocket(options: ConnectOptions): string | undefined {
   const { set = {}, configFile, env, cwd } = options
   if (configFile !== undefined || Object.keys(set).length > 0) return undefined
   if (Object.keys(env).some((name) => name.startsWith('AW_') && !plain.test(name))) return undefined
-  const socket = join(homeOf(options, env, cwd), 'aw.sock')
+  const socket = join(homeOf(options, env, cwd), socketName)
+  // Whoever has a longer home does without.
   const isThere = Buffer.byteLength(socket) <= longestSocket && statSync(socket, { throwIfNoEntry: false })?.isSocket()
   return isThere === true ? socket : undefined
+}
+
+/** The daemon that calls would go through; undefined if none answers. */
+export async function daemonOf(options: ConnectOptions): Promise<DaemonFacts | undefined> {
+  const socket = daemonSocket(options)
+  return socket === undefined ? undefined : daemonAt(socket)
 }
 
 /**
@@ -96,13 +103,13 @@ function eitherOf(socket: string, options: ConnectOptions): Manager {
   }
 }
 
-const ofTheMachine = ['start', 'repository', 'file', 'output', 'directory', 'place']
-
 function isNear(name: string, input: object): boolean {
   const entry = operations.find((one) => one.name === name) as Operation | undefined
-  const { near, input: schema } = entry ?? {}
-  const isOfMachine = (field: string): boolean => ofTheMachine.includes(schema?.properties?.[field]?.['x-cli'] ?? '')
-  return near === true || Object.entries(input).some(([field, value]) => value !== undefined && isOfMachine(field))
+  const fields = entry?.input.properties ?? {}
+  return (
+    entry?.near === true ||
+    Object.entries(input).some(([field, value]) => value !== undefined && isOfMachine(fields[field]))
+  )
 }
 
 export const placeOf = ({ home, configFile, set }: Globals, { env, cwd }: Pick<Io, 'env' | 'cwd'>): ConnectOptions => ({

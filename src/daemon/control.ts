@@ -1,66 +1,36 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { settle, type OpenOptions } from '../aw.ts'
-import { wire, type Reply } from '../client/remote/wire.ts'
-import { AwError, toAwError } from '../domain/errors.ts'
-import { prepareHome } from '../sys/home.ts'
+import { askToEnd, daemonAt } from '../client/remote/daemon-at.ts'
+import type { DaemonFacts } from '../domain/daemon.ts'
+import { AwError } from '../domain/errors.ts'
 import { cliCommand } from '../sys/cli-program.ts'
-import {
-  logTail,
-  reachable,
-  readRecord,
-  socketOf,
-  startDetached,
-  takeHome,
-  type DaemonRecord,
-} from '../sys/daemon-place.ts'
+import { logTail, reachable, socketOf, startDetached, takeHome } from '../sys/daemon-place.ts'
+import { prepareHome } from '../sys/home.ts'
 
-const headers = { host: 'localhost' }
 const startMs = 60_000
 const stopMs = 60_000
 
-export interface FoundDaemon extends DaemonRecord {
-  readonly ready: boolean
-}
-
-/** The daemon of a home; undefined if none answers. */
-export async function findDaemon(options: OpenOptions): Promise<FoundDaemon | undefined> {
+/** What the daemon of a home tells of itself; undefined if none answers. */
+export async function findDaemon(options: OpenOptions): Promise<DaemonFacts | undefined> {
   const { home } = await settle(options)
-  return daemonOf(home)
-}
-
-async function daemonOf(home: string): Promise<FoundDaemon | undefined> {
-  const record = readRecord(home)
-  if (record === undefined) return undefined
-  const reply = await ask(home, 'GET', '/api/ready')
-  return reply === undefined ? undefined : { ...record, ready: reply.status === 200 }
-}
-
-async function ask(home: string, method: string, path: string): Promise<Reply | undefined> {
-  using line = wire({ socket: reachable(socketOf(home)) })
-  try {
-    const reply = await line.send({ method, path, headers })
-    for await (const _ of reply.body);
-    return reply
-  } catch (error) {
-    if (toAwError(error).code === 'daemon_unavailable') return undefined
-    throw error
-  }
+  return daemonAt(reachable(socketOf(home)))
 }
 
 /** Starts one that outlives this process, and waits until it takes requests. */
-export async function detach(options: OpenOptions, args: readonly string[], signal: AbortSignal): Promise<FoundDaemon> {
+export async function detach(options: OpenOptions, args: readonly string[], signal: AbortSignal): Promise<DaemonFacts> {
   const { home } = await settle(options)
-  const known = await daemonOf(home)
-  if (known !== undefined)
-    throw new AwError('invalid_state', `A daemon serves ${home} already`, { hint: 'End it with: aw serve --stop' })
+  // It is made first: the way to a socket may lead over a descriptor of it.
   prepareHome(home, [])
+  const socket = reachable(socketOf(home))
+  if ((await daemonAt(socket)) !== undefined)
+    throw new AwError('invalid_state', `A daemon serves ${home} already`, { hint: 'End it with: aw serve --stop' })
   const log = join(home, 'daemon.log')
   const child = startDetached([...cliCommand(), ...args], log)
   for (let waited = 0; waited < startMs; waited += 50) {
     await sleep(50, undefined, { signal })
-    const found = await daemonOf(home)
-    if (found?.ready === true) return found
+    const found = await daemonAt(socket)
+    if (found !== undefined) return found
     if (child.hasEnded())
       throw new AwError('daemon_unavailable', `The daemon did not start: ${logTail(log)}`, {
         hint: `All of it is in ${log}`,
@@ -74,8 +44,7 @@ export async function detach(options: OpenOptions, args: readonly string[], sign
 /** Asks it to end, and waits until it has. False if there is none. */
 export async function stopDaemon(options: OpenOptions, signal: AbortSignal): Promise<boolean> {
   const { home } = await settle(options)
-  const reply = await ask(home, 'POST', '/api/daemon/stop')
-  if (reply === undefined) return false
+  if (!(await askToEnd(reachable(socketOf(home))))) return false
   for (let waited = 0; waited < stopMs; waited += 50) {
     using free = takeHome(home)
     if (free !== undefined) return true

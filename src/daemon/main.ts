@@ -1,4 +1,4 @@
 /** The file dist/daemon.js: what `aw serve` loads, and nobody else. */
 export { startDaemon, type Daemon, type DaemonOptions } from './serve.ts'
 export { reportLines } from './checks.ts'
-export { detach, findDaemon, stopDaemon, type FoundDaemon } from './control.ts'
+export { detach, findDaemon, stopDaemon } from './control.ts'

@@ -8,7 +8,6 @@ export function mcpRoutes(version: string): AsyncDisposable & { readonly routes:
   const mcp = mcpHttp({ version })
   const route: OwnRoute = {
     async handle({ request, response, caller, manager }) {
-      if (caller === undefined || manager === undefined) return
       const { actor, workspaces } = caller.principal
       const [only, ...others] = workspaces ?? []
       const workspace = only !== undefined && others.length === 0 && !only.includes('*') ? only : undefined

@@ -1,19 +1,20 @@
 import type { Principal } from '../access/principal.ts'
 import { openHome, type OpenedHome, type OpenOptions } from '../aw.ts'
 import type { Settings } from '../domain/config.ts'
+import type { DaemonFacts } from '../domain/daemon.ts'
 import { AwError } from '../domain/errors.ts'
 import { httpDoor, type DoorLimits, type DoorOptions } from '../http/door.ts'
 import { makeMetrics } from '../http/metrics.ts'
 import type { ServerLimits } from '../http/server.ts'
 import { countFromHere } from '../sys/crash-points.ts'
-import { removeTraces, socketOf, stampOf, takeHome, writeRecord, type DaemonRecord } from '../sys/daemon-place.ts'
+import { removeSocket, socketOf, stampOf, takeHome } from '../sys/daemon-place.ts'
 import { version } from '../version.ts'
 import { startChecks, type StartReport } from './checks.ts'
 import { openEntrances } from './entrances.ts'
 import { tcpPlace } from './listen.ts'
 import { startLoops } from './loops.ts'
 import { mcpRoutes } from './mcp-routes.ts'
-import { stopRoute } from './stop-route.ts'
+import { selfRoutes } from './self-routes.ts'
 
 export interface DaemonOptions extends OpenOptions {
   /** As `server.listen`. */
@@ -51,15 +52,16 @@ export async function startDaemon({ listen, signal, log, ...options }: DaemonOpt
     await restLeases()
     const asked = Promise.withResolvers<void>()
     let isReady = true
+    const self = { ...selfOf(home), listen: null as string | null }
     const mcp = mcpRoutes(version())
     const door = httpDoor({
       ...doorOptions(opened),
       log,
       ready: () => ({ ready: isReady }),
-      more: { ...mcp.routes, ...stopRoute(asked.resolve) },
+      more: { ...mcp.routes, ...selfRoutes(self, asked.resolve) },
     })
     const entrances = await openEntrances(door, home, place, serverLimits(config.settings))
-    writeRecord(home, recordOf(home, entrances.url))
+    self.listen = entrances.url ?? null
     countFromHere()
     const over = new AbortController()
     const gcMinutes = config.settings['server.gc_minutes']
@@ -80,7 +82,7 @@ export async function startDaemon({ listen, signal, log, ...options }: DaemonOpt
         await entrances.close(drainMs + lastWordsMs)
         clearTimeout(last)
         await manager.call('shutdown', {}, { actor: 'daemon' }).catch((error: unknown) => log({ error: String(error) }))
-        removeTraces(home)
+        removeSocket(home)
         await letGo()
       },
     }
@@ -98,12 +100,11 @@ const another = (home: string): AwError =>
     hint: 'See it with aw serve --status, end it with aw serve --stop',
   })
 
-const recordOf = (home: string, url: string | undefined): DaemonRecord => ({
+const selfOf = (home: string): Omit<DaemonFacts, 'listen'> => ({
   pid: process.pid,
   version: version(),
   started_at: new Date().toISOString(),
   socket: socketOf(home),
-  listen: url ?? null,
 })
 
 const ending = (): AwError => new AwError('aborted', 'The daemon ends', { hint: 'Ask again when it is back' })

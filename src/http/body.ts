@@ -1,14 +1,57 @@
-import type { IncomingMessage } from 'node:http'
 import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
+import type { Operation } from '../api/operation.ts'
 import { AwError } from '../domain/errors.ts'
+import type { CommandInput } from '../ports/sandbox-driver.ts'
+import { bytesField } from './input.ts'
 import { readJson } from './json.ts'
 import { Refusal } from './refusal.ts'
+
+interface Limits {
+  readonly bodyBytes: number
+  readonly uploadBytes: number
+}
+
+interface Body {
+  readonly json?: unknown
+  /** Bytes that are taken as they come. */
+  readonly input?: AsyncIterable<CommandInput>
+}
+
+const raw = 'application/octet-stream'
+
+/** JSON, or for an operation that takes a file's content the content itself. */
+export async function bodyOf(request: IncomingMessage, operation: Operation, limits: Limits): Promise<Body> {
+  if (operation.takes === 'bytes') {
+    // An empty file has the type all the same.
+    if (!hasBody(request) && typeOf(request) === '') return {}
+    assertType(request, raw)
+    return { input: pieces(request, limits.uploadBytes) }
+  }
+  const field = bytesField(operation)
+  if (field === undefined || typeOf(request) !== raw) {
+    // In base64, content takes a third more.
+    const most = field === undefined ? limits.bodyBytes : Math.ceil(limits.uploadBytes * 1.4)
+    return { json: await jsonBody(request, most) }
+  }
+  assertType(request, raw)
+  return { json: { [field]: await wholeBody(request, limits.uploadBytes) } }
+}
+
+async function* pieces(request: IncomingMessage, mostBytes: number): AsyncGenerator<CommandInput> {
+  let size = 0
+  for await (const data of arriving(request)) {
+    size += data.length
+    if (mostBytes > 0 && size > mostBytes) throw tooLarge(mostBytes)
+    yield { kind: 'data', data }
+  }
+}
 
 /**
  * The JSON of a request, or undefined if it has no body. Only JSON: a form of somebody else's page cannot send it. It is
  * read whole, so it has a limit that holds whatever Content-Length says; and it is not unpacked.
  */
-export async function jsonBody(request: IncomingMessage, mostBytes: number): Promise<unknown> {
+async function jsonBody(request: IncomingMessage, mostBytes: number): Promise<unknown> {
   if (!hasBody(request)) return undefined
   assertType(request, 'application/json')
   const bytes = await wholeBody(request, mostBytes)
@@ -17,20 +60,20 @@ export async function jsonBody(request: IncomingMessage, mostBytes: number): Pro
   return readJson(bytes.toString('utf8'))
 }
 
-export const hasBody = ({ headers }: IncomingMessage): boolean =>
+const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 
-export const typeOf = ({ headers }: IncomingMessage): string =>
+const typeOf = ({ headers }: IncomingMessage): string =>
   (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
 
-export function assertType(request: IncomingMessage, type: string): void {
+function assertType(request: IncomingMessage, type: string): void {
   const { 'content-encoding': encoding = 'identity' } = request.headers
   if (encoding !== 'identity') throw new Refusal(415, 'invalid_input', 'Packed bodies are not accepted')
   if (typeOf(request) !== type)
     throw new Refusal(415, 'invalid_input', `The body must have the type ${type}`, `Send Content-Type: ${type}`)
 }
 
-export async function wholeBody(request: IncomingMessage, mostBytes: number): Promise<Buffer> {
+async function wholeBody(request: IncomingMessage, mostBytes: number): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > mostBytes) throw tooLarge(mostBytes)
   const parts: Buffer[] = []
   let size = 0
@@ -43,7 +86,7 @@ export async function wholeBody(request: IncomingMessage, mostBytes: number): Pr
 }
 
 /** The body as it comes in. That it ends too soon is the caller's doing, and no fault of anybody here. */
-export async function* arriving(request: IncomingMessage): AsyncGenerator<Buffer> {
+async function* arriving(request: IncomingMessage): AsyncGenerator<Buffer> {
   try {
     yield* request as AsyncIterable<Buffer>
   } catch (cause) {
@@ -52,5 +95,5 @@ export async function* arriving(request: IncomingMessage): AsyncGenerator<Buffer
   if (!request.complete) throw new AwError('aborted', 'The body was broken off')
 }
 
-export const tooLarge = (mostBytes: number): Refusal =>
+const tooLarge = (mostBytes: number): Refusal =>
   new Refusal(413, 'invalid_input', `The body is larger than ${mostBytes} bytes`)

@@ -31,7 +31,6 @@ export async function callOf({ manager, operation, input, context }: Call): Prom
 
 export function sendAnswer(call: Call, { status, value }: Answer, headers: Record<string, string> = {}): void {
   const { request, response, operation } = call
-  if (operation.form === 'bytes') return sendBytes(call, value as Uint8Array)
   const page = pageOf(request, operation, value)
   sendJson(response, status, page.value, { ...page.headers, ...headers })
 }
@@ -56,12 +55,6 @@ export async function sendWithProgress(call: Call): Promise<void> {
 }
 
 export const wantsLines = ({ headers }: IncomingMessage): boolean => (headers.accept ?? '').includes(ndjson)
-
-/** A range of a file, or all of it. */
-function sendBytes({ request, response }: Call, bytes: Uint8Array): void {
-  response.writeHead(200, { ...always, 'Content-Type': 'application/octet-stream', 'Content-Length': bytes.length })
-  response.end(request.method === 'HEAD' ? undefined : bytes)
-}
 
 const pageSize = 1000
 /** Where the next page of a list begins that has no order of its own to go on by. */

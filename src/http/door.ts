@@ -10,7 +10,7 @@ import type { Answers } from '../ports/answers.ts'
 import type { Manager } from '../ports/manager.ts'
 import { sendProblem } from './answer.ts'
 import { callerOf, type Authenticate, type Caller, type Entrance } from './authenticate.ts'
-import { bodyOf } from './bodies.ts'
+import { bodyOf } from './body.ts'
 import { callOf, cursor, sendAnswer, sendWithProgress, wantsLines, type Call } from './call.ts'
 import { contextOf, requestIdOf } from './context.ts'
 import { sendFile } from './download.ts'
@@ -19,8 +19,8 @@ import { flights, type FlightLimits } from './in-flight.ts'
 import { inputOf } from './input.ts'
 import type { Metrics } from './metrics.ts'
 import { noteOf, onceOnly, takesKey } from './once.ts'
-import { ownRoutes, type OwnRoute } from './own-routes.ts'
-import { rateLimiter, type Rates } from './rates.ts'
+import { ownRoutes, type Asked, type ClosedRoute, type OwnRoute } from './own-routes.ts'
+import { rated, rateLimiter, type Rates } from './rates.ts'
 import { Refusal } from './refusal.ts'
 import { router, targetOf, type Found, type Target } from './routes.ts'
 import { sessionDefaults, sessionPath, sessionRoute } from './session.ts'
@@ -109,9 +109,7 @@ export function httpDoor(options: DoorOptions) {
     const counted = caller.secret === undefined ? undefined : trace.actor
     if (plain !== undefined) {
       trace.operation = name
-      if (counted !== undefined) rates.take(counted, undefined)
-      const mine = managerFor(caller)
-      return plain.handle({ request, response, requestId: trace.requestId, caller, manager: mine })
+      return performOwn(plain, { request, response, requestId: trace.requestId }, caller, counted)
     }
     assertReady()
     const isSession = sessionPath.every((word, i) => segments?.[i + 1] === word)
@@ -127,6 +125,17 @@ export function httpDoor(options: DoorOptions) {
     } catch (error) {
       throw isSession ? asBadRequest(toAwError(error)) : error
     }
+  }
+
+  /** What is no operation may do several, or go on for long: it has the same limits, and ends with its token. */
+  async function performOwn(route: ClosedRoute, asked: Asked, caller: Caller, counted: string | undefined) {
+    if (counted !== undefined) rates.take(counted, undefined)
+    using _ = flying.enter(counted, asked.request.method === 'GET' ? 'streams' : 'inFlight')
+    const stop = new AbortController()
+    stop.signal.addEventListener('abort', () => asked.response.destroy())
+    using _checked = rechecked(caller, true, stop)
+    const manager = managerFor(caller)
+    await route.handle({ ...asked, caller, manager: counted === undefined ? manager : rated(manager, rates, counted) })
   }
 
   function assertServed(path: string, { only = path }: Entrance): void {
@@ -145,7 +154,7 @@ export function httpDoor(options: DoorOptions) {
     socket.on('error', () => undefined)
     try {
       assertAddressed(request, entrance.hosts)
-      const { segments, path } = targetOf(request.url ?? '/')
+      const { segments, path, query } = targetOf(request.url ?? '/')
       assertServed(path, entrance)
       const caller = await callerOf(request, entrance, authenticate)
       assertReady()
@@ -161,7 +170,7 @@ export function httpDoor(options: DoorOptions) {
       using _checked = rechecked(caller, true, stop)
       const context = contextOf(request, caller.principal)
       const opened = sockets.accept(request, socket, head)
-      await sockets.serve(opened, { manager: managerFor(caller), found, context, requestId, stop })
+      await sockets.serve(opened, { manager: managerFor(caller), found, query, context, requestId, stop })
       answered(trace, begin, 101, true)
     } catch (error) {
       answered(trace, begin, sockets.refuse(socket, error, requestId), true)
@@ -220,7 +229,7 @@ export function httpDoor(options: DoorOptions) {
       assertRepeatable(operation)
       return await performOnce(call, caller.principal, key)
     }
-    if (operation.name === 'fs read' || operation.name === 'fs download') return await sendFile(call)
+    if (operation.form === 'bytes' || operation.gives === 'bytes') return await sendFile(call)
     if (operation.form === 'stream') return await sendStream(call, limits)
     if (wantsLines(request)) return await sendWithProgress(call)
     sendAnswer(call, await callOf(call))

@@ -12,7 +12,7 @@ interface Range {
 /** The bytes of a file as they are. `Range` asks for a part of it, as `offset` and `length` do. */
 export async function sendFile(call: Call): Promise<void> {
   const range = await rangeOf(call)
-  if (call.operation.name === 'fs download') return sendPieces(call, range)
+  if (call.operation.gives === 'bytes') return sendPieces(call, range)
   const { manager, input, context, response } = call
   const part = range === undefined ? {} : { offset: range.offset, length: range.length }
   const bytes = await manager.call('fs read', { ...input, ...part } as never, context)

@@ -121,7 +121,7 @@ function responses(operation: Operation): Json {
   const { output, form = 'value', makes, errors } = operation
   const schema = clean(output)
   const content =
-    form === 'bytes' || operation.name === 'fs download'
+    form === 'bytes' || operation.gives === 'bytes'
       ? { [raw]: {} }
       : form === 'stream'
         ? { 'application/x-ndjson': { schema }, 'text/event-stream': { schema } }

@@ -14,14 +14,25 @@ export interface Asked {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly requestId: string
-  readonly caller?: Caller
-  readonly manager?: Manager
+}
+
+export interface AskedBy extends Asked {
+  readonly caller: Caller
+  /** With the rights of the caller. */
+  readonly manager: Manager
 }
 
 /** An address that is no operation. `open`: also without a token, as it tells nothing. */
-export interface OwnRoute {
-  readonly open?: true
+export type OwnRoute = OpenRoute | ClosedRoute
+
+interface OpenRoute {
+  readonly open: true
   readonly handle: (asked: Asked) => void | Promise<void>
+}
+
+export interface ClosedRoute {
+  readonly open?: undefined
+  readonly handle: (asked: AskedBy) => void | Promise<void>
 }
 
 interface Parts {
@@ -52,11 +63,7 @@ export function ownRoutes({ metrics, ready, flying }: Parts): Record<string, Own
     'DELETE /api/requests/:id': {
       handle({ request, response, caller }) {
         const id = targetOf(request.url ?? '/').segments?.at(-1) ?? ''
-        const stopped = flying.abort(
-          caller?.principal.actor ?? '',
-          id,
-          new AwError('aborted', 'The caller cancelled this'),
-        )
+        const stopped = flying.abort(caller.principal.actor, id, new AwError('aborted', 'The caller cancelled this'))
         if (!stopped) throw new Refusal(404, 'invalid_input', 'There is no such request of yours under way')
         sendJson(response, 202, { stopped })
       },
@@ -65,8 +72,8 @@ export function ownRoutes({ metrics, ready, flying }: Parts): Record<string, Own
 }
 
 /** Figures of all workspaces are not for those who are held to some. */
-function assertWhole(caller: Caller | undefined): void {
-  if (caller === undefined || caller.principal.workspaces !== null)
+function assertWhole(caller: Caller): void {
+  if (caller.principal.workspaces !== null)
     throw new AwError('permission_denied', 'This token is for certain workspaces, and this is about all of them')
   assertScope(caller.principal, 'read', 'metrics')
 }

@@ -1,4 +1,5 @@
 import type { Operation } from '../api/operation.ts'
+import type { Manager } from '../ports/manager.ts'
 import { Refusal } from './refusal.ts'
 
 /** How many requests a minute, by what they do; 0 is no limit. */
@@ -23,10 +24,12 @@ const classes: Readonly<Record<string, Class>> = {
  * A bucket for each caller and class: full at first, and filled again evenly over a minute. By the monotonic clock, so
  * that a clock that is set changes nothing.
  */
+export type RateLimiter = ReturnType<typeof rateLimiter>
+
 export function rateLimiter(rates: Rates, now: () => number = () => performance.now()) {
   const buckets = new Map<string, { left: number; at: number }>()
   return {
-    take(caller: string, operation: Operation | undefined): void {
+    take(caller: string, operation: Pick<Operation, 'name'> | undefined): void {
       const kind = classes[operation?.name ?? ''] ?? 'default'
       const perMinute = rates[kind]
       if (perMinute === 0) return
@@ -52,4 +55,22 @@ export function rateLimiter(rates: Rates, now: () => number = () => performance.
 
 function forgetFull(buckets: Map<string, { left: number; at: number }>, time: number): void {
   for (const [key, { at }] of buckets) if (time - at > 60_000) buckets.delete(key)
+}
+
+/** A manager whose caller has been counted for the request already: what has a limit of its own counts there, too. */
+export function rated(manager: Manager, rates: RateLimiter, caller: string): Manager {
+  const take = (name: string): void => {
+    if (Object.hasOwn(classes, name)) rates.take(caller, { name })
+  }
+  return {
+    async call(name, input, context) {
+      take(name)
+      return manager.call(name, input, context)
+    },
+    async *stream(name, input, context) {
+      take(name)
+      yield* manager.stream(name, input, context)
+    },
+    [Symbol.asyncDispose]: () => manager[Symbol.asyncDispose](),
+  }
 }

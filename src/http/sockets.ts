@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocket, WebSocketServer } from 'ws'
-import { parse } from '../api/parse.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import { mailbox } from '../domain/mailbox.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
@@ -9,6 +8,7 @@ import type { CommandInput } from '../ports/sandbox-driver.ts'
 import { jsonText } from './answer.ts'
 import { endSoon } from './end-soon.ts'
 import { failureLine } from './lines.ts'
+import { inputOf } from './input.ts'
 import { readJson } from './json.ts'
 import { problemOf, Refusal, statusOf } from './refusal.ts'
 import type { Found } from './routes.ts'
@@ -24,6 +24,7 @@ const firstMessageMs = 10_000
 export interface Upgraded {
   readonly manager: Manager
   readonly found: Found
+  readonly query: URLSearchParams
   readonly context: CallContext
   readonly requestId: string
   readonly stop: AbortController
@@ -67,19 +68,15 @@ export function socketDoor() {
   }
 }
 
-async function serve(socket: WebSocket, { manager, found, context, requestId, stop }: Upgraded): Promise<void> {
-  const { operation, fields } = found
+async function serve(socket: WebSocket, { manager, found, query, context, requestId, stop }: Upgraded): Promise<void> {
+  const { operation } = found
   const inbox = inboxOf(socket, stop, operation.outlives === true)
   // Whoever reads nothing would never be done with: not when its token is revoked, nor when the daemon ends.
   const end = (): void => void setTimeout(() => socket.terminate(), lastWordsMs).unref()
   stop.signal.addEventListener('abort', end, { once: true })
   try {
     const first = await inbox.first(firstMessageMs)
-    const properties = operation.input.properties ?? {}
-    const named = Object.fromEntries(
-      Object.entries(fields).map(([name, text]) => [name, properties[name]?.type === 'integer' ? Number(text) : text]),
-    )
-    const input = parse(operation.input, { ...(readJson(first) as object), ...named })
+    const input = inputOf(found, query, readJson(first))
     const items = manager.stream(operation.name as never, input as never, {
       ...context,
       signal: stop.signal,

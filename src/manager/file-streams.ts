@@ -25,14 +25,17 @@ export async function* fsDownload(
 ): AsyncGenerator<Outputs['fs download']> {
   checkpointSignal(request)
   const { tree } = await openWithin(core, request, input.id, 'read')
-  const held = new DisposableStack()
-  held.use(tree)
-  const close = (): void => held.dispose()
+  let file: FileReader | undefined
+  const close = (): void => {
+    file?.[Symbol.dispose]()
+    tree[Symbol.dispose]()
+  }
   // Nobody may ever ask for the next piece.
   request.signal?.addEventListener('abort', close)
   try {
     checkpointSignal(request)
-    yield* piecesOf(held.use(tree.open(input.path, { absolute: input.absolute })), input, request)
+    file = tree.open(input.path, { absolute: input.absolute })
+    yield* piecesOf(file, input, request)
   } finally {
     request.signal?.removeEventListener('abort', close)
     close()

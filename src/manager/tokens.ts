@@ -56,8 +56,11 @@ const later = (core: Core, duration: string, field: string): string =>
 export async function listTokens(core: Core, input: Inputs['token list']): Promise<readonly View[]> {
   const now = core.clock.now().getTime()
   const all = [...(await core.tokens.all()).values()].map((token) => view(token, now))
+  // They are in the order in which they were made, which their ids do not tell within a millisecond.
+  const from = input.after === undefined ? 0 : all.findIndex(({ id }) => id === input.after) + 1
+  if (input.after !== undefined && from === 0) throw unknownToken(input.after)
   return all
-    .filter(({ id }) => input.after === undefined || id > input.after)
+    .slice(from)
     .filter(({ state }) => input.state === undefined || state === input.state)
     .slice(0, input.limit)
 }
@@ -100,9 +103,13 @@ const show = async (core: Core, id: string): Promise<View> => view(await find(co
 async function find(core: Core, id: string): Promise<KnownToken> {
   const found = (await core.tokens.all()).get(id as TokenId)
   if (found !== undefined) return found
+  throw unknownToken(id)
+}
+
+function unknownToken(id: string): AwError {
   // Who mistakes it for its id gives the secret: it must not come back in a message.
   const said = /^tok_[0-9a-z]{1,40}$/.test(id) ? ` ${id}` : ' with that id'
-  throw new AwError('token_not_found', `There is no token${said}`, { hint: 'See which there are: aw token list' })
+  return new AwError('token_not_found', `There is no token${said}`, { hint: 'See which there are: aw token list' })
 }
 
 const isOver = ({ id }: KnownToken, state: string): AwError =>

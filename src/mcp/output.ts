@@ -44,6 +44,20 @@ export function boundedOutput(): BoundedOutput {
   }
 }
 
+/** Both streams of a command; whoever watches is told of each piece. */
+export function boundedStreams(onOutput: (data: Uint8Array) => void) {
+  const [stdout, stderr] = [boundedOutput(), boundedOutput()]
+  return {
+    stdout,
+    stderr,
+    add: (stream: string, piece: Uint8Array | string): void => {
+      const data = Buffer.from(piece)
+      ;(stream === 'stdout' ? stdout : stderr).add(data)
+      onOutput(data)
+    },
+  }
+}
+
 /** Commands may write anything; what is no text has a sign in its place. */
 const decoded = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 

@@ -13,8 +13,13 @@ export interface Connected extends AsyncDisposable {
 /** A client of the official SDK, connected to the tools of a core in the same process. */
 export async function connected(manager: Manager, workspace?: string): Promise<Connected> {
   const [ours, theirs] = InMemoryTransport.createLinkedPair()
-  const client = new Client({ name: 'test', version: '1' })
-  await Promise.all([mcpServer(manager, { version: '1.2.3', workspace }).connect(ours), client.connect(theirs)])
+  await mcpServer(manager, { version: '1.2.3', workspace }).connect(ours)
+  return connectedTo(new Client({ name: 'test', version: '1' }), (client) => client.connect(theirs))
+}
+
+/** A client, however it is connected. */
+export async function connectedTo(client: Client, connect: (client: Client) => Promise<void>): Promise<Connected> {
+  await connect(client)
   const call: Connected['call'] = async (name, given = {}) => client.callTool({ name, arguments: given })
   return {
     client,

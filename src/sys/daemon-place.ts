@@ -1,15 +1,11 @@
 import { spawn } from 'node:child_process'
-import { chmodSync, closeSync, constants, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, closeSync, constants, openSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { stampOfFile } from '../domain/file-stamp.ts'
+import { longestSocket, socketName, stampOfFile } from '../domain/daemon.ts'
 import { assertOurs } from './directories.ts'
 import { tryLock, type HeldLock } from './lock.ts'
 
 /** What a daemon leaves in its home for others to find it. */
-
-const socketName = 'aw.sock'
-/** More does not fit into the address of a socket. */
-const longestPath = 107
 
 export const socketOf = (home: string): string => join(home, socketName)
 
@@ -18,7 +14,7 @@ export const socketOf = (home: string): string => join(home, socketName)
  * way leads over a descriptor of the home, which stays open.
  */
 export function reachable(socket: string): string {
-  if (Buffer.byteLength(socket) <= longestPath) return socket
+  if (Buffer.byteLength(socket) <= longestSocket) return socket
   const fd = openSync(dirname(socket), constants.O_RDONLY | constants.O_DIRECTORY)
   return `/proc/self/fd/${fd}/${socketName}`
 }
@@ -29,36 +25,12 @@ export const takeHome = (home: string): HeldLock | undefined => tryLock(join(hom
 /** Nobody but the owner of the home may reach the socket. One that a dead daemon left is in the way; we hold its lock. */
 export function clearSocket(home: string): void {
   assertOurs(home, 'home')
-  rmSync(socketOf(home), { force: true })
+  removeSocket(home)
 }
 
 export const closeToOthers = (home: string): void => chmodSync(socketOf(home), 0o600)
 
-export interface DaemonRecord {
-  readonly pid: number
-  readonly version: string
-  readonly started_at: string
-  readonly socket: string
-  readonly listen: string | null
-}
-
-const recordOf = (home: string): string => join(home, 'daemon.json')
-
-export function writeRecord(home: string, record: DaemonRecord): void {
-  writeFileSync(recordOf(home), `${JSON.stringify(record)}\n`, { mode: 0o600 })
-}
-
-export function readRecord(home: string): DaemonRecord | undefined {
-  try {
-    return JSON.parse(readFileSync(recordOf(home), 'utf8')) as DaemonRecord
-  } catch {
-    return undefined
-  }
-}
-
-export function removeTraces(home: string): void {
-  for (const file of [recordOf(home), socketOf(home)]) rmSync(file, { force: true })
-}
+export const removeSocket = (home: string): void => rmSync(socketOf(home), { force: true })
 
 export const stampOf = (file: string | undefined): string =>
   stampOfFile(file === undefined ? undefined : statSync(file, { throwIfNoEntry: false }))

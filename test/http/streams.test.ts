@@ -254,10 +254,9 @@ describe('a WebSocket', () => {
       expect(await first(exec, 'mine', message), `on ${message}`).toBe('invalid_input')
     expect(await first(exec, 'mine', Buffer.from('{"argv":["true"]}'))).toBe('invalid_input')
     expect(await first(exec, 'mine', '{"argv":["true"],"isolation":"none"}')).toBe('permission_denied')
-    // The path counts, whatever the message says.
-    expect(await first(`/api/workspaces/${id}/exec`, 'mine', '{"id":"mine/one","argv":["true"]}')).toBe(
-      'workspace_not_found',
-    )
+    // What the path says is not said again, and not otherwise.
+    expect(await first(`/api/workspaces/${id}/exec`, 'mine', '{"id":"mine","argv":["true"]}')).toBe('invalid_input')
+    expect(await first(`/api/workspaces/${id}/exec`, 'mine', '{"argv":["true"]}')).toBe('workspace_not_found')
     expect(await first(`/api/workspaces/${id}/ports/x`, 'admin', '{}')).toBe('invalid_input')
   })
 

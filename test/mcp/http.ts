@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { Client, StreamableHTTPClientTransport, type ClientOptions } from '@modelcontextprotocol/client'
 import { mcpHttp, type McpHttpOptions } from '../../src/mcp/http/http.ts'
 import { memoryCore, type MemoryCore } from '../../src/testing/memory-core.ts'
-import { connectedTo, type Connected } from './stdio.ts'
+import { connectedTo, type Connected } from '../../src/mcp/testing.ts'
 
 export interface HttpScene extends AsyncDisposable {
   readonly url: string

@@ -51,7 +51,7 @@ describe.each([
     expect(here.aw('fs', 'read', id, 'work/a.txt').stdout).toBe('one\n')
     const ran = await ask('run', { id, argv: ['sh', '-c', 'echo made > made.txt; echo done'] })
     expect(ran).toMatchObject({ stdout: 'done\n', changes: { added: 1 } })
-    expect((json('runs', id) as unknown[])[0]).toMatchObject(ran['run'] as object)
+    expect((json('runs', id) as unknown[])[0]).toMatchObject(ran['run'] as unknown as object)
     expect(await ask('get_run', { id })).toMatchObject({ output: 'done\n', next_cursor: null })
     expect(await ask('list_snapshots', { id })).toMatchObject({ next_cursor: null })
     await ask('destroy_workspace', { id: `${id}/fork` })

@@ -1,14 +1,8 @@
 import { createInterface } from 'node:readline'
-import { Client, type CallToolResult, type ClientOptions } from '@modelcontextprotocol/client'
+import { Client, type ClientOptions } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { connectedTo, type Connected } from '../../src/mcp/testing.ts'
 import { launcher, type Place } from '../cli/built.ts'
-
-export interface Connected extends AsyncDisposable {
-  readonly client: Client
-  readonly call: (name: string, given?: Record<string, unknown>) => Promise<CallToolResult>
-  /** The answer of a call that succeeds. */
-  readonly ask: (name: string, given?: Record<string, unknown>) => Promise<Record<string, unknown>>
-}
 
 /** A client of the official SDK that has started the real `aw mcp`. */
 export async function stdioClient(
@@ -24,21 +18,6 @@ export async function stdioClient(
     stderr: 'pipe',
   })
   return connectedTo(new Client({ name: 'test', version: '1' }, options), (client) => client.connect(transport))
-}
-
-export async function connectedTo(client: Client, connect: (client: Client) => Promise<void>): Promise<Connected> {
-  await connect(client)
-  const call: Connected['call'] = async (name, given = {}) => client.callTool({ name, arguments: given })
-  return {
-    client,
-    call,
-    async ask(name, given) {
-      const { isError, structuredContent, content } = await call(name, given)
-      if (isError === true) throw new Error(JSON.stringify(content))
-      return structuredContent as Record<string, unknown>
-    },
-    [Symbol.asyncDispose]: () => client.close(),
-  }
 }
 
 export interface Wire extends Disposable {

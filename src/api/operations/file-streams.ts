@@ -11,6 +11,7 @@ export const fileStreamOperations = [
     routes: ['GET /workspaces/:id/files/download'],
     scope: 'fs:read',
     names: { id: 'workspace' },
+    gives: 'bytes',
     summary: 'Print a file of any size, piece by piece',
     details: 'All of it is of the file that was there at the beginning, also if another one takes its place meanwhile.',
     input: object({

@@ -80,7 +80,7 @@ export const tokenOperations = [
     }),
     output: list(tokenView, 'Tokens, oldest first'),
     positional: [],
-    errors: ['log_busy'],
+    errors: ['token_not_found', 'log_busy'],
     examples: ['aw token list', 'aw token list --state active'],
   }),
   operation({

@@ -1,5 +1,6 @@
 import { AwError } from '../../domain/errors.ts'
-import type { Daemon, FoundDaemon } from '../../daemon/main.ts'
+import type { Daemon } from '../../daemon/main.ts'
+import type { DaemonFacts } from '../../domain/daemon.ts'
 import type { BuiltinCommand } from '../builtins.ts'
 import { paint, wantsColor } from '../color.ts'
 import { placeOf } from '../connect.ts'
@@ -122,9 +123,9 @@ async function stopped(globals: Globals, io: Io): Promise<number> {
   return 0
 }
 
-const foundText = ({ pid, version, socket, listen, started_at, ready }: FoundDaemon): string =>
+const foundText = ({ pid, version, socket, listen, started_at }: DaemonFacts): string =>
   [
-    `The daemon ${ready ? 'listens' : 'is starting or ending'}: process ${pid}, version ${version}, since ${started_at}`,
+    `The daemon listens: process ${pid}, version ${version}, since ${started_at}`,
     `  at the socket ${socket}`,
     ...(listen === null ? [] : [`  at ${listen}`]),
   ].join('\n')

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Inputs } from '../../api/table.ts'
+import type { DaemonFacts } from '../../domain/daemon.ts'
 import type { Door } from '../call.ts'
 import { paint, wantsColor } from '../color.ts'
-import { placeOf } from '../connect.ts'
+import { daemonOf, placeOf } from '../connect.ts'
 import { inputsOf } from '../input.ts'
 import type { Io } from '../io.ts'
 import { status } from '../render/status.ts'
@@ -17,7 +18,8 @@ export const statusDoor: Door = async (operation, given, globals, io) => {
   fields.delete('once')
   const [first] = await inputsOf(operation, { ...given, fields }, io)
   const input = first as Inputs['status']
-  await using manager = await io.connect(placeOf(globals, io))
+  const place = placeOf(globals, io)
+  await using manager = await io.connect(place)
   const isLive = io.stdout.isTerminal && !globals.json && !globals.quiet && !once
   const left = new AbortController()
   const signal = AbortSignal.any([io.signal, left.signal])
@@ -37,9 +39,11 @@ export const statusDoor: Door = async (operation, given, globals, io) => {
       told: new Set<string>(),
     }
     const { out } = status(found, view)
-    const shown = isLive ? `${clearScreen}${screenful(String(out), io.terminal.size().rows, hasKeys)}\n` : ''
+    const daemon = io.stdout.isTerminal ? await daemonOf(place) : undefined
+    const all = [String(out), ...(daemon === undefined ? [] : [view.paint.dim(daemonText(daemon))])].join('\n')
+    const shown = isLive ? `${clearScreen}${screenful(all, io.terminal.size().rows, hasKeys)}\n` : ''
     if (isLive) await io.stdout.write(hasKeys ? shown.replaceAll('\n', '\r\n') : shown)
-    else if (out !== '') await io.stdout.write(`${String(out)}\n`)
+    else if (all !== '') await io.stdout.write(`${all}\n`)
   }
   try {
     await show()
@@ -54,6 +58,9 @@ export const statusDoor: Door = async (operation, given, globals, io) => {
   }
   return 0
 }
+
+const daemonText = ({ pid, listen }: DaemonFacts): string =>
+  `A daemon runs, process ${pid}${listen === null ? '' : `, at ${listen}`}: see aw serve --status`
 
 /** The keys come as they are: Ctrl-C is one of them. */
 async function untilQuit(io: Io, left: AbortController): Promise<void> {

@@ -5,7 +5,7 @@ import type { CallContext, Manager, Progress } from '../../ports/manager.ts'
 import { addressed } from './addressed.ts'
 import { withBytes } from './bytes.ts'
 import { errorOf, itemOf, type Problem } from './problem.ts'
-import { wire, type Address, type Reply, type Wire, type WireRequest } from './wire.ts'
+import { whole, wire, type Address, type Reply, type Wire, type WireRequest } from './wire.ts'
 
 export interface RemoteOptions {
   readonly address: Address
@@ -122,7 +122,8 @@ export function remoteManager(options: RemoteOptions): Manager {
     id: string,
   ) {
     const operation = entryOf(name)
-    if (operation.takes === 'input' && context.input !== undefined && options.sockets !== undefined) {
+    if (operation.takes === 'input' && context.input !== undefined) {
+      if (options.sockets === undefined) throw new AwError('unsupported', `${name} cannot be given input from here`)
       const { socketStream } = await options.sockets()
       const headers = { ...own, ...contextHeaders(context), 'x-request-id': id }
       yield* socketStream({ address: options.address, headers }, operation, input, context)
@@ -132,7 +133,7 @@ export function remoteManager(options: RemoteOptions): Manager {
     using cancel = cancelling(id, context.signal)
     const reply = await (opened ?? line.send(request(operation, input, context, id), cancel.late))
     if (reply.status >= 300) await jsonOf(reply)
-    if (name === 'fs download') {
+    if (operation.gives === 'bytes') {
       yield* downloaded(reply, input, context.signal)
       return
     }
@@ -221,12 +222,6 @@ async function jsonOf(reply: Reply): Promise<unknown> {
   const value: unknown = text === '' ? undefined : JSON.parse(text)
   if (reply.status < 300) return value
   throw errorOf(value as Problem)
-}
-
-async function whole({ body }: Reply): Promise<Buffer> {
-  const parts: Buffer[] = []
-  for await (const part of body) parts.push(part)
-  return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)
 }
 
 /** The bytes of a file come as they are; what else an item tells is in the head. */

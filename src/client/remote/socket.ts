@@ -1,4 +1,4 @@
-import { WebSocket } from 'ws'
+import { WebSocket, type ClientOptions } from 'ws'
 import type { Operation } from '../../api/operation.ts'
 import { AwError } from '../../domain/errors.ts'
 import { mailbox } from '../../domain/mailbox.ts'
@@ -6,7 +6,7 @@ import type { CallContext } from '../../ports/manager.ts'
 import { addressed } from './addressed.ts'
 import { withBytes } from './bytes.ts'
 import { errorOf, itemOf, type Problem } from './problem.ts'
-import type { Address } from './wire.ts'
+import { dial, type Address } from './wire.ts'
 
 interface Target {
   readonly address: Address
@@ -24,13 +24,14 @@ export async function* socketStream(
   { signal, input: given }: CallContext,
 ): AsyncGenerator<object> {
   if (signal?.aborted) throw new AwError('aborted', 'The caller cancelled this', { cause: signal.reason })
-  const socket = new WebSocket(...placeOf(target, operation, input))
+  const { path, body = '{}' } = addressed(operation, input as Record<string, unknown>)
+  const socket = new WebSocket(`ws://${target.headers['host']}${path}`, optionsOf(target))
   const inbox = inboxOf(socket)
   const cancel = (): void => tell(socket, { cancel: true })
   let isOver = false
   try {
     await opened(socket)
-    tell(socket, input)
+    socket.send(body as string)
     signal?.addEventListener('abort', cancel, { once: true })
     if (signal?.aborted) cancel()
     void feed(socket, given)
@@ -49,14 +50,14 @@ export async function* socketStream(
 
 const complete = 1000
 
-function placeOf({ address, headers }: Target, operation: Operation, input: object): [string, object] {
-  const { path } = addressed(operation, input as Record<string, unknown>)
-  const base = 'socket' in address ? `ws+unix:${address.socket}:` : `ws://${headers['host']}`
-  return [
-    `${base}${path.split('?')[0]}`,
-    { headers, perMessageDeflate: false, maxPayload: 16 * 1024 * 1024, handshakeTimeout: 10_000 },
-  ]
-}
+/** Whatever the path of the socket is called: an address that holds it would have to be taken apart again. */
+const optionsOf = ({ address, headers }: Target): ClientOptions => ({
+  headers,
+  perMessageDeflate: false,
+  maxPayload: 16 * 1024 * 1024,
+  handshakeTimeout: 10_000,
+  createConnection: () => dial(address),
+})
 
 async function ended(socket: WebSocket, inbox: Inbox): Promise<void> {
   tell(socket, { cancel: true })

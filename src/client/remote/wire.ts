@@ -24,6 +24,9 @@ export interface Wire extends Disposable {
   send(request: WireRequest, signal?: AbortSignal): Promise<Reply>
 }
 
+export const dial = (address: Address): Socket =>
+  connect('socket' in address ? { path: address.socket } : { ...address, noDelay: true })
+
 const idleMs = 20_000
 const mostHead = 64 * 1024
 
@@ -42,7 +45,7 @@ export function wire(address: Address): Wire {
       kept.line.socket.ref()
       return kept.line
     }
-    const line = lineOf(connect('socket' in address ? { path: address.socket } : { ...address, noDelay: true }))
+    const line = lineOf(dial(address))
     open.add(line)
     line.socket.once('close', () => {
       open.delete(line)
@@ -215,6 +218,13 @@ async function textLine(line: Line): Promise<string> {
     if (piece === undefined) throw new Error('the answer was broken off')
     all = Buffer.concat([all, piece])
   }
+}
+
+/** All of an answer at once. */
+export async function whole({ body }: Reply): Promise<Buffer> {
+  const parts: Buffer[] = []
+  for await (const part of body) parts.push(part)
+  return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)
 }
 
 /** `sent: false`: the daemon has heard nothing of it. */

@@ -2,7 +2,7 @@ import { choice, nullable, object, optional, string, integer } from '../../api/s
 import { exitView } from '../../api/views.ts'
 import { isolations } from '../../domain/sandbox/spec.ts'
 import { AwError, type ErrorCode } from '../../domain/errors.ts'
-import { boundedOutput, type BoundedOutput } from '../output.ts'
+import { boundedStreams, type BoundedOutput } from '../output.ts'
 import { pickedFrom } from '../schema.ts'
 import { entry } from '../tool.ts'
 
@@ -77,18 +77,14 @@ export const commandTools = [
     }),
     hints: { destructiveHint: true, openWorldHint: true },
     async run(manager, input, { call, onOutput }) {
-      const [stdout, stderr] = [boundedOutput(), boundedOutput()]
+      const { stdout, stderr, add } = boundedStreams(onOutput)
       let started = {}
       let exit: Ending = {}
       for await (const item of manager.stream('exec', input, call)) {
         if (item.type === 'started') started = pickedFrom(item, ['workspace', 'command', 'isolation'])
         else if (item.type === 'exit') exit = pickedFrom(item, ending)
         else if (item.type === 'failed') throw failure(item.error)
-        else {
-          const data = Buffer.from(item.data ?? '')
-          ;(item.type === 'stdout' ? stdout : stderr).add(data)
-          onOutput(data)
-        }
+        else add(item.type, item.data ?? '')
       }
       const wrote = outputFields(
         stdout,

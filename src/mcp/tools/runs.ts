@@ -4,7 +4,7 @@ import { isolations } from '../../domain/sandbox/spec.ts'
 import { toAwError } from '../../domain/errors.ts'
 import type { Manager } from '../../ports/manager.ts'
 import { limits } from '../limits.ts'
-import { boundedOutput } from '../output.ts'
+import { boundedOutput, boundedStreams } from '../output.ts'
 import { picked, pickedFrom } from '../schema.ts'
 import { countIn, entry, nextCursor, type ToolContext } from '../tool.ts'
 import { cutField, endText, failure, outputFields, outputText } from './commands.ts'
@@ -87,16 +87,12 @@ export const runTools = [
     }),
     hints: { destructiveHint: true, openWorldHint: true },
     async run(manager, input, { call, onOutput }) {
-      const [stdout, stderr] = [boundedOutput(), boundedOutput()]
+      const { stdout, stderr, add } = boundedStreams(onOutput)
       let known: Partial<Outputs['run']> = {}
       for await (const item of manager.stream('run', withFolder(input), call)) {
         if (item.type === 'failed') throw failure(item.error)
         if (item.type === 'started' || item.type === 'ended') known = { ...known, ...item }
-        else if (item.data !== undefined) {
-          const data = Buffer.from(item.data)
-          ;(item.type === 'stdout' ? stdout : stderr).add(data)
-          onOutput(data)
-        }
+        else if (item.data !== undefined) add(item.type, item.data)
       }
       const wrote = outputFields(stdout, stderr, 'get_run gives all of it in parts.')
       const view = known.run as Run

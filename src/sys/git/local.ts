@@ -46,22 +46,32 @@ export function openLocal(path: string): LocalRepository {
 }
 
 function openBoth(git: string, common: string, path: string): LocalRepository {
-  using stack = new DisposableStack()
-  const gitFolder = stack.use(openFolder(git))
-  const commonFolder = common === git ? gitFolder : stack.use(openFolder(common))
-  const objects = commonFolder.folder('objects')
-  if (objects === undefined || (gitFolder.link('HEAD') ?? gitFolder.read('HEAD', 4096)) === undefined) {
-    throw noRepository(path, 'it is not a git repository')
+  const opened: Folder[] = []
+  const close = (): void => {
+    for (const folder of opened.toReversed()) folder[Symbol.dispose]()
   }
-  stack.use(objects)
-  if (objects.read('info/alternates') !== undefined) {
-    throw new AwError('source_failed', `The repository ${path} borrows objects from another one`, {
-      hint: 'Make it whole: in it run git repack -a -d, then remove .git/objects/info/alternates',
-      data: { url: path },
-    })
+  const held = <F extends Folder | undefined>(folder: F): F => {
+    if (folder !== undefined) opened.push(folder)
+    return folder
   }
-  const held = stack.move()
-  return { git: gitFolder, common: commonFolder, objects, [Symbol.dispose]: () => held.dispose() }
+  try {
+    const gitFolder = held(openFolder(git))
+    const commonFolder = common === git ? gitFolder : held(openFolder(common))
+    const objects = held(commonFolder.folder('objects'))
+    if (objects === undefined || (gitFolder.link('HEAD') ?? gitFolder.read('HEAD', 4096)) === undefined) {
+      throw noRepository(path, 'it is not a git repository')
+    }
+    if (objects.read('info/alternates') !== undefined) {
+      throw new AwError('source_failed', `The repository ${path} borrows objects from another one`, {
+        hint: 'Make it whole: in it run git repack -a -d, then remove .git/objects/info/alternates',
+        data: { url: path },
+      })
+    }
+    return { git: gitFolder, common: commonFolder, objects, [Symbol.dispose]: close }
+  } catch (error) {
+    close()
+    throw error
+  }
 }
 
 function directoriesOf(path: string): { git: string; common: string } {

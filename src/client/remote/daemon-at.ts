@@ -1,0 +1,25 @@
+import type { DaemonFacts } from '../../domain/daemon.ts'
+import { toAwError } from '../../domain/errors.ts'
+import { whole, wire } from './wire.ts'
+
+const headers = { host: 'localhost' }
+
+/** What the daemon behind a socket tells of itself; undefined if none answers. */
+export async function daemonAt(socket: string): Promise<DaemonFacts | undefined> {
+  const text = await asked(socket, 'GET', '/api/daemon')
+  return text === undefined ? undefined : (JSON.parse(text) as DaemonFacts)
+}
+
+/** False if there is none. That it has ended is seen by its lock. */
+export const askToEnd = async (socket: string): Promise<boolean> =>
+  (await asked(socket, 'POST', '/api/daemon/stop')) !== undefined
+
+async function asked(socket: string, method: string, path: string): Promise<string | undefined> {
+  using line = wire({ socket })
+  try {
+    return (await whole(await line.send({ method, path, headers }))).toString('utf8')
+  } catch (error) {
+    if (toAwError(error).code === 'daemon_unavailable') return undefined
+    throw error
+  }
+}
