@@ -43,7 +43,7 @@ test('what a token does ends when it is revoked', async () => {
   await expect.poll(async () => (await daemon.aw.get('a')).commands, { timeout: 20_000 }).toBe(1)
   await daemon.aw.token.revoke(own.id)
   await expect.poll(async () => (await daemon.aw.get('a')).commands, { timeout: 20_000 }).toBe(0)
-  await expect(own.mcp.call('exec', { argv: ['true'] })).rejects.toThrow()
+  await expect(own.mcp.call('exec', { argv: ['true'] })).rejects.toThrow('The token is not valid')
   // The client would wait for an answer for a minute.
   await own.mcp.client.close()
   expect(await over).toBe('broken off')
