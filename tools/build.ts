@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 import { build as bundle, type BuildOptions } from 'esbuild'
 import { isYounger } from './build-age.ts'
 import { lazyBuiltins } from './lazy-builtins.ts'
+import { readyTable } from './ready-table.ts'
 import { inRoot, root } from './root.ts'
 
 const dist = inRoot('dist')
@@ -53,6 +54,7 @@ async function common(): Promise<BuildOptions> {
     external: ['koffi'],
     define: { __AW_VERSION__: JSON.stringify(version) },
     legalComments: 'eof',
+    plugins: [readyTable],
     logLevel: 'warning',
   }
 }
@@ -88,7 +90,7 @@ async function bundleCommand(outdir: string): Promise<void> {
     define: { ...options.define, 'import.meta.url': '__filename' },
     banner: { js: '(function (require, __filename) {' },
     footer: { js: '})' },
-    plugins: [lazyBuiltins],
+    plugins: [readyTable, lazyBuiltins],
     metafile: true,
   })
   const [file = ''] = Object.keys(metafile.outputs)

@@ -165,7 +165,8 @@ function parseClass(pattern: string, start: number): { of: readonly number[]; en
   const end = pattern.indexOf(']', start)
   if (end === -1) return 'malformed'
   if (end === start || pattern[end - 1] !== ':') return undefined
-  const members = classes[pattern.slice(start, end - 1)]
+  const expression = classes[pattern.slice(start, end - 1)]
+  const members = expression && those(expression)
   return members === undefined ? 'malformed' : { of: members, end: end + 1 }
 }
 
@@ -173,18 +174,18 @@ const ascii = Array.from({ length: 128 }, (_, code) => code)
 const those = (expression: RegExp): readonly number[] =>
   ascii.filter((code) => expression.test(String.fromCharCode(code)))
 
-const classes: Readonly<Record<string, readonly number[]>> = {
-  alnum: those(/[0-9A-Za-z]/),
-  alpha: those(/[A-Za-z]/),
-  blank: those(/[ \t]/),
+const classes: Readonly<Record<string, RegExp>> = {
+  alnum: /[0-9A-Za-z]/,
+  alpha: /[A-Za-z]/,
+  blank: /[ \t]/,
   // oxlint-disable-next-line no-control-regex -- that is what the class is
-  cntrl: those(/[\x00-\x1f\x7f]/),
-  digit: those(/[0-9]/),
-  graph: those(/[!-~]/),
-  lower: those(/[a-z]/),
-  print: those(/[ -~]/),
-  punct: those(/[!-/:-@[-`{-~]/),
-  space: those(/[ \t\n\v\f\r]/),
-  upper: those(/[A-Z]/),
-  xdigit: those(/[0-9A-Fa-f]/),
+  cntrl: /[\x00-\x1f\x7f]/,
+  digit: /[0-9]/,
+  graph: /[!-~]/,
+  lower: /[a-z]/,
+  print: /[ -~]/,
+  punct: /[!-/:-@[-`{-~]/,
+  space: /[ \t\n\v\f\r]/,
+  upper: /[A-Z]/,
+  xdigit: /[0-9A-Fa-f]/,
 }

@@ -1,7 +1,7 @@
 import type { Operation } from '../../api/operation.ts'
-import { sandboxOperations } from '../../api/operations/sandboxes.ts'
+import { operations } from '../../api/table.ts'
 
-const { input, ...exec } = sandboxOperations.find(({ name }) => name === 'exec') as Operation
+const { input, ...exec } = operations.find(({ name }) => name === 'exec') as Operation
 
 /** What is left to say: which walls it runs behind is settled. */
 const fields = ['id', 'argv', 'cwd', 'env', 'timeout_ms']

@@ -1,7 +1,7 @@
 import type { Operation } from '../../api/operation.ts'
-import { sandboxOperations } from '../../api/operations/sandboxes.ts'
+import { operations } from '../../api/table.ts'
 
-const { input, ...exec } = sandboxOperations.find(({ name }) => name === 'exec') as Operation
+const { input, ...exec } = operations.find(({ name }) => name === 'exec') as Operation
 
 /** What a terminal of its own settles. */
 const settled = ['all', 'columns', 'rows', 'output_mb']

@@ -13,11 +13,13 @@ export type AddressClass =
   | 'translated'
   | 'reserved'
 
+type Ranges = readonly (readonly [string, AddressClass])[]
+
 /**
  * The first row that holds the address decides. What translates or wraps another address (NAT64, 6to4, Teredo,
  * IPv4-compatible) is refused as a whole: where it ends is decided by machines that we do not know.
  */
-const ipv4Classes = rows([
+const ipv4Classes: Ranges = [
   // Of clouds: Amazon, Google, Azure and most others; Azure's agent; Alibaba; Oracle.
   ['169.254.169.254/32', 'metadata'],
   ['168.63.129.16/32', 'metadata'],
@@ -40,9 +42,9 @@ const ipv4Classes = rows([
   ['198.18.0.0/15', 'reserved'],
   ['240.0.0.0/4', 'reserved'],
   ['0.0.0.0/0', 'public'],
-])
+]
 
-const ipv6Classes = rows([
+const ipv6Classes: Ranges = [
   ['fd00:ec2::254/128', 'metadata'],
   ['fd00:ec2::23/128', 'metadata'],
   ['fd20:ce::254/128', 'metadata'],
@@ -62,11 +64,11 @@ const ipv6Classes = rows([
   ['2001::/23', 'reserved'],
   ['2000::/3', 'public'],
   ['::/0', 'reserved'],
-])
+]
 
 export function classOf(address: Address): AddressClass {
   const table = address.family === 4 ? ipv4Classes : ipv6Classes
-  return table.find(({ prefix, bits }) => holds(prefix, bits, address.bytes))?.class ?? 'reserved'
+  return rowsOf(table).find(({ prefix, bits }) => holds(prefix, bits, address.bytes))?.class ?? 'reserved'
 }
 
 interface ClassRow {
@@ -75,11 +77,18 @@ interface ClassRow {
   readonly class: AddressClass
 }
 
-function rows(table: readonly (readonly [string, AddressClass])[]): readonly ClassRow[] {
-  return table.map(([range, name]) => {
-    const [text = '', bits] = range.split('/')
-    return { prefix: parseAddress(text)?.bytes ?? [], bits: Number(bits), class: name }
-  })
+const known = new Map<Ranges, readonly ClassRow[]>()
+
+/** Made by the first who asks: most commands never meet an address. */
+function rowsOf(table: Ranges): readonly ClassRow[] {
+  const rows = known.get(table) ?? table.map(rowOf)
+  known.set(table, rows)
+  return rows
+}
+
+function rowOf([range, name]: Ranges[number]): ClassRow {
+  const [text = '', bits] = range.split('/')
+  return { prefix: parseAddress(text)?.bytes ?? [], bits: Number(bits), class: name }
 }
 
 function holds(prefix: readonly number[], bits: number, bytes: readonly number[]): boolean {

@@ -89,9 +89,12 @@ describe('a host', () => {
     '[::1]80',
     `${'a'.repeat(64)}.com`,
     `${'a.'.repeat(127)}com`,
-    'a'.repeat(10_000),
   ])('%j is none', (text) => {
     expect(parseAuthority(text)).toBeUndefined()
+  })
+
+  test('a very long text is none', () => {
+    expect(parseAuthority('a'.repeat(10_000))).toBeUndefined()
   })
 
   test('whatever the text, a host is one that is spelled the same again, and holds nothing odd', () => {
@@ -203,9 +206,12 @@ describe('a rule', () => {
     'ok.com\0',
     'ok.com@evil.com',
     '',
-    'x'.repeat(100_000),
   ])('%j cannot be one', (text) => {
     expect(() => parseRules([text])).toThrow(expect.objectContaining({ code: 'invalid_input' }))
+  })
+
+  test('a very long text cannot be one', () => {
+    expect(() => parseRules(['x'.repeat(100_000)])).toThrow(expect.objectContaining({ code: 'invalid_input' }))
   })
 
   test('what is written wrong is explained', () => {
