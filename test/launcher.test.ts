@@ -1,5 +1,14 @@
 /** The launcher runs compiled code that it keeps from the last time: only if it is this user's, and whole. */
-import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { place, type Place } from './cli/built.ts'
@@ -27,6 +36,26 @@ test('each command keeps its own, unless it fails', () => {
   expect(here.aw('list')).toMatchObject({ code: 0 })
   expect(here.aw('lsit').code).not.toBe(0)
   expect(readdirSync(folder()).map((name) => name.split('-').at(-1))).toEqual(['list'])
+})
+
+test('what another version kept is forgotten after a week, when something new is kept', () => {
+  runs()
+  const now = Date.now() / 1000
+  const week = 7 * 24 * 3600
+  for (const [name, age] of [
+    ['cli-OLDER123-v24-x64-list', week + 60],
+    ['cli-RECENT12-v24-x64-list', week - 60],
+    ['notes', week + 60],
+  ] as const) {
+    writeFileSync(join(folder(), name), '')
+    utimesSync(join(folder(), name), now - age, now - age)
+  }
+  runs()
+  expect(readdirSync(folder())).toContain('cli-OLDER123-v24-x64-list')
+  expect(here.aw('list').code).toBe(0)
+  const left = readdirSync(folder()).filter((name) => name !== 'notes' && !name.startsWith('cli-RECENT12'))
+  expect(left.map((name) => name.split('-').at(-1)).toSorted()).toEqual(['list', 'other'])
+  expect(readdirSync(folder())).toHaveLength(4)
 })
 
 test.each([

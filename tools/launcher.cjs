@@ -106,7 +106,22 @@ function keep(file, code) {
     } catch {
       fs.unlinkSync(fresh)
     }
+    forgetOld(file)
   } catch {
     // A read-only home, a full disk: then the next start is as slow as this one was.
+  }
+}
+
+/**
+ * What other versions kept goes when it is a week old: one that is still in use keeps it anew.
+ * @param {string} file
+ */
+function forgetOld(file) {
+  const folder = path.dirname(file)
+  const ours = path.basename(file).split('-', 2).join('-') + '-'
+  for (const name of fs.readdirSync(folder)) {
+    if (!name.startsWith('cli-') || name.startsWith(ours)) continue
+    const old = path.join(folder, name)
+    if (Date.now() - fs.lstatSync(old).mtimeMs > 7 * 24 * 3600 * 1000) fs.unlinkSync(old)
   }
 }
