@@ -24,6 +24,9 @@ export function tcpPlace(text: string): TcpPlace | undefined {
 export const hostsOf = (port: number): string[] =>
   ['127.0.0.1', 'localhost', '[::1]'].map((host) => (port === 80 ? [host, `${host}:80`] : [`${host}:${port}`])).flat()
 
+/** Whoever comes to a socket when more than so many wait is turned away by the kernel, without a word. */
+const mostWaiting = 4096
+
 export function listening(server: Server, place: string | TcpPlace): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(refused(error, place)))
@@ -31,8 +34,8 @@ export function listening(server: Server, place: string | TcpPlace): Promise<num
       const address = server.address() as AddressInfo | string
       resolve(typeof address === 'string' ? 0 : address.port)
     }
-    if (typeof place === 'string') server.listen(place, listened)
-    else server.listen({ host: place.host, port: place.port }, listened)
+    const at = typeof place === 'string' ? { path: place } : place
+    server.listen({ ...at, backlog: mostWaiting }, listened)
   })
 }
 

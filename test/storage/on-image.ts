@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
-import { tmpdir } from 'node:os'
+import { freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { compileCache } from '../compile-cache.ts'
@@ -35,18 +35,22 @@ const make = {
 
 /**
  * The mount is in a namespace of its own and the device is given up as soon as it is mounted: both go with the tests
- * that run there, however they end. The image has no name any more by then.
+ * that run there, however they end. The image has no name any more by then. It is in memory where there is enough: none
+ * of these tests cuts the power, and to wait for a disk would be most of their time.
  */
 const script = `
 set -e
-base=$1 make=$2 uid=$3 size=$4
-shift 4
-truncate -s "$size" "$base/image"
-$make "$base/image" >/dev/null
-loop=$(losetup --find --show --direct-io=on "$base/image")
+base=$1 make=$2 uid=$3 size=$4 memory=$5
+shift 5
+direct=on
+if [ "$memory" = yes ]; then mount -t tmpfs -o size=4G none "$base/image"; direct=off; fi
+truncate -s "$size" "$base/image/file"
+$make "$base/image/file" >/dev/null
+loop=$(losetup --find --show --direct-io=$direct "$base/image/file")
 mount -o noatime "$loop" "$base/mount" || { losetup --detach "$loop"; exit 1; }
 losetup --detach "$loop"
-rm "$base/image"
+rm "$base/image/file"
+if [ "$memory" = yes ]; then umount --lazy "$base/image"; fi
 mkdir "$base/mount/tmp" "$base/mount/cache" "$base/report"
 chown "$uid:$uid" "$base/mount" "$base/mount/tmp" "$base/mount/cache" "$base/report"
 export TMPDIR="$base/mount/tmp" HOME="$base/mount" AW_TEST_CACHE="$base/mount/cache"
@@ -71,8 +75,8 @@ export function runOnImage({ fileSystem, as, files, only, env, size = '2G', wrap
   const run = [...wrap, ...become, ...vitest, ...settings, ...told, ...files]
   try {
     fs.chmodSync(base, 0o755)
-    fs.mkdirSync(join(base, 'mount'))
-    const command = ['sh', '-c', script, 'sh', base, make[fileSystem], `${uid}`, size, ...run]
+    for (const name of ['image', 'mount']) fs.mkdirSync(join(base, name))
+    const command = ['sh', '-c', script, 'sh', base, make[fileSystem], `${uid}`, size, inMemory(), ...run]
     const { stdout, stderr } = spawnSync('unshare', ['--mount', ...command], {
       encoding: 'utf8',
       cwd: inRepository('.'),
@@ -89,6 +93,8 @@ export function runOnImage({ fileSystem, as, files, only, env, size = '2G', wrap
     fs.rmSync(base, { recursive: true })
   }
 }
+
+const inMemory = (): 'yes' | 'no' => (freemem() > 6 * 2 ** 30 ? 'yes' : 'no')
 
 interface Report {
   readonly numPassedTests: number

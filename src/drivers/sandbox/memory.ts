@@ -154,6 +154,7 @@ export function memorySandboxes(options: MemorySandboxOptions): SandboxDriver {
     const { directory, endsBox } = command
     // One that cannot be started is told at once.
     programOf(command.argv)
+    directoryOf(disk, box.spec, command.cwd)
     const at = keptAt(options.machine.kept, directory)
     const killed = new AbortController()
     const { output, exit } = exec(box, { ...command, signal: killed.signal })

@@ -222,9 +222,10 @@ export function runContract(open: OpenManager): void {
     await expect(run(manager, { id: 'job', argv: ['true'], model: 'best' })).rejects.toEqual(code('invalid_input'))
     await expect(aw.get('job')).rejects.toEqual(code('workspace_not_found'))
     await expect(run(manager, { id: 'job', argv: ['no-such-program'] })).rejects.toEqual(code('file_not_found'))
-    expect(await manager.call('runs', { id: 'job' })).toMatchObject([
-      { state: 'failed', exit: null, problem: { code: 'file_not_found' } },
-    ])
+    const nowhere = run(manager, { id: 'job', argv: ['true'], cwd: 'missing' })
+    await expect(nowhere).rejects.toEqual(code('file_not_found'))
+    const failed = { state: 'failed', exit: null, problem: { code: 'file_not_found' } }
+    expect(await manager.call('runs', { id: 'job' })).toMatchObject([failed, failed])
     expect(await manager.call('show', { id: 'job' })).toMatchObject({ state: 'stopped', sandbox: null })
     await expect(manager.call('wait', { id: 'none' })).rejects.toEqual(code('workspace_not_found'))
     await aw.create({ id: 'idle' })
