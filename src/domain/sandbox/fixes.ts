@@ -29,6 +29,6 @@ export const fixes = {
   cgroups:
     'Run aw as root, or where a cgroup is handed over to you: systemd-run --user --scope -p Delegate=yes aw ... ; in a ' +
     'container, mount /sys/fs/cgroup writable (--cgroupns=private -v /sys/fs/cgroup:/sys/fs/cgroup:rw)',
-  box: 'Sandboxes work on Linux; the program is built from the sources with: node tools/build-box.ts',
+  box: 'The program for sandboxes is prebuilt for Linux on x64; elsewhere on Linux, build it in a checkout with: node tools/build-box.ts',
   doctor: 'See what this machine can do: aw doctor',
 } as const
