@@ -65,7 +65,7 @@ export async function benchStorage({ trees, drivers }: Size): Promise<Row[]> {
       const ours = await measureOurs({ driver, home, root, source, rounds })
       measured.set(`${driver} ${files}`, ours)
       rows.push(...driverRows(driver, files, ours, instead))
-      rows.push(...(await commandRows(cli, { driver, home, root, files, rounds, instead })))
+      rows.push(...(await commandRows(cli, { driver, home, root, files, rounds, instead, source })))
       await clear({ driver, home, root })
       rmSync(home, { recursive: true, force: true })
     }

@@ -3,7 +3,7 @@ import { toAwError } from '../domain/errors.ts'
 import { profileOf } from '../domain/profiles.ts'
 import type { TextRef } from '../domain/text-ref.ts'
 import { repositoryOf, type Workspace } from '../domain/workspace/state.ts'
-import type { FileHandle, FileKind } from '../ports/files.ts'
+import type { FileHandle, FileInfo, FileKind } from '../ports/files.ts'
 import type { Core } from './core.ts'
 import { volumeOf } from './places.ts'
 import { openTree } from './trees.ts'
@@ -22,8 +22,7 @@ export function writeMetadata(
   { durable = true, fresh = false } = {},
 ): void {
   const profile = profileOf(workspace.profile)
-  makeWay(tree, profile.metadata, 'directory')
-  tree.mkdir(profile.metadata, { parents: true })
+  if (!makeWay(tree, profile.metadata, 'directory')) tree.mkdir(profile.metadata, { parents: true })
   const hasRun = workspace.runs !== undefined && !profile.documents.includes('run')
   const names = hasRun ? [...profile.documents, 'run' as const] : profile.documents
   const texts = names.map(
@@ -34,30 +33,28 @@ export function writeMetadata(
   for (const [name, content] of [...texts, ...hidden]) {
     const path = `${profile.metadata}/${name}`
     const there = makeWay(tree, path, 'file')
-    if (!there || fresh || !holds(tree, path, content))
-      tree.write(path, content, { mode: 0o444, durable, discard: fresh })
+    if (!there || !holds(tree, there, content)) tree.write(path, content, { mode: 0o444, durable, discard: fresh })
   }
 }
 
 /** A tree that comes back mostly has it already: reading is cheaper than writing. */
-function holds(tree: FileHandle, path: string, content: string): boolean {
-  const { size, links } = tree.stat(path, { follow: false })
+function holds(tree: FileHandle, { path, size, links }: FileInfo, content: string): boolean {
   return links === 1 && size === Buffer.byteLength(content) && tree.read(path).equals(Buffer.from(content))
 }
 
-/** Something of another kind goes to the next free name beside it. True if there is one of the right kind. */
-function makeWay(tree: FileHandle, path: string, kind: FileKind): boolean {
-  const there = kindAt(tree, path)
-  if (there === undefined || there === kind) return there !== undefined
+/** Something of another kind goes to the next free name beside it. Answers what is there of the right kind. */
+function makeWay(tree: FileHandle, path: string, kind: FileKind): FileInfo | undefined {
+  const there = at(tree, path)
+  if (there === undefined || there.kind === kind) return there
   let number = 1
-  while (kindAt(tree, `${path}.moved-${number}`) !== undefined) number += 1
+  while (at(tree, `${path}.moved-${number}`) !== undefined) number += 1
   tree.rename(path, `${path}.moved-${number}`)
-  return false
+  return undefined
 }
 
-function kindAt(tree: FileHandle, path: string): FileKind | undefined {
+function at(tree: FileHandle, path: string): FileInfo | undefined {
   try {
-    return tree.stat(path, { follow: false }).kind
+    return tree.stat(path, { follow: false })
   } catch (error) {
     if (toAwError(error).code === 'file_not_found') return undefined
     throw error

@@ -28,7 +28,7 @@ export const hostFs = counted({
   /** Gives it a name that nothing has yet. */
   nameSync: (fd: number, path: string | Buffer): void => native()?.linkDescriptor(fd, path),
   /** Leaves nothing in an existing file. As a flag of opening it: an overlay then does not copy what goes anyway. */
-  emptySync: (path: fs.PathLike): void => fs.closeSync(fs.openSync(path, emptyFlags)),
+  openEmptySync: (path: fs.PathLike): number => fs.openSync(path, emptyFlags),
   /** Opens an existing file for appending; never waits for the other end of a pipe. */
   openAppendSync: (path: fs.PathLike): number => fs.openSync(path, appendFlags),
   /** Writes everything: at a position, or at the end of what this descriptor has written. */

@@ -22,7 +22,8 @@ export interface ReplaceOptions {
  * replaced passes on its owner, mode and attributes; what is new belongs to the directory's owner.
  */
 export function replaceFile(root: Root, spot: Spot, options: ReplaceOptions, fill: (fd: number) => void): fs.Stats {
-  if (options.discard) empty(spot)
+  const same = options.discard === true ? emptied(spot) : undefined
+  if (same !== undefined) return refill(same, options, fill)
   const mode = spot.stats ? 0o600 : (options.mode ?? root.fileMode ?? 0o666)
   using file = isNativeLoaded() ? stage(spot.dir, mode, mode) : stageNamed(spot.dir, mode)
   fill(file.fd)
@@ -43,13 +44,28 @@ export function putInPlace(root: Root, spot: Spot, options: ReplaceOptions, file
   return fs.fstatSync(fd)
 }
 
-/** An overlay copies what is replaced out of the layer below first, and waits for the disk; of an empty file it does not. */
-function empty({ fd, stats }: Spot): void {
-  if (fd === undefined || !stats?.isFile() || stats.nlink > 1) return
+/**
+ * The file itself, with nothing in it, where nobody minds that and no other name leads to it. To put another in its place
+ * costs twice as much, and an overlay would first copy what is replaced out of the layer below.
+ */
+function emptied({ fd, stats }: Spot): number | undefined {
+  if (fd === undefined || !stats?.isFile() || stats.nlink > 1) return undefined
   try {
-    hostFs.emptySync(at(fd))
+    return hostFs.openEmptySync(at(fd))
   } catch (error) {
     if (errnoOf(error) !== 'EACCES') throw error
+    return undefined
+  }
+}
+
+function refill(fd: number, { mode, durable }: ReplaceOptions, fill: (fd: number) => void): fs.Stats {
+  try {
+    fill(fd)
+    if (mode !== undefined && (fs.fstatSync(fd).mode & 0o777) !== mode) hostFs.fchmodSync(fd, mode & 0o777)
+    if (durable) hostFs.fsyncSync(fd)
+    return fs.fstatSync(fd)
+  } finally {
+    fs.closeSync(fd)
   }
 }
 
