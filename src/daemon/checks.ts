@@ -10,16 +10,16 @@ export interface StartReport {
 
 /**
  * Nobody is let in before this has passed: the walls that the settings ask for hold, the log and the storage are in
- * order, and what a dead process left is finished or undone.
+ * order, and what a dead process left is finished or undone. Anything else that is wrong is told and keeps nobody out:
+ * a disk that is nearly full needs the daemon that makes room.
  */
 export async function startChecks(manager: Manager, signal: AbortSignal): Promise<StartReport> {
   const { findings } = await manager.call('doctor', {}, { signal })
-  const broken = findings.filter(({ status }) => status === 'problem')
+  const broken = findings.filter((finding) => finding.status === 'problem' && isVital(finding.name))
   const [first] = broken
   if (first !== undefined) {
-    const isWall = first.name.startsWith('sandbox')
     throw new AwError(
-      isWall ? 'sandbox_unenforceable' : 'invalid_config',
+      isWall(first.name) ? 'sandbox_unenforceable' : 'invalid_config',
       `aw does not serve: ${first.name}: ${first.message}`,
       {
         hint: first.hint ?? 'See all of it with: aw doctor',
@@ -30,10 +30,18 @@ export async function startChecks(manager: Manager, signal: AbortSignal): Promis
   return { findings, recovered: await manager.call('recover', {}, { signal }) }
 }
 
-/** One line for each thing that was done; none if all was in order. */
-export function reportLines({ recovered }: StartReport): string[] {
+/** By what `aw doctor` calls them: the levels of sandboxes, and each wall that was tried. */
+const isWall = (name: string): boolean => /^(sandbox|wall) /.test(name)
+
+/** Beside the walls: the log, where trees are kept, and the settings that only gc reads. */
+const isVital = (name: string): boolean => isWall(name) || /^(log|storage .+|drivers|pool|gc)$/.test(name)
+
+/** One line for each thing that was done or is wrong; none if all was in order. */
+export function reportLines({ findings, recovered }: StartReport): string[] {
   const { recovered: done, busy, failed, lost, orphans, leftovers } = recovered
+  const problems = findings.filter(({ status }) => status === 'problem')
   return [
+    ...problems.map(({ name, message, hint }) => `${name}: ${message}${hint === null ? '' : `. ${hint}`}`),
     ...done.map(({ name, operation, outcome }) => `finished ${operation} of ${name}: ${outcome}`),
     ...busy.map(({ name }) => `${name} is in use by another process`),
     ...failed.map(({ name, message }) => `${name} could not be recovered: ${message}`),

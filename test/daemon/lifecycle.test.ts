@@ -91,6 +91,14 @@ test('it does not serve with settings that are wrong, or walls that cannot be bu
   expect(existsSync(join(at.home, 'aw.sock'))).toBe(false)
 })
 
+test('a disk that is nearly full keeps nobody from serving: it is told, and what makes room works', async () => {
+  await using daemon = startDaemon({ set: ['space.min_free_mb=999999999'] })
+  const { at, aw } = daemon
+  expect(at.sh('cat "$AW_HOME/daemon.log"').stdout).toMatch(/"found":"space: .* are free.*Make room with aw gc"/)
+  await expect(aw.create({ id: 'a' })).rejects.toMatchObject({ code: 'disk_full' })
+  expect(await aw.gc({})).toMatchObject({ items: [] })
+})
+
 test('SIGTERM lets what is under way end, and a run goes on without the daemon', async () => {
   using at = place()
   const first = startDaemon({ at })
