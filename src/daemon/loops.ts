@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto'
 import { toAwError } from '../domain/errors.ts'
+import { makeId } from '../domain/ids.ts'
 import type { Answers } from '../ports/answers.ts'
 import type { Manager } from '../ports/manager.ts'
 
@@ -19,14 +21,16 @@ const answersLast = 24 * 60 * minute
  */
 export function startLoops({ manager, answers, gcMinutes, log, signal }: Loops): Disposable {
   const timers = new Set<NodeJS.Timeout>()
-  const every = (ms: number, name: string, work: () => Promise<unknown>): void => {
+  const every = (ms: number, name: string, work: (correlationId: string) => Promise<unknown>): void => {
     const tick = async (): Promise<void> => {
+      const correlationId = makeId('cor', Date.now(), randomBytes(10))
+      const about = { loop: name, correlation_id: correlationId }
       try {
-        const done = await work()
-        if (done !== undefined) log({ loop: name, ...(done as object) })
+        const done = await work(correlationId)
+        if (done !== undefined) log({ ...about, ...(done as object) })
       } catch (error) {
         const { code, message } = toAwError(error)
-        if (code !== 'workspace_busy' && code !== 'aborted') log({ loop: name, code, error: message })
+        if (code !== 'workspace_busy' && code !== 'aborted') log({ ...about, code, error: message })
       }
       if (!signal.aborted) plan()
     }
@@ -41,12 +45,12 @@ export function startLoops({ manager, answers, gcMinutes, log, signal }: Loops):
     plan()
   }
   if (gcMinutes > 0)
-    every(gcMinutes * minute, 'gc', async () => {
-      const { items, bytes } = await manager.call('gc', {}, { signal, actor: 'daemon' })
+    every(gcMinutes * minute, 'gc', async (correlationId) => {
+      const { items, bytes } = await manager.call('gc', {}, { signal, actor: 'daemon', correlationId })
       return items.length === 0 ? undefined : { items: items.length, bytes }
     })
-  every(10 * minute, 'seal', async () => {
-    await manager.call('audit seal', {}, { signal, actor: 'daemon' })
+  every(10 * minute, 'seal', async (correlationId) => {
+    await manager.call('audit seal', {}, { signal, actor: 'daemon', correlationId })
     return undefined
   })
   every(60 * minute, 'answers', async () => {

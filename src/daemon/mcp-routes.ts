@@ -7,12 +7,12 @@ import { mcpHttp } from '../mcp/http/http.ts'
 export function mcpRoutes(version: string): AsyncDisposable & { readonly routes: Readonly<Record<string, OwnRoute>> } {
   const mcp = mcpHttp({ version })
   const route: OwnRoute = {
-    async handle({ request, response, caller, manager }) {
+    async handle({ request, response, caller, manager, context }) {
       const { actor, workspaces } = caller.principal
       const [only, ...others] = workspaces ?? []
       const workspace = only !== undefined && others.length === 0 && !only.includes('*') ? only : undefined
       const may = (scope: Scope): boolean => allows(caller.principal, scope)
-      await mcp.handle(request, response, { id: actor, manager, workspace, may })
+      await mcp.handle(request, response, { id: actor, manager, workspace, may, context })
     },
   }
   return {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Operation } from '../api/operation.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import { always, jsonText, sendJson } from './answer.ts'
+import type { AskedContext } from './context.ts'
 import { failureLine, lineWriter, ndjson } from './lines.ts'
 import { targetOf } from './routes.ts'
 
@@ -12,7 +13,7 @@ export interface Call {
   readonly manager: Manager
   readonly operation: Operation
   readonly input: Record<string, unknown>
-  readonly context: CallContext
+  readonly context: AskedContext
   readonly requestId: string
   /** What fires when the caller has left, or the daemon ends. */
   readonly stop: AbortController

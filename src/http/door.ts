@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { limited, type HomeFacts } from '../access/limited.ts'
@@ -12,7 +11,7 @@ import { sendProblem } from './answer.ts'
 import { callerOf, type Authenticate, type Caller, type Entrance } from './authenticate.ts'
 import { bodyOf } from './body.ts'
 import { callOf, cursor, sendAnswer, sendWithProgress, wantsLines, type Call } from './call.ts'
-import { contextOf, requestIdOf } from './context.ts'
+import { contextOf } from './context.ts'
 import { sendFile } from './download.ts'
 import { assertAddressed } from './guard.ts'
 import { flights, type FlightLimits } from './in-flight.ts'
@@ -23,10 +22,11 @@ import { ownRoutes, type Asked, type ClosedRoute, type OwnRoute } from './own-ro
 import { rated, rateLimiter, type Rates } from './rates.ts'
 import { Refusal } from './refusal.ts'
 import { router, targetOf, type Found, type Target } from './routes.ts'
-import { sessionDefaults, sessionPath, sessionRoute } from './session.ts'
+import { asBadRequest, sessionInput, sessionPath, sessionRoute } from './session.ts'
 import { socketDoor } from './sockets.ts'
 import { assertSame, type Stamps } from './stamps.ts'
 import { sendStream, type StreamLimits } from './stream.ts'
+import { traceHeaders, traceOf, type Trace } from './trace.ts'
 
 export interface DoorLimits extends FlightLimits, StreamLimits {
   readonly rates: Rates
@@ -51,13 +51,6 @@ export interface DoorOptions {
   readonly more?: Readonly<Record<string, OwnRoute>>
 }
 
-/** What a request has become so far, for the log. */
-export interface Trace {
-  readonly requestId: string
-  operation: string
-  actor: string | undefined
-}
-
 export type HttpDoor = ReturnType<typeof httpDoor>
 
 /**
@@ -75,22 +68,28 @@ export function httpDoor(options: DoorOptions) {
 
   async function handle(request: IncomingMessage, response: ServerResponse, entrance: Entrance): Promise<void> {
     const begin = performance.now()
-    const trace: Trace = { requestId: requestIdOf(request), operation: 'none', actor: undefined }
-    response.setHeader('X-Request-Id', trace.requestId)
+    const trace = traceOf(request)
+    for (const [name, value] of Object.entries(traceHeaders(trace))) response.setHeader(name, value)
     response.once('close', () => answered(trace, begin, response.statusCode, response.writableFinished))
     try {
       await route(request, response, entrance, trace)
     } catch (error) {
       if (toAwError(error).code === 'internal')
-        log({ request_id: trace.requestId, error: String(toAwError(error).stack) })
+        log({
+          request_id: trace.requestId,
+          correlation_id: trace.correlationId,
+          error: String(toAwError(error).stack),
+        })
       sendProblem(response, error, trace.requestId)
     }
   }
 
-  function answered({ requestId, operation, actor }: Trace, begin: number, status: number, whole: boolean): void {
+  function answered(trace: Trace, begin: number, status: number, whole: boolean): void {
+    const { requestId, correlationId, operation, actor } = trace
     const ms = performance.now() - begin
     metrics.answered(operation, status, ms / 1000)
-    log({ request_id: requestId, actor, operation, status, ms: Math.round(ms * 100) / 100, whole })
+    const about = { request_id: requestId, correlation_id: correlationId, actor, operation }
+    log({ ...about, status, ms: Math.round(ms * 100) / 100, whole })
   }
 
   async function route(request: IncomingMessage, response: ServerResponse, entrance: Entrance, trace: Trace) {
@@ -109,7 +108,7 @@ export function httpDoor(options: DoorOptions) {
     const counted = caller.secret === undefined ? undefined : trace.actor
     if (plain !== undefined) {
       trace.operation = name
-      return performOwn(plain, { request, response, requestId: trace.requestId }, caller, counted)
+      return performOwn(plain, { request, response, requestId: trace.requestId }, caller, counted, trace)
     }
     assertReady()
     const isSession = sessionPath.every((word, i) => segments?.[i + 1] === word)
@@ -121,21 +120,29 @@ export function httpDoor(options: DoorOptions) {
     if (counted !== undefined) rates.take(counted, found.operation)
     using _ = flying.enter(counted, kindOf(found.operation))
     try {
-      await perform(request, response, target, found, caller, trace.requestId)
+      await perform(request, response, target, found, caller, trace)
     } catch (error) {
       throw isSession ? asBadRequest(toAwError(error)) : error
     }
   }
 
   /** What is no operation may do several, or go on for long: it has the same limits, and ends with its token. */
-  async function performOwn(route: ClosedRoute, asked: Asked, caller: Caller, counted: string | undefined) {
+  async function performOwn(
+    route: ClosedRoute,
+    asked: Asked,
+    caller: Caller,
+    counted: string | undefined,
+    trace: Trace,
+  ) {
     if (counted !== undefined) rates.take(counted, undefined)
     using _ = flying.enter(counted, asked.request.method === 'GET' ? 'streams' : 'inFlight')
     const stop = new AbortController()
     stop.signal.addEventListener('abort', () => asked.response.destroy())
     using _checked = rechecked(caller, true, stop)
-    const manager = managerFor(caller)
-    await route.handle({ ...asked, caller, manager: counted === undefined ? manager : rated(manager, rates, counted) })
+    const context = contextOf(asked.request, caller.principal, trace.correlationId)
+    const own = managerFor(caller)
+    const manager = counted === undefined ? own : rated(own, rates, counted)
+    await route.handle({ ...asked, caller, manager, context })
   }
 
   function assertServed(path: string, { only = path }: Entrance): void {
@@ -149,8 +156,8 @@ export function httpDoor(options: DoorOptions) {
 
   /** The same checks, for a connection that is to become a WebSocket: a stream with input of its own. */
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, entrance: Entrance): Promise<void> {
-    const [begin, requestId] = [performance.now(), requestIdOf(request)]
-    const trace: Trace = { requestId, operation: 'none', actor: undefined }
+    const [begin, trace] = [performance.now(), traceOf(request)]
+    const { requestId } = trace
     socket.on('error', () => undefined)
     try {
       assertAddressed(request, entrance.hosts)
@@ -168,12 +175,12 @@ export function httpDoor(options: DoorOptions) {
       const stop = new AbortController()
       using _tracked = flying.track(caller.principal.actor, requestId, stop, 'streams')
       using _checked = rechecked(caller, true, stop)
-      const context = contextOf(request, caller.principal)
-      const opened = sockets.accept(request, socket, head)
+      const context = contextOf(request, caller.principal, trace.correlationId)
+      const opened = sockets.accept(request, socket, head, traceHeaders(trace))
       await sockets.serve(opened, { manager: managerFor(caller), found, query, context, requestId, stop })
       answered(trace, begin, 101, true)
     } catch (error) {
-      answered(trace, begin, sockets.refuse(socket, error, requestId), true)
+      answered(trace, begin, sockets.refuse(socket, error, trace), true)
     }
   }
 
@@ -203,7 +210,7 @@ export function httpDoor(options: DoorOptions) {
     target: Target,
     found: Found,
     caller: Caller,
-    requestId: string,
+    { requestId, correlationId }: Trace,
   ): Promise<void> {
     const { operation } = found
     const query = new URLSearchParams(target.query)
@@ -219,7 +226,7 @@ export function httpDoor(options: DoorOptions) {
     if (operation.outlives !== true) whenLeft(response, () => stop.abort(new AwError('aborted', 'The caller has left')))
     using _checked = rechecked(caller, operation.form === 'stream', stop)
     const context = {
-      ...contextOf(request, caller.principal),
+      ...contextOf(request, caller.principal, correlationId),
       signal: stop.signal,
       ...(body.input && { input: body.input }),
     }
@@ -238,10 +245,8 @@ export function httpDoor(options: DoorOptions) {
   async function performOnce(call: Call, { actor }: Principal, key: string): Promise<void> {
     if (key.length === 0 || key.length > 255)
       throw new Refusal(400, 'invalid_input', 'An idempotency key has 1 to 255 characters')
-    const correlationId = call.context.correlationId ?? `cor_${randomUUID()}`
-    const known = { ...call, context: { ...call.context, correlationId } }
-    const { answer, replayed } = await once(known, `${actor}\n${key}`, noteOf(known, correlationId))
-    sendAnswer(known, answer, replayed ? { 'Idempotency-Replayed': 'true' } : {})
+    const { answer, replayed } = await once(call, `${actor}\n${key}`, noteOf(call))
+    sendAnswer(call, answer, replayed ? { 'Idempotency-Replayed': 'true' } : {})
   }
 
   /** A stream ends when its token does. */
@@ -270,15 +275,6 @@ function assertRepeatable(operation: Operation): void {
   if (takesKey(operation)) return
   throw new Refusal(400, 'invalid_input', `${operation.name} takes no idempotency key`, 'Leave it out')
 }
-
-const sessionInput = ({ path }: Target, operation: Operation): Record<string, unknown> =>
-  path.startsWith(`/api/${sessionPath.join('/')}`) ? sessionDefaults(operation) : {}
-
-/** What is wrong with the workspace of a session is always the caller's mistake there. */
-const asBadRequest = (error: AwError): AwError =>
-  error.code === 'internal' || error instanceof Refusal
-    ? error
-    : new Refusal(400, error.code, error.message, error.hint, {}, error.data)
 
 /** They may have left before anybody looked. */
 function whenLeft(response: ServerResponse, tell: () => void): void {

@@ -12,7 +12,7 @@ export const takesKey = ({ kind, form, secret, takes }: Operation): boolean =>
   kind !== 'read' && form !== 'stream' && secret !== true && takes !== 'bytes'
 
 /** The key is the caller's own; what stands for the same request is the operation and its input. */
-export function noteOf({ operation, input }: Call, correlationId: string): RequestNote {
+export function noteOf({ operation, input, context: { correlationId } }: Call): RequestNote {
   const print = createHash('sha256')
     .update(`${operation.name}\n${jsonText(input)}`)
     .digest('hex')

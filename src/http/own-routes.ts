@@ -4,6 +4,7 @@ import { AwError } from '../domain/errors.ts'
 import type { Manager } from '../ports/manager.ts'
 import { always, sendJson } from './answer.ts'
 import type { Caller } from './authenticate.ts'
+import type { AskedContext } from './context.ts'
 import type { flights } from './in-flight.ts'
 import type { Metrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
@@ -20,6 +21,8 @@ export interface AskedBy extends Asked {
   readonly caller: Caller
   /** With the rights of the caller. */
   readonly manager: Manager
+  /** For what is done with it. */
+  readonly context: AskedContext
 }
 
 /** An address that is no operation. `open`: also without a token, as it tells nothing. */

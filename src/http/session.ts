@@ -1,7 +1,8 @@
 import { operations } from '../api/table.ts'
 import type { Operation } from '../api/operation.ts'
 import { reaches, type Principal } from '../access/principal.ts'
-import type { Found } from './routes.ts'
+import type { AwError } from '../domain/errors.ts'
+import type { Found, Target } from './routes.ts'
 import { Refusal } from './refusal.ts'
 
 /** The workspace of the caller's token, without naming it. Errors about it are 400. */
@@ -36,5 +37,11 @@ export function sessionRoute(method: string, words: readonly string[], principal
 }
 
 /** How many snapshots are listed when nobody says. */
-export const sessionDefaults = (operation: Operation): Record<string, unknown> =>
-  operation.name === 'snapshots' ? { limit: 20 } : {}
+export const sessionInput = ({ path }: Target, { name }: Operation): Record<string, unknown> =>
+  path.startsWith(`/api/${sessionPath.join('/')}`) && name === 'snapshots' ? { limit: 20 } : {}
+
+/** What is wrong with the workspace of a session is always the caller's mistake there. */
+export const asBadRequest = (error: AwError): AwError =>
+  error.code === 'internal' || error instanceof Refusal
+    ? error
+    : new Refusal(400, error.code, error.message, error.hint, {}, error.data)

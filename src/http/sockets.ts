@@ -12,6 +12,7 @@ import { inputOf } from './input.ts'
 import { readJson } from './json.ts'
 import { problemOf, Refusal, statusOf } from './refusal.ts'
 import type { Found } from './routes.ts'
+import { traceHeaders, type Trace } from './trace.ts'
 
 const mostMessage = 4 * 1024 * 1024
 /** So much may have come in that nobody has asked for yet; then nothing more is taken. */
@@ -41,22 +42,29 @@ export function socketDoor() {
   // Whoever asks is told by `refuse`, and not by the library.
   server.on('wsClientError', () => undefined)
   return {
-    accept(request: IncomingMessage, socket: Duplex, head: Buffer): WebSocket {
+    accept(
+      request: IncomingMessage,
+      socket: Duplex,
+      head: Buffer,
+      headers: Readonly<Record<string, string>>,
+    ): WebSocket {
       let opened: WebSocket | undefined
+      const tell = (lines: string[]): void => void lines.push(...linesOf(headers))
+      // It answers before it returns, or never.
+      server.on('headers', tell)
       server.handleUpgrade(request, socket, head, (socket) => (opened = socket))
+      server.off('headers', tell)
       if (opened === undefined) throw new Refusal(400, 'invalid_input', 'This is not how a WebSocket is asked for')
       return opened
     },
     /** As an answer without a socket. Answers its status. */
-    refuse(socket: Duplex, error: unknown, requestId: string): number {
+    refuse(socket: Duplex, error: unknown, trace: Trace): number {
       const problem = toAwError(error)
-      const body = jsonText(problemOf(problem, requestId))
+      const body = jsonText(problemOf(problem, trace.requestId))
       const head = [
         `HTTP/1.1 ${statusOf(problem)} Refused`,
-        ...Object.entries(problem instanceof Refusal ? problem.headers : {}).map(
-          ([name, value]) => `${name}: ${value}`,
-        ),
-        `X-Request-Id: ${requestId}`,
+        ...linesOf(problem instanceof Refusal ? problem.headers : {}),
+        ...linesOf(traceHeaders(trace)),
         'Content-Type: application/problem+json',
         `Content-Length: ${Buffer.byteLength(body)}`,
         'Connection: close',
@@ -67,6 +75,9 @@ export function socketDoor() {
     serve,
   }
 }
+
+const linesOf = (headers: Readonly<Record<string, string>>): string[] =>
+  Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
 
 async function serve(socket: WebSocket, { manager, found, query, context, requestId, stop }: Upgraded): Promise<void> {
   const { operation } = found

@@ -8,7 +8,7 @@ import {
 import { parse } from '../api/parse.ts'
 import { toAwError, type AwError } from '../domain/errors.ts'
 import { nearest } from '../domain/nearest.ts'
-import type { Manager } from '../ports/manager.ts'
+import type { CallContext, Manager } from '../ports/manager.ts'
 import { progressTeller } from './progress.ts'
 import { plain } from './schema.ts'
 import type { Answer, Tool } from './tool.ts'
@@ -20,12 +20,17 @@ export interface McpOptions {
   readonly version: string
   /** Default: everything. */
   readonly may?: May | undefined
+  /** Under which lease, and for which request, a call is done. */
+  readonly contextOf?: ((asked: ServerContext) => AskedContext) | undefined
   /** Where calls are noted from their beginning to their end; that of a cancelled one comes when it is undone. */
   readonly calls?: Set<Promise<unknown>> | undefined
 }
 
+export type AskedContext = Pick<CallContext, 'actor' | 'correlationId' | 'causationId' | 'lease'>
+
 /** The tools of `aw` over a core, ready to be connected to a transport. What may be done is the manager's to say. */
-export function mcpServer(manager: Manager, { workspace, version, may, calls = new Set() }: McpOptions): McpServer {
+export function mcpServer(manager: Manager, options: McpOptions): McpServer {
+  const { workspace, version, may, contextOf = () => ({}), calls = new Set() } = options
   const tools = toolsFor(workspace, may)
   const byName = new Map(tools.map((tool) => [tool.name, tool]))
   const about = { name: 'aw', title: 'Agent workspaces', version }
@@ -38,7 +43,7 @@ export function mcpServer(manager: Manager, { workspace, version, may, calls = n
   served.server.setRequestHandler('tools/call', async ({ params }, context) => {
     const tool = byName.get(params.name)
     if (tool === undefined) throw unknownTool(params.name, [...byName.keys()])
-    const call = answerOf(manager, tool, params.arguments ?? {}, context)
+    const call = answerOf(manager, tool, params.arguments ?? {}, context, contextOf(context))
     calls.add(call)
     try {
       return await call
@@ -55,11 +60,13 @@ async function answerOf(
   tool: Tool,
   given: Readonly<Record<string, unknown>>,
   context: ServerContext,
+  asked: AskedContext,
 ): Promise<CallToolResult> {
   const { onProgress, onOutput } = progressTeller((progress) => tell(context, progress))
   try {
     const input = parse(tool.input, given) as never
-    return success(await tool.call(manager, input, { call: { signal: context.mcpReq.signal, onProgress }, onOutput }))
+    const call = { ...asked, signal: context.mcpReq.signal, onProgress }
+    return success(await tool.call(manager, input, { call, onOutput }))
   } catch (error) {
     return failure(toAwError(error))
   }

@@ -25,7 +25,7 @@ export interface Annotations {
 }
 
 export interface ToolContext {
-  readonly call: Pick<CallContext, 'signal' | 'onProgress'>
+  readonly call: Omit<CallContext, 'input' | 'within'>
   /** Told what a command writes, as it comes. */
   readonly onOutput: (data: Uint8Array) => void
 }

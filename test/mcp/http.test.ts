@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, describe, test } from 'vitest'
+import { collect } from '../../src/testing/collect.ts'
 import { httpScene } from './http.ts'
 import { initialize, toolCall } from './stdio.ts'
 
@@ -28,6 +29,26 @@ describe.each(eras)('a client of %s', (era, options) => {
     const wrong = await own.call('read_file', { id: 'nobody', path: 'x' })
     expect(wrong).toMatchObject({ isError: true, structuredContent: { code: 'workspace_not_found' } })
     await expect(own.call('exce')).rejects.toThrow('Did you mean exec?')
+  })
+
+  test('writes under the lease that each request names, and its events are those of the request', async () => {
+    await using scene = await httpScene()
+    const { manager } = scene.core
+    await manager.call('create', { id: 'a' })
+    let lease: string | undefined
+    await using own = await scene.connect({ lease: () => lease }, options)
+    const write = () => own.call('write_file', { id: 'a', path: 'x', content: 'text' })
+    expect((await write()).isError).toBeUndefined()
+    lease = 'ls_00000000000000000000000000'
+    expect(await write()).toMatchObject({ isError: true, structuredContent: { code: 'lease_lost' } })
+    lease = (await manager.call('lease acquire', { id: 'a', holder: 'me' })).id
+    expect((await write()).isError).toBeUndefined()
+    await own.ask('snapshot', { id: 'a', label: 'one' })
+    await own.ask('snapshot', { id: 'a', label: 'two' })
+    const taken = await collect(manager.stream('events', { type: ['snapshot_created'] }))
+    const ids = taken.map(({ meta }) => meta['correlation_id'])
+    expect(ids).toEqual([expect.stringMatching(/^cor_\d+$/), expect.stringMatching(/^cor_\d+$/)])
+    expect(new Set(ids).size).toBe(2)
   })
 
   test('cancels a call', async () => {

@@ -16,6 +16,7 @@ export interface HttpScene extends AsyncDisposable {
 
 interface Caller {
   readonly id?: string
+  readonly lease?: () => string | undefined
   readonly workspace?: string
 }
 
@@ -23,10 +24,15 @@ interface Caller {
 export async function httpScene(options: Partial<McpHttpOptions> = {}): Promise<HttpScene> {
   const core = memoryCore()
   const mcp = mcpHttp({ version: '1.2.3', ...options })
-  const failures: unknown[] = []
+  const [failures, requests]: [unknown[], unknown[]] = [[], []]
   const server = createServer((req, res) => {
-    const { 'x-caller': id = 'one', 'x-workspace': workspace } = req.headers as Record<string, string>
-    const caller = { id, manager: core.manager, ...(workspace !== undefined && { workspace }) }
+    const {
+      'x-caller': id = 'one',
+      'x-workspace': workspace,
+      'aw-lease': lease,
+    } = req.headers as Record<string, string>
+    const context = { correlationId: `cor_${requests.push(req.url)}`, lease }
+    const caller = { id, manager: core.manager, context, ...(workspace !== undefined && { workspace }) }
     mcp.handle(req, res, caller).catch((error: unknown) => failures.push(error))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -40,7 +46,15 @@ export async function httpScene(options: Partial<McpHttpOptions> = {}): Promise<
     core,
     mcp,
     async connect(caller = {}, clientOptions = {}) {
-      const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: headersOf(caller) } })
+      const transport = new StreamableHTTPClientTransport(new URL(url), {
+        requestInit: { headers: headersOf(caller) },
+        fetch(target, init) {
+          const headers = new Headers(init?.headers)
+          const lease = caller.lease?.()
+          if (lease !== undefined) headers.set('aw-lease', lease)
+          return fetch(target, { ...init, headers })
+        },
+      })
       const client = new Client({ name: 'test', version: '1' }, clientOptions)
       const own = await connectedTo(client, (one) => one.connect(transport))
       return { ...own, session: transport.sessionId }

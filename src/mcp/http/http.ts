@@ -4,11 +4,12 @@ import {
   isInitializeRequest,
   isJsonContentType,
   isLegacyRequest,
+  type AuthInfo,
   type McpServer,
 } from '@modelcontextprotocol/server'
 import type { Manager } from '../../ports/manager.ts'
 import { limits } from '../limits.ts'
-import { mcpServer } from '../server.ts'
+import { mcpServer, type AskedContext } from '../server.ts'
 import type { May } from '../tools.ts'
 import { bodyOf, send, webRequest } from './node.ts'
 import { sessionsWith, type Session, type SessionLimits } from './sessions.ts'
@@ -27,6 +28,8 @@ export interface McpCaller {
   readonly workspace?: string | undefined
   /** What is offered to them; default: everything. */
   readonly may?: May | undefined
+  /** Of this request, also within a session that an earlier one has opened. */
+  readonly context?: AskedContext | undefined
 }
 
 export interface McpHttp extends AsyncDisposable {
@@ -47,8 +50,14 @@ export function mcpHttp({ version, sessions: given }: McpHttpOptions): McpHttp {
   const calls = new Set<Promise<unknown>>()
   const requests = new Set<{ readonly callerId: string; readonly gone: AbortController }>()
   const serverFor = ({ manager, workspace, may }: McpCaller): McpServer =>
-    mcpServer(manager, { version, workspace, may, calls })
-  const modern = createMcpHandler(({ authInfo }) => serverFor(authInfo?.extra?.['caller'] as McpCaller), {
+    mcpServer(manager, {
+      version,
+      workspace,
+      may,
+      calls,
+      contextOf: ({ http }) => callerIn(http?.authInfo)?.context ?? {},
+    })
+  const modern = createMcpHandler(({ authInfo }) => serverFor(callerIn(authInfo) as McpCaller), {
     legacy: 'reject',
     maxSubscriptions: 64,
   })
@@ -59,14 +68,16 @@ export function mcpHttp({ version, sessions: given }: McpHttpOptions): McpHttp {
     const id = request.headers.get('mcp-session-id')
     if (id !== null) {
       const session = sessions.find(id, caller)
-      return session === undefined ? problem(404, -32001, 'Session not found') : inSession(session, request, body)
+      return session === undefined
+        ? problem(404, -32001, 'Session not found')
+        : inSession(session, request, body, caller)
     }
     if (request.method !== 'POST' || ![body].flat().some((message) => isInitializeRequest(message)))
       return problem(400, -32000, 'Mcp-Session-Id is missing: initialize comes first')
     const session = await sessions.open(caller, () => serverFor(caller))
     return session === undefined
       ? problem(503, -32000, 'There are too many sessions: end one first')
-      : inSession(session, request, body)
+      : inSession(session, request, body, caller)
   }
 
   return {
@@ -112,11 +123,15 @@ async function checkedBody(req: IncomingMessage, request: Request): Promise<unkn
   }
 }
 
-async function inSession(session: Session, request: Request, body: unknown): Promise<Response> {
+async function inSession(session: Session, request: Request, body: unknown, caller: McpCaller): Promise<Response> {
   const use = session.use()
   const { transport } = session
   try {
-    const response = await transport.handleRequest(request, body === undefined ? {} : { parsedBody: body })
+    const authInfo = infoOf(caller)
+    const response = await transport.handleRequest(request, {
+      authInfo,
+      ...(body !== undefined && { parsedBody: body }),
+    })
     const messages = [body].flat() as readonly Message[]
     // The call that was cancelled is not answered, so its stream would stay open.
     for (const { method, params } of messages.filter((one) => one !== undefined))
@@ -170,7 +185,9 @@ function withEnd(response: Response, onEnd: () => void): Response {
   return new Response(body, { status: response.status, headers: response.headers })
 }
 
-const infoOf = (caller: McpCaller) => ({ token: '', clientId: caller.id, scopes: [], extra: { caller } })
+/** The way through the SDK from a request to the call that it is. */
+const infoOf = (caller: McpCaller): AuthInfo => ({ token: '', clientId: caller.id, scopes: [], extra: { caller } })
+const callerIn = (info: AuthInfo | undefined): McpCaller | undefined => info?.extra?.['caller'] as McpCaller | undefined
 
 const problem = (status: number, code: number, message: string): Response =>
   Response.json({ jsonrpc: '2.0', id: null, error: { code, message } }, { status })
