@@ -43,6 +43,22 @@ export function reaches({ workspaces }: Principal, { id, name }: { id?: string; 
 function matches(pattern: string, name: string): boolean {
   if (pattern.startsWith('ws_')) return false
   const whole = pattern.includes('/') ? pattern : `${pattern}/main`
-  const source = whole.split('*').map((part) => part.replaceAll(/[.\\+?^${}()|[\]]/g, String.raw`\$&`))
-  return new RegExp(`^${source.join('[^/]*')}$`).test(name)
+  const [patterns, words] = [whole.split('/'), name.split('/')]
+  return patterns.length === words.length && patterns.every((one, i) => fits(one, words[i] ?? ''))
+}
+
+/** What stands between stars is looked for from left to right, and never again: however many stars there are. */
+function fits(pattern: string, word: string): boolean {
+  const [first = '', ...between] = pattern.split('*')
+  const last = between.pop()
+  if (last === undefined) return pattern === word
+  const end = word.length - last.length
+  if (end < first.length || !word.startsWith(first) || !word.endsWith(last)) return false
+  let at = first.length
+  for (const part of between) {
+    const found = word.indexOf(part, at)
+    if (found === -1 || found + part.length > end) return false
+    at = found + part.length
+  }
+  return true
 }

@@ -8,6 +8,8 @@ export function nearest(
   affordable = Math.max(1, Math.floor(word.length / 3)),
 ): string | undefined {
   const ranked = known
+    // A word that is so much longer or shorter is far away, and may be far too long to be compared.
+    .filter((candidate) => Math.abs(candidate.length - word.length) <= affordable)
     .map((candidate) => ({ candidate, cost: distance(word.toLowerCase(), candidate.toLowerCase()) }))
     .toSorted((a, b) => a.cost - b.cost)
   const best = ranked[0]

@@ -136,6 +136,11 @@ export const isTemporaryName = (name: string): boolean => /^\.aw-[0-9a-f]{16}\.t
 export function adaptPrompt(text: string, paths: { from: string | readonly string[]; to: string }): string {
   const from = [paths.from].flat().map(trimSlashes).filter(Boolean)
   if (from.length === 0) return text
+  // One expression looks for all of them.
+  if (from.join('').length > mostOldPaths)
+    throw new AwError('invalid_input', `The paths to replace have more than ${mostOldPaths} characters together`, {
+      data: { field: 'from' },
+    })
   const longestFirst = from.toSorted((a, b) => b.length - a.length).map(escapePattern)
   const pattern = new RegExp(
     `(?<![\\p{L}\\p{N}_./~-])(?:${longestFirst.join('|')})(?![\\p{L}\\p{N}_~-]|\\.[\\p{L}\\p{N}_])`,
@@ -145,9 +150,12 @@ export function adaptPrompt(text: string, paths: { from: string | readonly strin
   return text.replaceAll(pattern, () => to)
 }
 
+const mostOldPaths = 16_384
+
 const escapePattern = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 
-const trimSlashes = (path: string): string => path.replace(/(?<=.)\/+$/u, '')
+/** All but a slash that stands for the root. Each run is looked at once, from its beginning: a path is anybody's. */
+const trimSlashes = (path: string): string => path.replace(/(?<=[^/])\/+$|(?<=^\/)\/+$/u, '')
 
 export interface WorkspacePaths {
   readonly sessionId: string

@@ -9,7 +9,7 @@ const longest = 120
 export function labelFrom(message: string): string | null {
   const first = message.split(/[\r\n\u2028\u2029]+/).find((line) => visible.test(line))
   if (first === undefined) return null
-  const label = cut(first.replaceAll(unshown, ' ').replaceAll(/^[\p{C}\p{Z}]+|[\p{C}\p{Z}]+$/gu, ''))
+  const label = cut(first.replaceAll(unshown, ' ').replaceAll(around, ''))
   return hasOtherMeaning(label) ? cut(`"${label}"`) : label
 }
 
@@ -19,6 +19,9 @@ export const hasOtherMeaning = (label: string): boolean => /^(head|base|snap_\S*
 const visible = /[^\p{C}\p{Z}]/u
 /** What joins the parts of an emoji, or keeps letters of a word apart, is shown in a way. */
 const unshown = /[[\p{C}\p{Z}]--[\u200c\u200d]]+/gv
+
+/** At both ends. Each run is looked at once, from its beginning: a message may be nothing but such characters. */
+const around = /^[\p{C}\p{Z}]+|(?<![\p{C}\p{Z}])[\p{C}\p{Z}]+$/gu
 
 /** By characters, so that none is torn in two, unless one alone is too long. */
 function cut(text: string): string {

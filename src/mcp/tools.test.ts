@@ -256,4 +256,14 @@ describe('errors have our codes', () => {
     const { structuredContent } = await call('read_file', { id: 'a', pat: 'x', path: 'y' })
     expect(structuredContent).toMatchObject({ code: 'invalid_input', hint: 'Did you mean path?' })
   })
+
+  test('texts that would take minutes if they were read by trial and error', async () => {
+    const { call, ask } = await connected()
+    await ask('create_workspace', { id: 'a' })
+    const content = `${' '.repeat(400_000)}!`
+    const { structuredContent } = await call('write_file', { id: 'a', path: 'x', content, encoding: 'base64' })
+    expect(structuredContent).toMatchObject({ code: 'invalid_input' })
+    await ask('write_file', { id: 'a', path: 'x', content: ' /w\n== \n', encoding: 'base64' })
+    await expect(call('x'.repeat(2_000_000))).rejects.toThrow('There is no tool')
+  })
 })
