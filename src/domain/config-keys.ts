@@ -171,7 +171,7 @@ export const configKeys = {
   'sandbox.mount': {
     kind: 'text',
     default: '/workspace',
-    about: 'Where a sandbox has the workspace; random gives each a name of its own, /mnt/aw-1a2b3c4d',
+    about: 'Where sandboxes have their workspace; random gives each workspace a name of its own, /mnt/aw-1a2b3c4d',
   },
   'sandbox.protect': {
     kind: 'text',

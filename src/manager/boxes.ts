@@ -3,7 +3,7 @@ import { fixes } from '../domain/sandbox/fixes.ts'
 import { parseRules } from '../domain/network/rules.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { limitNames, type Isolation, type Limits, type Network } from '../domain/sandbox/spec.ts'
-import { randomMount } from '../domain/sandbox/surroundings.ts'
+import { mountOf, mountWish } from '../domain/sandbox/mount.ts'
 import { nameOf, type BoxFacts, type SharedMount, type Workspace } from '../domain/workspace/state.ts'
 import type { SandboxDriver, SandboxSpec } from '../ports/sandbox-driver.ts'
 import { agentRules, equipmentOf } from './agents/equip.ts'
@@ -33,13 +33,12 @@ type Planned = Omit<BoxFacts, 'sandbox'>
 /** What a new sandbox would be, by the caller's wish and the settings. */
 export async function plannedBox(core: Core, workspace: Workspace, wish: BoxWish): Promise<Planned> {
   const { settings } = core.config
-  const mount = settings['sandbox.mount']
   const isolation = wish.isolation ?? settings['sandbox.isolation']
   return {
     isolation,
     network: await networkOf(core, isolation, wish),
     limits: limitsOf(wish),
-    mount: mount === 'random' ? randomMount(core.clock.random(4)) : mount,
+    mount: mountOf(mountWish(core.config), { ...workspace, sandbox: undefined }),
     shared: await sharedMounts(core, workspace, wish.shared ?? []),
     ...(wish.agent === undefined ? {} : { agent: wish.agent }),
     ...((await hasBridge(core, wish)) ? { mcp: true } : {}),

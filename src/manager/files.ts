@@ -3,6 +3,7 @@ import { AwError } from '../domain/errors.ts'
 import { nest } from '../domain/file-tree.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
+import { mountOf, mountWish } from '../domain/sandbox/mount.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import { agentOf } from './agents/profiles.ts'
 import { heldNames } from './boxes.ts'
@@ -10,7 +11,6 @@ import { boxAround } from './bridge.ts'
 import type { Core, Request } from './core.ts'
 import { findWorkspace } from './find.ts'
 import { assertLease } from './lease-fence.ts'
-import { publicRoot } from './look.ts'
 import { volumeOf } from './places.ts'
 import { assertRoom, namingLimit } from './size-limit.ts'
 import { openReached, sizeAt, sizeBelow, type Tree } from './trees.ts'
@@ -49,10 +49,14 @@ export async function openWithin(
   const tree = await openReached(core, volumeOf(workspace), {
     protect: [profileOf(workspace.profile).metadata],
     hold: box === undefined || doing === 'read' ? [] : await heldFrom(core, workspace, box),
-    publicRoot: [workspace.path, publicRoot(workspace)],
+    publicRoot: [workspace.path, mountOf(mountWish(core.config), workspace), ...mountsOf(workspace, box)],
   })
   return { tree, workspace }
 }
+
+/** Of the sandbox of a command's own, from which a caller asks: the settings may be others by now. */
+const mountsOf = ({ commands = [] }: Workspace, box: string | undefined): string[] =>
+  commands.flatMap(({ sandbox, inside }) => (sandbox === box && inside !== undefined ? [inside.mount] : []))
 
 /** What is read-only in the sandbox that a caller is in is so for its calls too. */
 async function heldFrom(core: Core, workspace: Workspace, box: string): Promise<string[]> {

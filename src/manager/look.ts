@@ -3,6 +3,7 @@ import { parseDuration } from '../domain/duration.ts'
 import { AwError } from '../domain/errors.ts'
 import { adaptPrompt as adapt, workspacePaths } from '../domain/paths.ts'
 import { profileOf } from '../domain/profiles.ts'
+import { hasMount, mountOf, mountWish } from '../domain/sandbox/mount.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import { isLive, nameOf, workspaceStates, type Workspace, type WorkspaceStateName } from '../domain/workspace/state.ts'
 import type { WorkspaceId } from '../domain/ids.ts'
@@ -106,7 +107,7 @@ export async function paths(core: Core, input: Inputs['paths']): Promise<Outputs
   const where = workspacePaths({
     id: workspace.id,
     root: workspace.path,
-    publicRoot: publicRoot(workspace),
+    publicRoot: insideOf(core, workspace),
     directories,
   })
   const { root = '', [profile.metadata]: metadata = '', ...internal } = where.internal
@@ -122,14 +123,15 @@ export async function paths(core: Core, input: Inputs['paths']): Promise<Outputs
   }
 }
 
-/** The path that means the workspace to those inside: each session has a name of its own. */
-export const publicRoot = (workspace: Workspace): string =>
-  workspace.profile === 'session' ? `/mnt/aw-${workspace.id.slice(-8)}` : '/workspace'
+/** Where those inside find it: now, or in its next sandbox. */
+const insideOf = ({ config }: Core, workspace: Workspace): string =>
+  hasMount(workspace, config.settings['sandbox.isolation']) ? mountOf(mountWish(config), workspace) : workspace.path
 
 const legacyMounts = ['/mnt/workspace', '/workspace', '/mnt/okcomputer']
 
 export async function adaptPrompt(core: Core, input: Inputs['prompt adapt']): Promise<Outputs['prompt adapt']> {
   const workspace = await findWorkspace(core, input.id)
   assertAllowed(workspace, 'path')
-  return { text: adapt(input.text, { from: input.from ?? legacyMounts, to: workspace.path }) }
+  const to = input.host === true ? workspace.path : insideOf(core, workspace)
+  return { text: adapt(input.text, { from: input.from ?? legacyMounts, to }) }
 }

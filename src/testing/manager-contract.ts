@@ -13,6 +13,7 @@ import { historyContract } from './manager-contract/history.ts'
 import { leaseContract } from './manager-contract/leases.ts'
 import { lifeContract } from './manager-contract/life.ts'
 import { logContract } from './manager-contract/log.ts'
+import { mountContract } from './manager-contract/mounts.ts'
 import { restoreContract } from './manager-contract/restore.ts'
 import { runContract } from './manager-contract/runs.ts'
 import { sandboxContract } from './manager-contract/sandboxes.ts'
@@ -103,6 +104,9 @@ export function managerContract(
     })
     describe('sandboxes', () => {
       sandboxContract(open)
+    })
+    describe('where it is inside', () => {
+      mountContract(open)
     })
     describe('runs', () => {
       runContract(open)

@@ -98,7 +98,8 @@ it('a command that does not exist, one that fails, one that is killed: each is t
 it('the place of the workspace inside can be another, also one that tells nothing', async () => {
   const { aw, home } = await openGround({ 'sandbox.mount': 'random' })
   await aw.create({ id: 'one' })
-  const [first, second] = [await sh(aw, 'one', 'pwd'), await sh(aw, 'one', 'pwd; env')]
+  await aw.create({ id: 'two' })
+  const [first, second] = [await sh(aw, 'one', 'pwd'), await sh(aw, 'two', 'pwd; env')]
   expect(first).toMatch(/^\/mnt\/aw-[0-9a-f]{8}\/work\n$/)
   expect(second.split('\n')[0]).not.toBe(first.trim())
   // The kernel's list of mounts still tells where the tree is kept.

@@ -36,7 +36,3 @@ export function slugOf({ task, agent }: Named): string {
   const mark = createHash('sha256').update(name).digest('hex').slice(0, 8)
   return `${plain.slice(0, 54).replaceAll(/-+$/g, '')}-${mark}`.replace(/^-/, '')
 }
-
-/** A path in a sandbox that says nothing about the one outside. */
-export const randomMount = (random: Uint8Array): string =>
-  `/mnt/aw-${Buffer.from(random.subarray(0, 4)).toString('hex')}`

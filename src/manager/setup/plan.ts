@@ -1,6 +1,7 @@
 import type { Inputs } from '../../api/table.ts'
 import { AwError } from '../../domain/errors.ts'
 import { profileOf } from '../../domain/profiles.ts'
+import { commonMount, mountWish } from '../../domain/sandbox/mount.ts'
 import { limitNames, type Limits } from '../../domain/sandbox/spec.ts'
 import type { SetupPlan } from '../../domain/template-setup.ts'
 import { driverOf, limitsOf, networkOf } from '../boxes.ts'
@@ -29,7 +30,6 @@ export async function plannedSetup(core: Core, wish: Wish, last: SetupPlan | nul
   if (commands.some((command) => command.length === 0)) throw wrong('A command of the set-up is empty', 'setup')
   const isolation = wish.isolation ?? last?.isolation ?? core.config.settings['sandbox.isolation']
   const isSameNetwork = wish.network === undefined && wish.allow === undefined && isolation === last?.isolation
-  const mount = core.config.settings['sandbox.mount']
   return {
     commands,
     inputs: wish.setup_input ?? last?.inputs ?? [],
@@ -37,7 +37,7 @@ export async function plannedSetup(core: Core, wish: Wish, last: SetupPlan | nul
     network: isSameNetwork ? last.network : await networkOf(core, isolation, wish),
     limits: { ...last?.limits, ...wishedLimits(wish) },
     // What is made knows itself by where it is: it must be there in every workspace.
-    mount: mount === 'random' ? '/workspace' : mount,
+    mount: commonMount(mountWish(core.config)),
   }
 }
 

@@ -28,7 +28,7 @@ export function lifeContract(open: OpenManager): void {
       metadata: `${made.path}/.aw`,
     })
     expect(await aw.prompt.adapt('task/agent', { text: 'see /mnt/workspace/a' })).toEqual({
-      text: `see ${made.path}/a`,
+      text: 'see /workspace/a',
     })
     expect(await aw.show('task/agent', { sizes: true })).toMatchObject({ size_complete: true })
   })

@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto'
+import type { Config } from '../config.ts'
+import type { Isolation } from './spec.ts'
+
+/** What the settings say of where sandboxes have their workspaces. */
+export interface MountWish {
+  readonly setting: string
+  /** Somebody has said so; else it is what it is by default. */
+  readonly isSet: boolean
+}
+
+export const mountWish = ({ settings, origins }: Config): MountWish => ({
+  setting: settings['sandbox.mount'],
+  isSet: origins['sandbox.mount'] !== 'default',
+})
+
+/** As much of a workspace as tells where it is inside. */
+export interface Mounted {
+  readonly id: string
+  readonly profile: string
+  readonly sandbox?: { readonly mount: string; readonly isolation: string } | null | undefined
+}
+
+/**
+ * The path that means a workspace to those inside: where its sandbox has it, and without one where the next will have
+ * it. A name of its own comes from the id, so that it is known before the first sandbox and is the same in each of them:
+ * some programs write the path they were installed at into what they make. A session has one, unless the settings name
+ * a place.
+ */
+export function mountOf({ setting, isSet }: MountWish, { id, profile, sandbox }: Mounted): string {
+  if (sandbox !== undefined && sandbox !== null) return sandbox.mount
+  const isOwn = setting === random || (profile === 'session' && !isSet)
+  return isOwn ? `/mnt/aw-${createHash('sha256').update(`mount of ${id}`).digest('hex').slice(0, 8)}` : setting
+}
+
+/** For what belongs to no workspace, and is made for any. */
+export const commonMount = ({ setting }: MountWish): string => (setting === random ? usualMount : setting)
+
+const random = 'random'
+const usualMount = '/workspace'
+
+/** Whether those inside find it there; else they see the machine's own path. @param usual without a sandbox */
+export const hasMount = ({ sandbox }: Mounted, usual: Isolation): boolean =>
+  (sandbox?.isolation ?? usual) === 'namespace'
