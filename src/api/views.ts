@@ -24,6 +24,12 @@ export const exitView = {
   output_cut: optional(boolean('A part of its output was thrown away')),
 }
 
+/** How a sandbox holds what was asked for. */
+export const wallsView = {
+  grades: optional(pairs('By whom each limit is kept: cgroup, rlimit, supervisor or none')),
+  notes: optional(list(string('A note'), 'What nobody keeps here, or keeps otherwise than was asked for')),
+}
+
 /** What the doors show of a workspace. */
 export const workspaceView = object(
   {
@@ -70,6 +76,7 @@ export const workspaceView = object(
         mount: string('Where the workspace is inside'),
         memory_mb: optional(integer('Memory of all of it; 0 for no limit')),
         started_at: string('Since when (ISO 8601)'),
+        ...wallsView,
       }),
     ),
     commands: integer('How many commands run in it'),

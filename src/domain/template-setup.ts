@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { AnyEvent, EventType } from './event.ts'
 import type { CommandId } from './ids.ts'
-import type { Exit, Isolation, Limits, Network } from './sandbox/spec.ts'
+import type { Exit, Isolation, Limits, Network, Walls } from './sandbox/spec.ts'
 import type { Owner } from './workspace/state.ts'
 
 /** One line for `sh -c`, or a program and its arguments. */
@@ -51,6 +51,8 @@ export interface SetupEnded {
   sandbox: string
   /** Of each command that ran to its end, in their order. */
   exits: readonly Exit[]
+  /** How its sandbox held; null: it never stood, or nobody knows. */
+  walls: Walls | null
   problem: { code: string; message: string } | null
 }
 

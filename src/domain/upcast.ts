@@ -13,6 +13,9 @@ const withoutSnapshots: Upcast = (data) => ({ ...data, snapshots: [] })
 /** Before something could be run in templates. */
 const withoutSetup: Upcast = (data) => ({ ...data, setup: null })
 
+/** Before it was kept how the sandbox of a command, or of a set-up, holds. */
+const withoutWalls: Upcast = (data) => ({ ...data, walls: null })
+
 /**
  * How each type of event has changed: its n-th function makes schema n into n + 1, so a type with none is at schema 1.
  * What is stored never changes; old events are made new each time they are read. Every schema that was ever written
@@ -51,7 +54,7 @@ export const upcasts = {
   sandbox_stop_started: [],
   sandbox_stopped: [],
   workspace_slot_taken: [],
-  command_started: [],
+  command_started: [withoutWalls],
   command_ended: [],
   run_requested: [],
   run_started: [],
@@ -76,7 +79,7 @@ export const upcasts = {
   base_removed: [],
   template_saved: [withoutSetup],
   template_setup_started: [],
-  template_setup_ended: [],
+  template_setup_ended: [withoutWalls],
   template_removed: [],
   shared_started: [],
   shared_created: [],

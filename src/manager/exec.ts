@@ -2,14 +2,14 @@ import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import { parsePath, quotePath } from '../domain/paths.ts'
 import { profileOf } from '../domain/profiles.ts'
-import type { Exit, Limits } from '../domain/sandbox/spec.ts'
+import type { Exit, Limits, Walls } from '../domain/sandbox/spec.ts'
 import { surroundings } from '../domain/sandbox/surroundings.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import { nameOf, type BoxFacts, type Workspace } from '../domain/workspace/state.ts'
 import type { Execution, Sandbox, SandboxDriver, SandboxSpec } from '../ports/sandbox-driver.ts'
 import type { Variable } from '../ports/variables.ts'
 import { agentVariables } from './agents/equip.ts'
-import { boxGone, driverOf, plannedBox, specOf, withoutZero, type BoxWish } from './boxes.ts'
+import { boxGone, driverOf, plannedBox, specOf, withoutZero } from './boxes.ts'
 import { boxAround, withToken, type BoxInside } from './bridge.ts'
 import { endCommand, isOpen, type Ended } from './commands.ts'
 import { newEvent, newId, type Core, type Request } from './core.ts'
@@ -17,6 +17,7 @@ import { keepAfter, keepBefore } from './each-exec.ts'
 import { findWorkspace } from './find.ts'
 import { append, checkpointSignal, whose, withWorkspace } from './operations.ts'
 import { closeLostRuns } from './reconcile-boxes.ts'
+import { assertSameWalls } from './same-walls.ts'
 import { portBlocks, withSlot, type Slotted } from './slots.ts'
 
 type Input = Inputs['exec'] & { readonly id: string }
@@ -80,7 +81,8 @@ async function* runIn(
   await using box = await boxFor(core, request, begun, signal)
   try {
     const execution = box.exec({ ...(await commandOf(core, input, request, begun, box)), signal })
-    yield { type: 'started', workspace: nameOf(workspace), command, isolation: facts.isolation }
+    const { grades, notes } = box.plan
+    yield { type: 'started', workspace: nameOf(workspace), command, isolation: facts.isolation, grades, notes }
     yield* outputOf(nameOf(workspace), execution)
     return await execution.exit
   } finally {
@@ -99,7 +101,7 @@ export interface Begun {
   readonly command: `cmd_${string}`
   readonly box: BoxInside
   /** Of a sandbox of its own, which is not started yet. */
-  readonly own: { readonly driver: SandboxDriver; readonly spec: SandboxSpec } | undefined
+  readonly own: { readonly driver: SandboxDriver; readonly spec: SandboxSpec; readonly walls: Walls } | undefined
   /** The one that was started before. */
   readonly meeting: { readonly found: Promise<Sandbox | undefined> } | undefined
   readonly variables: Readonly<Record<string, Variable>>
@@ -124,7 +126,7 @@ async function beginCommand(core: Core, input: Input, request: Request, id: Work
     const own = around === undefined ? await ownBox(core, known, planned as BoxFacts) : undefined
     const command = newId(core, 'cmd')
     const before = each ? await keepBefore(core, request, known, command) : known
-    const starting = { box: planned, command, own: own !== undefined }
+    const starting = { box: planned, command, walls: own?.walls ?? null }
     const data = { ...whose(before), ...startedData(core, input, before, starting) }
     // It answers while the log waits for the disk.
     const meeting = own === undefined ? await meet(core, planned) : undefined
@@ -141,31 +143,7 @@ async function beginCommand(core: Core, input: Input, request: Request, id: Work
 async function ownBox(core: Core, workspace: Slotted, box: BoxFacts): Promise<NonNullable<Begun['own']>> {
   const driver = await driverOf(core, box.isolation)
   const spec = await specOf(core, workspace, box, true)
-  await driver.plan(spec)
-  return { driver, spec }
-}
-
-/** What is limited for a sandbox as a whole, and not for each command. */
-const ofTheBox = ['memory_mb', 'cpu_percent', 'processes'] as const
-
-/** A sandbox that runs is what it is: other walls need another one. */
-export function assertSameWalls(workspace: Workspace, input: BoxWish): void {
-  const box = workspace.sandbox
-  if (box === undefined) return
-  const name = nameOf(workspace)
-  const other =
-    (input.isolation !== undefined && input.isolation !== box.isolation && 'isolation') ||
-    (input.network !== undefined && input.network !== box.network.mode && 'network') ||
-    (input.allow !== undefined && 'allow') ||
-    (input.shared !== undefined && 'shared') ||
-    (input.agent !== undefined && input.agent !== box.agent && 'agent') ||
-    (input.mcp !== undefined && input.mcp !== (box.mcp ?? false) && 'mcp') ||
-    ofTheBox.find((name) => input[name] !== undefined)
-  if (other === undefined) return
-  throw new AwError('invalid_input', `${name} has a sandbox already, started with another ${other}`, {
-    hint: `Stop it first: aw stop ${name}`,
-    data: { field: other, sandbox: box.sandbox },
-  })
+  return { driver, spec, walls: await driver.plan(spec) }
 }
 
 const mostArguments = 8_192
@@ -185,16 +163,19 @@ export function cutArguments(given: readonly string[]): { argv: string[]; argv_c
 interface Starting {
   readonly box: BoxInside & Pick<BoxFacts, 'mcp'>
   readonly command: `cmd_${string}`
-  readonly own: boolean
+  /** Of a sandbox of its own. */
+  readonly walls: Walls | null
 }
 
-function startedData(core: Core, input: Input, workspace: Workspace, { box, command, own }: Starting) {
+function startedData(core: Core, input: Input, workspace: Workspace, { box, command, walls }: Starting) {
+  const own = walls !== null
   return {
     command,
     owner: core.host.owner(),
     sandbox: box.sandbox,
     own_sandbox: own,
     isolation: box.isolation,
+    walls,
     ...cutArguments(input.argv),
     cwd: directoryOf(workspace, box, input.cwd),
     env: Object.keys(input.env ?? {}),

@@ -66,7 +66,7 @@ async function begin(core: Core, request: Request, id: WorkspaceId, place: Place
       shared: [],
     }
     const spec = await specAround(core, place, await specOf(core, workspace, facts, true))
-    await (await core.sandboxes('namespace')).plan(spec)
+    const walls = await (await core.sandboxes('namespace')).plan(spec)
     const command = newId(core, 'cmd')
     const cwd = profileOf(workspace.profile).content
     const data = {
@@ -76,6 +76,7 @@ async function begin(core: Core, request: Request, id: WorkspaceId, place: Place
       sandbox: facts.sandbox,
       own_sandbox: true,
       isolation: facts.isolation,
+      walls,
       argv: ['git'],
       argv_cut: false,
       cwd,

@@ -7,11 +7,12 @@ import type { CommandInput, Sandbox } from '../ports/sandbox-driver.ts'
 import { boxGone, plannedBox, type BoxWish } from './boxes.ts'
 import { afterwards, newEvent, newId, type Core, type Request } from './core.ts'
 import { keepBefore } from './each-exec.ts'
-import { assertSameWalls, commandOf } from './exec.ts'
+import { commandOf } from './exec.ts'
 import { launch } from './launch.ts'
 import { append, whose, withWorkspace } from './operations.ts'
 import { endRun, leaveRun } from './run-settle.ts'
 import { closeLostRuns } from './reconcile-boxes.ts'
+import { assertSameWalls } from './same-walls.ts'
 import { withSlot } from './slots.ts'
 
 /** What a run does, once its workspace is there. */

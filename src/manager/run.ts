@@ -83,6 +83,7 @@ async function* carriedOut(
   )
   const { workspace } = begun
   const name = nameOf(workspace)
+  const walls = workspace.sandbox?.walls
   const run = await findRun(core, workspace, asked.run)
   try {
     await unlessAborted(begun.fed, request.signal)
@@ -92,7 +93,8 @@ async function* carriedOut(
       path: workspace.path,
       run,
       isolation: workspace.sandbox?.isolation ?? 'none',
-      notes: [...command.notes],
+      ...(walls !== undefined && { grades: walls.grades }),
+      notes: [...command.notes, ...(walls?.notes ?? [])],
     }
     if (input.detach === true) return
     for await (const { stream, data, lost } of followRun(core, id, asked.run, { signal: request.signal }))

@@ -44,10 +44,10 @@ export function view(workspace: Workspace): WorkspaceView {
 
 function sandboxView({ sandbox }: Workspace): WorkspaceView['sandbox'] {
   if (sandbox === undefined) return null
-  const { sandbox: id, isolation, network, limits, mount, agent = null, mcp = false, started_at } = sandbox
+  const { sandbox: id, isolation, network, limits, mount, agent = null, mcp = false, started_at, walls } = sandbox
   const allow = 'allow' in network ? network.allow : []
   const memory_mb = limits.memory_mb ?? 0
-  return { id, isolation, network: network.mode, allow, agent, mcp, mount, memory_mb, started_at }
+  return { id, isolation, network: network.mode, allow, agent, mcp, mount, memory_mb, started_at, ...walls }
 }
 
 export type SnapshotView = Outputs['snapshots'][number]

@@ -22,6 +22,10 @@ const box = {
   mount: '/workspace',
   shared: [{ name: 'cache', path: '/shared/cache', writable: true }],
 }
+const walls = {
+  grades: { processes: 'rlimit' as const, open_files: 'rlimit' as const },
+  notes: ['"work/.git/hooks" is not kept read-only: "work/.git" is a link'],
+}
 const command = 'cmd_01hzx5k8w40000000000000007' as const
 const run = 'run_01hzx5k8w40000000000000008' as const
 const exit = {
@@ -80,8 +84,9 @@ export const sandboxSamples: { readonly [T in Sandboxes]: EventData[T] } = {
     command,
     owner,
     sandbox: box.sandbox,
-    own_sandbox: false,
+    own_sandbox: true,
     isolation: 'namespace',
+    walls,
     argv: ['npm', 'test'],
     argv_cut: false,
     cwd: 'work',
@@ -128,6 +133,7 @@ export const sandboxSamples: { readonly [T in Sandboxes]: EventData[T] } = {
   template_setup_ended: {
     ...setupOf,
     exits: [{ ...exit, code: 1 }],
+    walls,
     problem: { code: 'setup_failed', message: 'The set-up of web-app failed: npm ci ended with exit code 1' },
   },
 }

@@ -15,7 +15,7 @@ import {
   pairs,
   string,
 } from '../schema.ts'
-import { exitView } from '../views.ts'
+import { exitView, wallsView } from '../views.ts'
 import { absent, creation, host, id, refused, sources, walls } from './shared.ts'
 
 const runView = {
@@ -95,7 +95,8 @@ export const runOperations = [
       path: optional(string('Its directory')),
       run: optional(run),
       isolation: optional(choice(isolations, 'Behind which walls it runs')),
-      notes: optional(list(string('A note'), 'What its owner should know')),
+      ...wallsView,
+      notes: optional(list(string('A note'), 'What its owner should know, as what the walls do not keep')),
       data: optional(bytes('What it wrote')),
       lost: optional(integer('So many bytes of its output are not there')),
       changes: optional(nullable(changes)),

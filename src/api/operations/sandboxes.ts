@@ -13,7 +13,7 @@ import {
   pairs,
   string,
 } from '../schema.ts'
-import { exitView, workspaceView } from '../views.ts'
+import { exitView, wallsView, workspaceView } from '../views.ts'
 import { absent, host, id, refused, walls } from './shared.ts'
 
 export const sandboxOperations = [
@@ -47,6 +47,7 @@ export const sandboxOperations = [
       workspace: string('Of which workspace'),
       command: optional(string('Its id, cmd_…')),
       isolation: optional(choice(isolations, 'Behind which walls it runs')),
+      ...wallsView,
       data: optional(bytes('What it wrote')),
       ...exitView,
       snapshot: optional(nullable(string('What it left, if that was kept'))),

@@ -173,6 +173,7 @@ export const templateOperations = [
       started_at: string('When it began (ISO 8601)'),
       ended_at: nullable(string('When it ended; null: it runs')),
       problem: nullable(object({ code: string('Code'), message: string('What happened') })),
+      notes: list(string('A note'), 'What its sandbox did not keep, or kept otherwise'),
       commands: list(
         object({
           command: string('The command'),

@@ -1,4 +1,5 @@
 import type { Outputs } from '../../api/table.ts'
+import { visible } from '../text.ts'
 import { columns, type Cell, type Row } from './columns.ts'
 import { age, bytes, count } from './units.ts'
 import { wallsOf } from './workspace.ts'
@@ -6,8 +7,13 @@ import type { Shown, View } from './view.ts'
 
 export function started({ workspace_id: name, sandbox }: Outputs['start'], view: View): Shown {
   if (view.quiet || sandbox === null) return { out: '' }
-  const note = `Run something in it: aw exec ${name} -- COMMAND`
-  return { out: `${name} is started: ${wallsOf(sandbox)}`, note, named: true }
+  const { notes = [] } = sandbox
+  return {
+    out: `${name} is started: ${wallsOf(sandbox)}`,
+    note: `Run something in it: aw exec ${name} -- COMMAND`,
+    ...(notes.length > 0 && { warning: notes.map((text) => `${name}: ${visible(text)}`).join('\naw: ') }),
+    named: true,
+  }
 }
 
 export const stopped = ({ workspace_id: name, stopped: ended }: Outputs['stop'], view: View): Shown => ({

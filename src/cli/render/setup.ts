@@ -28,7 +28,8 @@ function dependingOn({ inputs, files, source_hash: source }: Setup): string[] {
 }
 
 /** Each command, and what it wrote as it is. */
-export function setupLog({ commands, problem, version, template }: Outputs['template log'], { quiet }: View): Shown {
+export function setupLog(log: Outputs['template log'], { quiet }: View): Shown {
+  const { commands, problem, notes, version, template } = log
   const parts = commands.flatMap(({ command, exit, output, lost }) => {
     const bytes = Buffer.from(output as Uint8Array)
     if (exit === null && bytes.length === 0) return []
@@ -37,5 +38,9 @@ export function setupLog({ commands, problem, version, template }: Outputs['temp
     return [Buffer.from(head), bytes, Buffer.from(end)]
   })
   const note = version === null ? `${template}: no version was made of it` : `${template}@${version}`
-  return { out: Buffer.concat(parts), ...(problem === null ? { note } : { notice: visible(problem.message) }) }
+  return {
+    out: Buffer.concat(parts),
+    ...(notes.length > 0 && !quiet && { warning: notes.map(visible).join('\naw: ') }),
+    ...(problem === null ? { note } : { notice: visible(problem.message) }),
+  }
 }

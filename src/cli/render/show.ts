@@ -1,4 +1,5 @@
 import type { Outputs } from '../../api/table.ts'
+import { visible } from '../text.ts'
 import { pairsOf } from './columns.ts'
 import { age, timeLeft } from './units.ts'
 import { sizeOf, sourceOf, stateCell, wallsOf } from './workspace.ts'
@@ -34,7 +35,12 @@ export function show(workspace: Outputs['show'], view: View): Shown {
     ['created', moment(workspace.created_at, view)],
     ['updated', moment(workspace.updated_at, view)],
   ]
-  if (sandbox !== null) entries.push(['sandbox', `${wallsOf(sandbox)}, ${moment(sandbox.started_at, view)}`])
+  if (sandbox !== null) {
+    entries.push(['sandbox', `${wallsOf(sandbox)}, ${moment(sandbox.started_at, view)}`])
+    const kept = Object.entries(sandbox.grades ?? {}).map(([limit, by]) => `${limit}: ${by}`)
+    if (kept.length > 0) entries.push(['limits kept by', kept.join(', ')])
+    for (const note of sandbox.notes ?? []) entries.push(['not as asked', visible(note)])
+  }
   if (workspace.lease) entries.push(['leased by', leaseText(workspace.lease, view)])
   if (commands > 0) entries.push(['commands', `${commands} running`])
   if (workspace.expires_at !== null) entries.push(['expires', end(workspace.expires_at, view)])

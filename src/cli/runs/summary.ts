@@ -13,7 +13,7 @@ type Input = Inputs['run']
 export async function tellStarted({ io, globals }: Session, input: Input, item: EndedItem): Promise<void> {
   if (globals.json) return
   if (input.detach === true) await io.stdout.write(`${item.workspace}\n`)
-  if (!globals.quiet) for (const note of item.notes ?? []) await io.stderr.write(`aw: ${note}\n`)
+  if (!globals.quiet) for (const note of item.notes ?? []) await io.stderr.write(`aw: ${visible(note)}\n`)
   if (globals.quiet || !io.stderr.isTerminal) return
   const { dim } = paint(wantsColor(io.stderr.isTerminal, io.env, globals.noColor))
   const { workspace, run, isolation, path } = item

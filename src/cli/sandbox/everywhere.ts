@@ -35,6 +35,7 @@ export async function runEverywhere(session: Session, input: ExecInput): Promise
     for await (const item of manager.stream('exec', input, { signal: stop.signal })) {
       count(tally, item)
       await show(item)
+      if (item.type === 'started') await tellNotes(session, item.notes ?? [], `${item.workspace}: `)
       if (item.type !== 'exit') continue
       const notes = await notesOn(session, input, endOf(item), tally.written.get(item.workspace) ?? 0)
       await tellNotes(session, notes, `${item.workspace}: `)

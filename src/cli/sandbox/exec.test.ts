@@ -115,6 +115,19 @@ describe('output and end', () => {
         .stderr
     const config = (mb: number) => ({ 'config show': { settings: [{ key: 'sandbox.memory_mb', value: mb }] } })
 
+    test('its walls do not keep all that was asked for', async () => {
+      const weaker = { ...begun, notes: ['nobody keeps processes here: there is no cgroup'] }
+      const answer = items(weaker, out('hi'), ended())
+      const line = 'nobody keeps processes here: there is no cgroup\n'
+      expect(await exec(['x', 'cmd'], answer)).toMatchObject({ stdout: 'hi', stderr: `aw: ${line}` })
+      expect(await exec(['-q', 'x', 'cmd'], answer)).toMatchObject({ stderr: '' })
+      const json = await exec(['--json', 'x', 'cmd'], answer)
+      expect(JSON.parse(json.stdout.split('\n')[0] ?? '')).toMatchObject({ notes: weaker.notes })
+      expect(json.stderr).toBe('')
+      const all = await exec(['--all', 't', 'cmd'], answer)
+      expect(all.stderr).toContain(`aw: x/main: ${line}`)
+    })
+
     test('its time was over', async () => {
       const late = { ...killed, timed_out: true, duration_ms: 1500 }
       expect(await told(late)).toBe('aw: timed out: it was ended after 1.5 s\n')

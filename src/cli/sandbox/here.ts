@@ -91,7 +91,10 @@ async function follow(session: Session, input: ExecInput, { keys, tty }: Wishes,
   stop.signal.addEventListener('abort', () => setTimeout(() => stopped.reject(new Error('ended')), patience).unref())
   try {
     for await (const item of manager.stream('exec', input, { signal: stop.signal, input: feed.items })) {
-      if (item.type === 'started') state.started = true
+      if (item.type === 'started') {
+        state.started = true
+        await tellNotes(session, item.notes ?? [])
+      }
       if (item.type === 'exit') state.exit = endOf(item)
       if (item.data !== undefined) state.written += bytesOf(item).length
       // A reader that takes nothing must not keep us from ending.

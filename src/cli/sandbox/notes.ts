@@ -1,4 +1,5 @@
 import { paint, wantsColor } from '../color.ts'
+import { visible } from '../text.ts'
 import type { Ended } from './exit-code.ts'
 import type { ExecInput, Session } from './here.ts'
 
@@ -35,5 +36,5 @@ async function memoryOf({ manager }: Session, { id, memory_mb: asked }: ExecInpu
 export async function tellNotes({ io, globals }: Session, notes: readonly string[], of = ''): Promise<void> {
   if (globals.quiet || globals.json) return
   const { dim } = paint(wantsColor(io.stderr.isTerminal, io.env, globals.noColor))
-  for (const note of notes) await io.stderr.write(`${dim(`aw: ${of}${note}`)}\n`)
+  for (const note of notes) await io.stderr.write(`${dim(`aw: ${of}${visible(note)}`)}\n`)
 }

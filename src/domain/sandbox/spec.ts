@@ -30,6 +30,13 @@ export const grades = ['cgroup', 'rlimit', 'supervisor', 'none'] as const
 export type Grade = (typeof grades)[number]
 export type Grades = Readonly<Partial<Record<LimitName, Grade>>>
 
+/** How a sandbox holds what was asked for. */
+export interface Walls {
+  readonly grades: Grades
+  /** What nobody keeps here, or keeps otherwise, in words. */
+  readonly notes: readonly string[]
+}
+
 /** How a command ended. Any end is a result and not an error. */
 export interface Exit {
   /** Null if a signal ended it. */

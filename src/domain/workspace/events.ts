@@ -1,5 +1,5 @@
 import type { BoxId, CommandId, RunId, SnapshotId } from '../ids.ts'
-import type { Exit, Grades, Isolation } from '../sandbox/spec.ts'
+import type { Exit, Grades, Isolation, Walls } from '../sandbox/spec.ts'
 import type { RunPlan } from './runs.ts'
 import type {
   BoxFacts,
@@ -185,6 +185,8 @@ export interface WorkspaceEventData {
     sandbox: BoxId
     own_sandbox: boolean
     isolation: Isolation
+    /** How its own sandbox holds; null: it runs in another's, whose launch tells. */
+    walls: Walls | null
     argv: string[]
     /** The rest of a long command is left out. */
     argv_cut: boolean

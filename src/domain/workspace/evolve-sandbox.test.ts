@@ -34,6 +34,7 @@ describe('a sandbox in the fold', () => {
       shared,
       started_at: at,
       supervisor: sampleData.sandbox_launched.supervisor,
+      walls: { grades: sampleData.sandbox_launched.grades, notes: sampleData.sandbox_launched.notes },
     })
     const stopped = folded(...launched, 'sandbox_stop_started', 'sandbox_stopped')
     expect(stopped).toMatchObject({ state: 'stopped', operation: null })

@@ -1,6 +1,6 @@
 import type { AnyEvent } from '../event.ts'
 import { evolveRuns } from './evolve-runs.ts'
-import type { Workspace } from './state.ts'
+import type { BoxFacts, Workspace } from './state.ts'
 
 /** The part of `evolve` that is about sandboxes and what runs in them. */
 export const evolveSandbox = (before: Workspace, event: AnyEvent): Workspace =>
@@ -10,11 +10,12 @@ function evolveBox(before: Workspace, event: AnyEvent): Workspace {
   switch (event.type) {
     case 'sandbox_launched': {
       if (before.operation?.kind !== 'launch') return before
-      const intent = before.operation.intent as Omit<NonNullable<Workspace['sandbox']>, 'supervisor' | 'started_at'>
+      const intent = before.operation.intent as unknown as BoxFacts
       const { sandbox, isolation, network, limits, mount, shared, agent, mcp } = intent
       const own = { ...(agent === undefined ? {} : { agent }), ...(mcp === undefined ? {} : { mcp }) }
       const facts = { sandbox, isolation, network, limits, mount, shared, ...own }
-      const box = { ...facts, started_at: event.at, supervisor: event.data.supervisor }
+      const { supervisor, grades, notes } = event.data
+      const box = { ...facts, started_at: event.at, supervisor, walls: { grades, notes } }
       return { ...before, operation: null, problem: null, state: 'running', sandbox: box }
     }
     case 'sandbox_stopped':

@@ -1,5 +1,5 @@
 import type { BoxId, CommandId, OperationId, SnapshotId, WorkspaceId } from '../ids.ts'
-import type { Isolation, Limits, Network } from '../sandbox/spec.ts'
+import type { Isolation, Limits, Network, Walls } from '../sandbox/spec.ts'
 import type { EndedRun, OpenRun } from './runs.ts'
 import type { ArchivedTree, Imported, TrashedTree } from './trees.ts'
 
@@ -184,6 +184,8 @@ export interface SharedMount {
 export interface RunningBox extends BoxFacts {
   readonly started_at: string
   readonly supervisor: Owner
+  /** Without it, a version started it that did not keep this here. */
+  readonly walls?: Walls | undefined
 }
 
 /** A command whose end is not in the log. */

@@ -31,6 +31,7 @@ export async function templateLog(core: Core, input: Inputs['template log']): Pr
     started_at: record.started_at,
     ended_at: record.ended?.at ?? null,
     problem: record.ended?.problem ?? null,
+    notes: record.ended?.walls?.notes ?? [],
     commands: await Promise.all(commands),
   }
 }

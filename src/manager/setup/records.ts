@@ -17,7 +17,8 @@ export async function closeLostSetups(core: Core, request: Request): Promise<voi
     if (ended !== undefined || core.host.liveness(owner) !== 'dead') continue
     for (const log of logs) await core.logs.remove(log)
     const problem = { code: 'lost', message: 'the process that ran it died' }
-    await appendHome(core, newEvent(core, request, 'template_setup_ended', { template, sandbox, exits: [], problem }))
+    const ending = { template, sandbox, exits: [], walls: null, problem }
+    await appendHome(core, newEvent(core, request, 'template_setup_ended', ending))
   }
 }
 

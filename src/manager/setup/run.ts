@@ -1,7 +1,7 @@
 import { AwError, toAwError } from '../../domain/errors.ts'
 import type { CommandId } from '../../domain/ids.ts'
 import { profileOf } from '../../domain/profiles.ts'
-import type { Exit } from '../../domain/sandbox/spec.ts'
+import type { Exit, Walls } from '../../domain/sandbox/spec.ts'
 import { argvOf, commandText, shortText, type SetupCommand, type SetupPlan } from '../../domain/template-setup.ts'
 import type { Sandbox } from '../../ports/sandbox-driver.ts'
 import type { Place } from '../../ports/storage-driver.ts'
@@ -33,21 +33,23 @@ export async function runSetup(
   request: Request,
   { template, place, profile, plan }: Work,
 ): Promise<SetupRan> {
-  const { inputs: _, ...walls } = plan
+  const { inputs: _, ...wanted } = plan
   const logs = plan.commands.map(() => newId(core, 'cmd'))
   const begun = core.clock.now()
   const of = { template, sandbox: place.name }
   await appendHome(
     core,
-    newEvent(core, request, 'template_setup_started', { ...of, ...walls, owner: core.host.owner(), logs }),
+    newEvent(core, request, 'template_setup_started', { ...of, ...wanted, owner: core.host.owner(), logs }),
   )
   const exits: Exit[] = []
+  let walls: Walls | null = null
   let problem: { code: string; message: string } | null = null
   try {
     await withSetupSlot(core, async (slot) => {
       const driver = await driverOf(core, plan.isolation)
       const spec = await setupSpec(core, { place, plan, profile, slot })
       await using box = await driver.start(place.name, spec, { signal: request.signal })
+      walls = box.plan
       try {
         for (const [i, command] of plan.commands.entries()) {
           const log = logs[i] ?? newId(core, 'cmd')
@@ -64,7 +66,7 @@ export async function runSetup(
     problem = { code, message }
     throw error
   } finally {
-    await appendHome(core, newEvent(core, request, 'template_setup_ended', { ...of, exits, problem }))
+    await appendHome(core, newEvent(core, request, 'template_setup_ended', { ...of, exits, walls, problem }))
   }
   const ended = core.clock.now()
   return { ran_at: begun.toISOString(), duration_ms: ended.getTime() - begun.getTime(), logs }

@@ -1,4 +1,4 @@
-import { choice, nullable, object, optional, string, integer } from '../../api/schema.ts'
+import { choice, integer, list, nullable, object, optional, string } from '../../api/schema.ts'
 import { exitView } from '../../api/views.ts'
 import { isolations } from '../../domain/sandbox/spec.ts'
 import { AwError, type ErrorCode } from '../../domain/errors.ts'
@@ -66,6 +66,7 @@ export const commandTools = [
       workspace: string('In which workspace'),
       command: string('Its id, cmd_…'),
       isolation: choice(isolations, 'Behind which walls it ran'),
+      notes: optional(list(string('A note'), 'What the walls do not keep, or keep otherwise than was asked for')),
       code: optional(nullable(integer('Its exit code; null if a signal ended it'))),
       signal: optional(exitView.signal),
       duration_ms: optional(exitView.duration_ms),
@@ -81,7 +82,7 @@ export const commandTools = [
       let started = {}
       let exit: Ending = {}
       for await (const item of manager.stream('exec', input, call)) {
-        if (item.type === 'started') started = pickedFrom(item, ['workspace', 'command', 'isolation'])
+        if (item.type === 'started') started = pickedFrom(item, ['workspace', 'command', 'isolation', 'notes'])
         else if (item.type === 'exit') exit = pickedFrom(item, ending)
         else if (item.type === 'failed') throw failure(item.error)
         else add(item.type, item.data ?? '')

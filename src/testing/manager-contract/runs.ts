@@ -28,6 +28,7 @@ export function runContract(open: OpenManager): void {
     const { aw, manager } = await open()
     const { items, last, stdout } = await run(manager, { id: 'job', prompt: 'Say it\nloud', argv: ['tee', 'said'] })
     expect(items[0]).toMatchObject({ type: 'started', workspace: 'job/main', isolation: 'namespace' })
+    expect(items[0]?.grades).toMatchObject({ open_files: 'rlimit' })
     expect(stdout).toBe('')
     expect(last).toMatchObject({
       type: 'ended',

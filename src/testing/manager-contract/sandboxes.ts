@@ -146,6 +146,20 @@ export function sandboxContract(open: OpenManager): void {
     expect(await manager.call('start', { id: 'run' })).toMatchObject({ state: 'running' })
   })
 
+  it('by whom limits are kept, and what nobody keeps, is told wherever a sandbox is', async () => {
+    const { aw, manager } = await open({ 'sandbox.output_mb': '5' })
+    await aw.create({ id: 'run' })
+    const own = (await ran(manager, { id: 'run', argv: ['true'], open_files: 100 })).items[0]
+    expect(own).toMatchObject({ grades: { output_mb: 'supervisor', open_files: 'rlimit' } })
+    const { sandbox } = await manager.call('start', { id: 'run', open_files: 100 })
+    const walls = { grades: own?.grades, notes: own?.notes ?? 'nothing was told' }
+    expect(sandbox).toMatchObject(walls)
+    expect(await manager.call('show', { id: 'run' })).toMatchObject({ sandbox: walls })
+    expect((await ran(manager, { id: 'run', argv: ['true'] })).items[0]).toMatchObject(walls)
+    const told = (await eventsOf(manager, 'run')).filter(({ type }) => type === 'command_started')
+    expect(told.map(({ data }) => data['walls'])).toEqual([walls, null])
+  })
+
   it('a command that takes too long is ended, and says so', async () => {
     const { aw, manager } = await open()
     await aw.create({ id: 'run' })
