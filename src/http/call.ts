@@ -25,15 +25,27 @@ export interface Answer {
   readonly value: unknown
 }
 
-export async function callOf({ manager, operation, input, context }: Call): Promise<Answer> {
+/** Of a stream all its items, for those that come to an end soon. */
+export async function callOf(call: Call): Promise<Answer> {
+  const { manager, operation, input, context } = call
+  if (operation.form === 'stream') return { status: 200, value: await all(itemsOf(call)) }
   const value = await manager.call(operation.name as never, input as never, context)
   return { status: operation.makes === true ? 201 : 200, value }
 }
 
-export function sendAnswer(call: Call, { status, value }: Answer, headers: Record<string, string> = {}): void {
+async function all(items: AsyncIterable<object>): Promise<object[]> {
+  const found: object[] = []
+  for await (const item of items) found.push(item)
+  return found
+}
+
+export const itemsOf = ({ manager, operation, input, context }: Call): AsyncIterable<object> =>
+  manager.stream(operation.name as never, input as never, context) as AsyncIterable<object>
+
+export function sendAnswer(call: Call, { status, value }: Answer): void {
   const { request, response, operation } = call
   const page = pageOf(request, operation, value)
-  sendJson(response, status, page.value, { ...page.headers, ...headers })
+  sendJson(response, status, page.value, page.headers)
 }
 
 /**

@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Duplex } from 'node:stream'
+import { Readable, type Duplex } from 'node:stream'
 import { limited, type HomeFacts } from '../access/limited.ts'
 import { assertScope, type Principal } from '../access/principal.ts'
-import type { Operation } from '../api/operation.ts'
 import { operations } from '../api/table.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import type { Answers } from '../ports/answers.ts'
@@ -17,7 +16,7 @@ import { assertAddressed } from './guard.ts'
 import { flights, type FlightLimits } from './in-flight.ts'
 import { inputOf } from './input.ts'
 import type { Metrics } from './metrics.ts'
-import { noteOf, onceOnly, takesKey } from './once.ts'
+import { assertRepeatable, noteOf, onceOnly } from './once.ts'
 import { ownRoutes, type Asked, type ClosedRoute, type OwnRoute } from './own-routes.ts'
 import { rated, rateLimiter, type Rates } from './rates.ts'
 import { Refusal } from './refusal.ts'
@@ -25,7 +24,7 @@ import { router, targetOf, type Found, type Target } from './routes.ts'
 import { asBadRequest, sessionInput, sessionPath, sessionRoute } from './session.ts'
 import { socketDoor } from './sockets.ts'
 import { assertSame, type Stamps } from './stamps.ts'
-import { sendStream, type StreamLimits } from './stream.ts'
+import { sendItems, sendStream, type StreamLimits } from './stream.ts'
 import { traceHeaders, traceOf, type Trace } from './trace.ts'
 
 export interface DoorLimits extends FlightLimits, StreamLimits {
@@ -170,6 +169,7 @@ export function httpDoor(options: DoorOptions) {
       trace.operation = found.operation.name
       assertScope(caller.principal, found.operation.scope, found.operation.name)
       const counted = caller.secret === undefined ? undefined : caller.principal.actor
+      if (request.headers['idempotency-key'] !== undefined) assertRepeatable(found.operation, {})
       if (counted !== undefined) rates.take(counted, found.operation)
       using _ = flying.enter(counted, 'streams')
       const stop = new AbortController()
@@ -233,7 +233,7 @@ export function httpDoor(options: DoorOptions) {
     const call: Call = { request, response, manager: managerFor(caller), operation, input, context, requestId, stop }
     const key = request.headers['idempotency-key']
     if (typeof key === 'string' && operation.kind !== 'read') {
-      assertRepeatable(operation)
+      assertRepeatable(operation, input)
       return await performOnce(call, caller.principal, key)
     }
     if (operation.form === 'bytes' || operation.gives === 'bytes') return await sendFile(call)
@@ -246,7 +246,9 @@ export function httpDoor(options: DoorOptions) {
     if (key.length === 0 || key.length > 255)
       throw new Refusal(400, 'invalid_input', 'An idempotency key has 1 to 255 characters')
     const { answer, replayed } = await once(call, `${actor}\n${key}`, noteOf(call))
-    sendAnswer(call, answer, replayed ? { 'Idempotency-Replayed': 'true' } : {})
+    if (replayed) call.response.setHeader('Idempotency-Replayed', 'true')
+    if (call.operation.form !== 'stream') return sendAnswer(call, answer)
+    await sendItems(call, Readable.from(answer.value as object[]), limits)
   }
 
   /** A stream ends when its token does. */
@@ -269,12 +271,6 @@ export function httpDoor(options: DoorOptions) {
 }
 
 const kindOf = ({ form }: Found['operation']): keyof FlightLimits => (form === 'stream' ? 'streams' : 'inFlight')
-
-/** Whoever sends a key relies on it: what cannot be held to it is refused. */
-function assertRepeatable(operation: Operation): void {
-  if (takesKey(operation)) return
-  throw new Refusal(400, 'invalid_input', `${operation.name} takes no idempotency key`, 'Leave it out')
-}
 
 /** They may have left before anybody looked. */
 function whenLeft(response: ServerResponse, tell: () => void): void {

@@ -3,13 +3,30 @@ import type { Operation } from '../api/operation.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import type { Answers, KeptAnswer, RequestNote } from '../ports/answers.ts'
 import type { Manager } from '../ports/manager.ts'
+import type { CommandInput } from '../ports/sandbox-driver.ts'
 import { jsonText } from './answer.ts'
 import { callOf, type Answer, type Call } from './call.ts'
 import { Refusal } from './refusal.ts'
 
-/** An answer that holds a secret is kept nowhere, one that comes bit by bit cannot be, and content is not known before. */
-export const takesKey = ({ kind, form, secret, takes }: Operation): boolean =>
-  kind !== 'read' && form !== 'stream' && secret !== true && takes !== 'bytes'
+/**
+ * An answer that holds a secret is kept nowhere, and one that comes bit by bit cannot be, unless nobody waits for its
+ * end: then it is short.
+ */
+export const takesKey = ({ kind, form, secret, input }: Operation): boolean =>
+  kind !== 'read' && secret !== true && (form !== 'stream' || input.properties?.['detach'] !== undefined)
+
+/** Whoever sends a key relies on it: what cannot be held to it is refused, before anything is done. */
+export function assertRepeatable(operation: Operation, input: Readonly<Record<string, unknown>>): void {
+  const { name, form, secret } = operation
+  if (!takesKey(operation)) {
+    const hint =
+      secret === true ? 'Leave it out' : 'Leave it out; a command that is to be done once is a run with detach'
+    throw new Refusal(400, 'invalid_input', `${name} takes no idempotency key`, hint)
+  }
+  if (form !== 'stream' || input['detach'] === true) return
+  const hint = 'Send detach: true; what it writes is then in its logs, and wait tells how it ended'
+  throw new Refusal(400, 'invalid_input', `${name} takes an idempotency key only with detach`, hint)
+}
 
 /** The key is the caller's own; what stands for the same request is the operation and its input. */
 export function noteOf({ operation, input, context: { correlationId } }: Call): RequestNote {
@@ -38,14 +55,20 @@ export function onceOnly({ answers, manager }: Once) {
     if (first !== undefined) throw second(first, note)
     doing.set(key, note)
     try {
+      const content = contentOf(call)
       const kept = await begin(call, key, note)
-      if (kept !== undefined) return { answer: answerOf(kept), replayed: true }
-      const answer = await callOf(call).catch(async (error: unknown) => {
+      if (kept !== undefined) {
+        if (kept.content !== undefined && kept.content !== (await content.print())) throw another()
+        return { answer: answerOf(kept), replayed: true }
+      }
+      const context = { ...call.context, ...(call.context.input && { input: content.pieces() }) }
+      const answer = await callOf({ ...call, context }).catch(async (error: unknown) => {
         await answers.forget(key)
         throw toAwError(error)
       })
+      const print = call.operation.takes === 'bytes' ? { content: await content.print() } : {}
       // If it cannot be kept, the key stays taken: better than that it is done twice.
-      await answers.finish(key, { status: answer.status, body: jsonText(answer.value) })
+      await answers.finish(key, { status: answer.status, body: jsonText(answer.value), ...print })
       return { answer, replayed: false }
     } finally {
       doing.delete(key)
@@ -72,10 +95,30 @@ function second(first: RequestNote, note: RequestNote): Refusal {
 }
 
 function assertSame(before: RequestNote, now: RequestNote): void {
-  if (before.print === now.print) return
-  throw new AwError('idempotency_conflict', 'This idempotency key was used for another request', {
+  if (before.print !== now.print) throw another()
+}
+
+const another = (): AwError =>
+  new AwError('idempotency_conflict', 'This idempotency key was used for another request', {
     hint: 'Take a new key for each request',
   })
+
+/** The bytes that come with a request, and what they come to when all are read. */
+function contentOf({ context: { input } }: Call) {
+  const sum = createHash('sha256')
+  async function* pieces(): AsyncGenerator<CommandInput> {
+    for await (const piece of input ?? []) {
+      if (piece.kind === 'data') sum.update(piece.data)
+      yield piece
+    }
+  }
+  return {
+    pieces,
+    async print(): Promise<string> {
+      for await (const _ of pieces()) continue
+      return sum.digest('hex')
+    },
+  }
 }
 
 const answerOf = ({ status, body }: KeptAnswer): Answer => ({ status, value: JSON.parse(body) as unknown })

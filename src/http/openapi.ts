@@ -88,7 +88,7 @@ const raw = 'application/octet-stream'
 const idempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
-  description: 'The same key with the same request is answered with the first answer',
+  description: 'The same key with the same request is answered with the first answer; a stream takes one with detach',
   schema: { type: 'string', maxLength: 255 },
 }
 

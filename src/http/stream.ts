@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { toAwError } from '../domain/errors.ts'
 import { always, jsonText, sendProblem } from './answer.ts'
-import type { Call } from './call.ts'
+import { itemsOf, type Call } from './call.ts'
 import { endAnswer } from './end-soon.ts'
 import { failureLine, lineWriter, ndjson } from './lines.ts'
 import { problemOf } from './refusal.ts'
@@ -19,12 +19,14 @@ export interface StreamLimits {
 
 /** Many items: lines of JSON, or server-sent events for those who ask for them. Nothing is read ahead of the reader. */
 export async function sendStream(call: Call, limits: StreamLimits): Promise<void> {
-  const { request, manager, operation, input, context } = call
-  const asEvents = (request.headers.accept ?? '').includes(eventStream)
-  const started = asEvents ? afterLast(call) : input
-  const items = manager.stream(operation.name as never, started as never, context) as AsyncIterable<object>
-  return asEvents ? sendEvents(call, items, limits) : sendLines(call, items)
+  return sendItems(call, itemsOf(wantsEvents(call) ? { ...call, input: afterLast(call) } : call), limits)
 }
+
+/** As `sendStream`, of items that are there. */
+export const sendItems = (call: Call, items: AsyncIterable<object>, limits: StreamLimits): Promise<void> =>
+  wantsEvents(call) ? sendEvents(call, items, limits) : sendLines(call, items)
+
+const wantsEvents = ({ request }: Call): boolean => (request.headers.accept ?? '').includes(eventStream)
 
 /** The first item decides whether the answer is an error: what is refused at once has its own status. */
 async function sendLines(call: Call, items: AsyncIterable<object>): Promise<void> {

@@ -30,4 +30,6 @@ export type Begun =
 export interface KeptAnswer {
   readonly status: number
   readonly body: string
+  /** The SHA-256 of the bytes that came with the request, which nobody knows before they are read. */
+  readonly content?: string
 }

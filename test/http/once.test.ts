@@ -106,9 +106,45 @@ describe.each(kinds)('answers $kind', ({ make }) => {
     const at = '/api/workspaces/made%2Fone'
     expect((await ask(door, 'GET', at, { headers })).status).toBe(200)
     expect((await ask(door, 'POST', `${at}/exec`, { headers, json: { argv: ['true'] } })).status).toBe(400)
-    const raw = { ...headers, 'content-type': 'application/octet-stream' }
-    expect((await ask(door, 'PUT', `${at}/files/upload?path=work/x`, { headers: raw, bytes: 'x' })).status).toBe(400)
+    const socket = { ...headers, connection: 'Upgrade', upgrade: 'websocket' }
+    expect((await ask(door, 'GET', `${at}/exec`, { headers: socket })).status).toBe(400)
     expect(await collect(core.stream('events', { type: ['command_started'] }))).toEqual([])
+  })
+
+  test('a run is begun once if nobody waits for it, and refused with a key if somebody does', async () => {
+    const run = (json: object, headers: Record<string, string> = {}): Promise<Answer> =>
+      ask(door, 'POST', '/api/runs', { json, headers: { 'idempotency-key': 'k', ...headers } })
+    const runs = async (): Promise<number> => (await collect(core.stream('events', { type: ['run_requested'] }))).length
+    const asked = { id: 'made/one', argv: ['echo', 'hello'], detach: true }
+    const waiting = await run({ ...asked, detach: false })
+    expect([waiting.status, waiting.json['hint']]).toEqual([400, expect.stringContaining('detach: true')])
+    expect(await runs()).toBe(0)
+    const first = await run(asked)
+    expect([first.status, first.headers['content-type']]).toEqual([200, 'application/x-ndjson'])
+    expect(first.json).toMatchObject({ type: 'started', workspace: 'made/one', run: { number: 1 } })
+    for (const again of [await run(asked), (await restart(), await run(asked))]) {
+      expect([again.text, again.headers['idempotency-replayed']]).toEqual([first.text, 'true'])
+    }
+    const events = await run(asked, { accept: 'text/event-stream' })
+    expect(events.text).toContain(`event: started\ndata: ${first.text}`)
+    expect((await run({ ...asked, argv: ['true'] })).json['code']).toBe('idempotency_conflict')
+    expect(await runs()).toBe(1)
+  })
+
+  test('an upload is done once; other bytes under its key are another request', async () => {
+    await core.call('create', { id: 'made/one' })
+    const upload = (bytes: string): Promise<Answer> =>
+      ask(door, 'PUT', '/api/workspaces/made%2Fone/files/upload?path=work/x', {
+        bytes,
+        headers: { 'idempotency-key': 'k', 'content-type': 'application/octet-stream' },
+      })
+    const first = await upload('one')
+    expect(first.json).toMatchObject({ path: 'work/x', size: 3 })
+    await core.call('fs write', { id: 'made/one', path: 'work/x', content: Buffer.from('changed since') })
+    for (const again of [await upload('one'), (await restart(), await upload('one'))])
+      expect([again.text, again.headers['idempotency-replayed']]).toEqual([first.text, 'true'])
+    expect((await upload('two')).json['code']).toBe('idempotency_conflict')
+    expect(String(await core.call('fs read', { id: 'made/one', path: 'work/x' }))).toBe('changed since')
   })
 
   test('an answer with a secret is kept nowhere', async () => {
