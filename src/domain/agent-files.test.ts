@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { compose, inject } from './agent-files.ts'
+import { blocksFor, compose, inject, withoutBlocks } from './agent-files.ts'
 
-const injected = (existing: string, text: string): string => inject(Buffer.from(existing), text).toString()
+const known = (...texts: string[]) => texts.flatMap((text) => blocksFor(text, ['CLAUDE.md']))
+const injected = (existing: string | null, text: string, ...texts: string[]): string =>
+  inject(existing === null ? null : Buffer.from(existing), text, known(...texts)).toString()
 
 describe('agent files', () => {
   it('are composed of blocks in a fixed order, others after them', () => {
@@ -25,20 +27,44 @@ describe('agent files', () => {
     )
   })
 
-  it('are one block between markers, which replaces nothing that was there', () => {
+  it('are one block between markers, which replaces nothing but a block that is known', () => {
     const first = injected('# Mine\nkeep me', 'ours')
     expect(first.startsWith('# Mine\nkeep me\n')).toBe(true)
     expect(first).toContain('\nours\n')
-    const second = injected(first, 'newer')
+    const second = injected(first, 'newer', 'ours')
     expect(second).toContain('keep me')
     expect(second).toContain('newer')
     expect(second).not.toContain('ours')
-    expect(injected(second, 'newer')).toBe(second)
+    expect(injected(second, 'newer', 'newer')).toBe(second)
+    expect(injected(first, 'newer', 'other')).toContain('ours')
   })
 
   it('keep what was added after the block', () => {
-    const edited = `${injected('', 'ours')}\nadded by hand\n`
-    expect(injected(edited, 'next')).toContain('added by hand')
+    const edited = `${injected(null, 'ours')}\nadded by hand\n`
+    expect(injected(edited, 'next', 'ours')).toContain('added by hand')
+  })
+
+  it.each([
+    ['nothing', null],
+    ['an empty file', ''],
+    ['a line', 'a\n'],
+    ['a line without an end', 'a'],
+    ['empty lines', '\n\n'],
+    ['a block of somebody else', injected('a', 'theirs')],
+    ['the beginning of one', injected('a', 'theirs').slice(0, -5)],
+  ])('give back %s', (_, existing) => {
+    const { rest, blocks: found } = withoutBlocks(Buffer.from(injected(existing, 'ours')), known('old', 'ours'))
+    expect([rest?.toString() ?? null, found]).toEqual([existing, 1])
+  })
+
+  it('are left where somebody has changed the block', () => {
+    const edited = Buffer.from(injected('a', 'ours').replace('ours', 'theirs'))
+    expect(withoutBlocks(edited, known('ours'))).toEqual({ rest: edited, blocks: 0 })
+  })
+
+  it('give back what was written around the block', () => {
+    const edited = Buffer.from(`before\n\n${injected(null, 'ours')}after\n`)
+    expect(withoutBlocks(edited, known('ours')).rest?.toString()).toBe('before\nafter\n')
   })
 
   it('need not be text', () => {
@@ -46,6 +72,6 @@ describe('agent files', () => {
     const first = inject(bytes, 'ends with à')
     expect(first.subarray(0, 3).equals(bytes)).toBe(true)
     expect(first.toString()).toContain('ends with à\n')
-    expect(inject(first, 'newer').subarray(0, 3).equals(bytes)).toBe(true)
+    expect(withoutBlocks(first, known('ends with à')).rest?.equals(bytes)).toBe(true)
   })
 })

@@ -1,4 +1,5 @@
 import { AwError } from './errors.ts'
+import { textRef } from './text-ref.ts'
 
 /** Files that coding agents read on their own. Both get the same content. */
 export const agentFileNames = ['CLAUDE.md', 'AGENTS.md'] as const
@@ -42,20 +43,73 @@ function interpolate(text: string, variables: Readonly<Record<string, string>>, 
   })
 }
 
+/** A block that aw has put into an agent file: which file of the tree, and the hash of the block. */
+export interface AgentBlock {
+  readonly path: string
+  readonly sha256: string
+}
+
 const begin = '<!-- aw:begin (written by aw; changes inside this block are lost) -->'
 const end = '<!-- aw:end -->'
 
-/** What was there stays as it is, text or not; ours is one block between markers, replaced if it is there already. */
-export function inject(existing: Buffer, text: string): Buffer {
-  const block = Buffer.from(`${begin}\n${text.trimEnd()}\n${end}\n`)
-  if (existing.length === 0) return block
-  const from = existing.indexOf(begin)
-  const to = from < 0 ? -1 : existing.indexOf(end, from)
-  if (to >= 0) {
-    const rest = existing.subarray(to + end.length)
-    return Buffer.concat([existing.subarray(0, from), block, rest[0] === newline ? rest.subarray(1) : rest])
+const blockOf = (text: string): string => `${begin}\n${text.trimEnd()}\n${end}\n`
+
+/** What is known of the block that a text becomes, for each file that gets it. */
+export const blocksFor = (text: string, paths: readonly string[]): AgentBlock[] =>
+  text === '' ? [] : paths.map((path) => ({ path, sha256: textRef(blockOf(text)).sha256 }))
+
+export interface WithBlocks {
+  /** What aw has put into files for agents, at any time. Without it, nothing. */
+  readonly agent_blocks?: readonly AgentBlock[]
+}
+
+/** All of both, each once. */
+export function withBlocks(
+  { agent_blocks: some = [] }: WithBlocks,
+  { agent_blocks: more = [] }: WithBlocks,
+): WithBlocks {
+  const isNew = ({ path, sha256 }: AgentBlock): boolean =>
+    !some.some((one) => one.path === path && one.sha256 === sha256)
+  const all = [...some, ...more.filter(isNew)]
+  return all.length === 0 ? {} : { agent_blocks: all }
+}
+
+/**
+ * What was there stays as it is, text or not; ours is one block between markers, after it. A known block of ours that is
+ * there already goes; one that nobody knows is not ours. {@link withoutBlocks} gives back exactly what was there.
+ */
+export function inject(existing: Buffer | null, text: string, known: readonly AgentBlock[] = []): Buffer {
+  const block = Buffer.from(blockOf(text))
+  const rest = existing === null ? null : withoutBlocks(existing, known).rest
+  return rest === null ? block : Buffer.concat([rest, Buffer.from('\n'), block])
+}
+
+/** A file without blocks that are known to be ours. */
+export interface Bare {
+  /** Null if there is nothing else: then aw has made the file. */
+  readonly rest: Buffer | null
+  /** How many there were. */
+  readonly blocks: number
+}
+
+export function withoutBlocks(content: Buffer, known: readonly AgentBlock[]): Bare {
+  const ours = new Set(known.map(({ sha256 }) => sha256))
+  let [rest, blocks, from] = [content, 0, content.indexOf(begin)]
+  while (from >= 0) {
+    const ends = rest.indexOf(`${end}\n`, from)
+    if (ends < 0) break
+    const to = ends + end.length + 1
+    if (ours.has(textRef(rest.toString('utf8', from, to)).sha256)) {
+      // The newline before it came with it.
+      const before = rest.subarray(0, rest[from - 1] === newline ? from - 1 : from)
+      const isAll = from === 0 && to === rest.length
+      if (isAll) return { rest: null, blocks: blocks + 1 }
+      rest = Buffer.concat([before, rest.subarray(to)])
+      blocks += 1
+      from = rest.indexOf(begin, before.length)
+    } else from = rest.indexOf(begin, from + begin.length)
   }
-  return Buffer.concat([existing, Buffer.from(existing.at(-1) === newline ? '\n' : '\n\n'), block])
+  return { rest, blocks }
 }
 
 const newline = 0x0a

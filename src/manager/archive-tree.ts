@@ -1,6 +1,7 @@
 import { AwError } from '../domain/errors.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { nameOf, type TrashedTree, type Workspace } from '../domain/workspace/state.ts'
+import { withoutAgentBlocks } from './agent-blocks.ts'
 import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { append, begin, giveUp, intentOf, isFenced, whose } from './operations.ts'
 import { stageOf, trashOf } from './places.ts'
@@ -43,6 +44,7 @@ async function pack(core: Core, request: Request, workspace: Workspace, operatio
   const stage = stageOf(operation)
   await core.storage.create(stage, { mode: core.config.settings['workspaces.dir_mode'] })
   await core.storage.import(stage, { place: trashOf(tree) }, copying(request, '.'))
+  await withoutAgentBlocks(core, stage, workspace)
   using reached = await core.storage.reach(stage)
   return await core.shelf.pack(reached.path, path, {
     stage: operation.id,

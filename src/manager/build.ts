@@ -1,11 +1,9 @@
-import { agentFileNames, compose, inject } from '../domain/agent-files.ts'
-import type { Documents } from '../domain/creation.ts'
-import { AwError, toAwError, type ErrorCode } from '../domain/errors.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
 import type { SnapshotId, WorkspaceId } from '../domain/ids.ts'
 import { profileOf, type Profile } from '../domain/profiles.ts'
-import { nameOf, type Imported, type Workspace } from '../domain/workspace/state.ts'
-import type { FileHandle } from '../ports/files.ts'
+import type { Imported, Workspace } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
+import { injectAgentFiles, type Left } from './agent-blocks.ts'
 import type { Core, OperationRef, Request } from './core.ts'
 import { readMetadata, writeMetadata } from './metadata.ts'
 import { checkpointSignal, withWorkspace } from './operations.ts'
@@ -86,8 +84,6 @@ async function innerContent(core: Core, request: Request, workspace: Workspace, 
   return { source, imported: null }
 }
 
-type Left = Imported['skipped_paths']
-
 const withLeft = ({ source, imported }: Content, left: Left): Content => ({
   source,
   imported: imported && {
@@ -136,41 +132,6 @@ async function importTrashed(core: Core, request: Request, tree: string, place: 
     throw code === 'workspace_busy' || code === 'workspace_not_found' ? failed(error) : error
   }
 }
-
-/** Answers those that came with the source and cannot be added to: they are not ours to replace. */
-function injectAgentFiles(tree: FileHandle, workspace: Workspace, documents: Documents): Left {
-  const variables = {
-    task: workspace.task,
-    agent: workspace.agent,
-    workspace: nameOf(workspace),
-    workspace_path: workspace.path,
-  }
-  const composed = documents.agent_files === undefined ? '' : compose(documents.agent_files, variables)
-  const text = [documents.claude_md ?? '', composed].filter((part) => part !== '').join('\n\n')
-  if (text === '') return []
-  return [...new Set([...agentFileNames, ...(documents.agent_file_names ?? [])])].flatMap((path) => {
-    try {
-      const existing = tree.resolve(path).exists ? tree.read(path) : Buffer.alloc(0)
-      tree.write(path, inject(existing, text))
-      return []
-    } catch (error) {
-      const { code } = toAwError(error)
-      if (!foreign.has(code)) throw error
-      return [{ path, reason: code }]
-    }
-  })
-}
-
-/** What a link, a directory or something huge in the place of a file gives. */
-const foreign: ReadonlySet<ErrorCode> = new Set([
-  'symlink_outside_workspace',
-  'cannot_resolve_symlinks',
-  'path_traversal_attempt',
-  'path_outside_workspace',
-  'not_a_file',
-  'not_a_directory',
-  'file_too_large',
-])
 
 /** Never in a repository that came with the source: its `.git` was written by others. */
 async function initRepository(core: Core, workspace: Workspace, tree: Tree, profile: Profile): Promise<boolean> {

@@ -7,6 +7,7 @@ import { generateSegment, parseName, type WorkspaceName } from '../domain/names.
 import { profileOf } from '../domain/profiles.ts'
 import { textRef } from '../domain/text-ref.ts'
 import type { Source, Workspace } from '../domain/workspace/state.ts'
+import { plannedBlocks } from './agent-blocks.ts'
 import { buildTree, forkTree } from './build.ts'
 import { isLostSource, keepEmpty } from './failed-source.ts'
 import type { Content } from './source-tree.ts'
@@ -55,6 +56,7 @@ export async function createFrom(
       labels: checkedLabels(input.labels ?? {}),
       ...(input.ttl !== undefined && { expires_at: expiryOf(core, input.ttl) }),
       driver: core.storage.name,
+      ...(await plannedBlocks(core, { ...name, path: pathOf(core, name), source }, documents)),
     }
     begun = await pinned(() =>
       begin(core, request, { id, version: 0 }, 'workspace_create_started', 'create', intent, also?.(name)),

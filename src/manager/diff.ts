@@ -11,6 +11,7 @@ import { baseNameOf, baseOf, type Workspace } from '../domain/workspace/state.ts
 import type { Place } from '../ports/storage-driver.ts'
 import { basePlace } from './bases.ts'
 import type { Core, Request } from './core.ts'
+import type { ToldChange } from './bare-changes.ts'
 import { checkpointSignal } from './operations.ts'
 import { changesBetween, type KnownTree } from './passing.ts'
 import { snapshotPlace, volumeOf } from './places.ts'
@@ -200,8 +201,13 @@ type Known = ChangeEntry & { readonly kind: 'file' | 'symlink' }
 const known = (entry: ChangeEntry | null): entry is Known => entry?.kind === 'file' || entry?.kind === 'symlink'
 
 /** Texts of both sides, read one file at a time. */
-async function textOf(core: Core, { from, to }: Sides, change: Change, input: Inputs['diff']): Promise<Partial<View>> {
-  const { path, before, after, what } = change
+async function textOf(
+  core: Core,
+  { from, to }: Sides,
+  change: ToldChange,
+  input: Inputs['diff'],
+): Promise<Partial<View>> {
+  const { path, before, after, what, bare } = change
   const old = known(before) ? { ...before, place: from.place, path: change.from ?? path } : null
   const now = known(after) ? { ...after, place: to.place, path } : null
   if (old === null && now === null) return {}
@@ -212,7 +218,7 @@ async function textOf(core: Core, { from, to }: Sides, change: Change, input: In
   try {
     const [a, b] = isSame
       ? [nothing, nothing]
-      : [await bytesOf(core, old, maxBytes), await bytesOf(core, now, maxBytes)]
+      : [bare?.before ?? (await bytesOf(core, old, maxBytes)), bare?.after ?? (await bytesOf(core, now, maxBytes))]
     if (!isText(a) || !isText(b)) return { binary: true }
     const side = (one: typeof old, text: Buffer): PatchSide | null => one && { ...one, text: text.toString() }
     return { text: gitPatch(side(old, a), side(now, b)) }

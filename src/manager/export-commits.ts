@@ -2,6 +2,7 @@ import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
 import { isCommitId, isRefName } from '../domain/git-ref.ts'
 import { isSnapshotId } from '../domain/ids.ts'
+import { profileOf } from '../domain/profiles.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { AddedTree } from '../ports/git-results.ts'
 import type { Core, Request } from './core.ts'
@@ -84,8 +85,13 @@ async function groundOf({ results, origin }: Desk, commit: string, needs: readon
 
 async function historyOf(desk: Desk, { squash, onto, repo }: Input): Promise<History | undefined> {
   if (squash === true || onto !== undefined || !(await hasRepository(desk))) return undefined
-  const { results, maxBytes } = desk
-  return inBox(desk, (box) => takeHistory(box, results, { into: repo !== undefined, maxBytes }))
+  const { results, maxBytes, workspace, origin } = desk
+  const history = await inBox(desk, (box) => takeHistory(box, results, { into: repo !== undefined, maxBytes }))
+  // Elsewhere what aw writes for agents is outside the content.
+  const { agent_blocks: blocks = [] } = profileOf(workspace.profile).content === '.' ? workspace : {}
+  if (history === undefined || blocks.length === 0) return history
+  const before = origin?.commit === undefined ? [] : await results.known([origin.commit])
+  return { ...history, head: await results.without(history.head, { since: [...history.since, ...before], blocks }) }
 }
 
 /** Without commits of its own: on top of what was named, else of what it began as, if that is there; else of nothing. */

@@ -3,6 +3,7 @@ import { profileOf } from '../domain/profiles.ts'
 import type { GitSource, Workspace } from '../domain/workspace/state.ts'
 import type { AddedTree, ResultRepository } from '../ports/git-results.ts'
 import type { Place } from '../ports/storage-driver.ts'
+import { withoutAgentBlocks } from './agent-blocks.ts'
 import type { Core, Request } from './core.ts'
 import { existsAt } from './diff.ts'
 import { withGitBox, type GitBox } from './git-box.ts'
@@ -77,6 +78,7 @@ export async function treeFrom(desk: Desk, frozen: Place, options: Adding): Prom
   const { core, request, workspace, results, maxBytes } = desk
   const { content, metadata } = profileOf(workspace.profile)
   return withCopy(core, request, { workspace, place: frozen }, async (place) => {
+    await withoutAgentBlocks(core, place, workspace)
     using reached = await core.storage.reach(place)
     request.onProgress?.({ phase: 'reading files' })
     const directory = content === '.' ? reached.path : `${reached.path}/${content}`

@@ -2,6 +2,7 @@ import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { nameOf } from '../domain/workspace/state.ts'
+import { withoutAgentBlocks } from './agent-blocks.ts'
 import type { Core, Request } from './core.ts'
 import { exportBranch, exportBundle } from './export-commits.ts'
 import { exportPatch } from './export-patch.ts'
@@ -68,6 +69,7 @@ async function exportArchive(core: Core, input: Input, request: Request, side: S
   const file = input.file ?? ''
   const { place: frozen, name: snapshot } = await frozenOf(core, request, side)
   const packed = await withCopy(core, request, { workspace, place: frozen }, async (place) => {
+    await withoutAgentBlocks(core, place, workspace)
     using reached = await core.storage.reach(place)
     return await core.archives.pack(reached.path, file, {
       about: { ...aboutWhole(core, workspace), snapshot },

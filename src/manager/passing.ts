@@ -1,9 +1,10 @@
 import { toAwError } from '../domain/errors.ts'
 import { isSnapshotId, type SnapshotId } from '../domain/ids.ts'
-import type { Change, ChangeEntry } from '../domain/tree-diff.ts'
+import type { ChangeEntry } from '../domain/tree-diff.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
 import type { FileHandle } from '../ports/files.ts'
 import type { Place } from '../ports/storage-driver.ts'
+import { bareChange, type ToldChange } from './bare-changes.ts'
 import type { Core } from './core.ts'
 import { excluded, snapshotsOf } from './snapshots.ts'
 import { openTree } from './trees.ts'
@@ -51,19 +52,20 @@ async function passingIn(core: Core, workspace: Workspace, snapshot: SnapshotId)
 
 const mostForks = 1000
 
-/** What differs from one tree to another, without such names. */
+/** What differs from one tree to another, without such names and without what aw writes for agents. */
 export async function* changesBetween(
   core: Core,
   from: KnownTree,
   to: KnownTree,
   signal?: AbortSignal,
-): AsyncGenerator<Change> {
+): AsyncGenerator<ToldChange> {
   const exclude = excluded(from.workspace, to.workspace)
   const [were, are] = [known(core, from), known(core, to)]
   for await (const change of core.storage.diff(from.place, to.place, { exclude, signal })) {
     if (change.change === 'added' && isEmpty(change.after) && (await are()).has(change.path)) continue
     if (change.change === 'removed' && isEmpty(change.before) && (await were()).has(change.path)) continue
-    yield change
+    const told = await bareChange(core, from, to, change)
+    if (told !== undefined) yield told
   }
 }
 

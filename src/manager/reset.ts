@@ -2,11 +2,13 @@ import type { Inputs } from '../api/table.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
 import { assertUnused } from './activity.ts'
+import { plannedBlocks } from './agent-blocks.ts'
 import { buildTree } from './build.ts'
 import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { findWorkspace } from './find.ts'
 import { closeLostRuns } from './reconcile-boxes.ts'
 import { endBoxes, restarted } from './launch.ts'
+import { readDocuments } from './metadata.ts'
 import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
 import { stageOf, trashOf, treeName, volumeOf } from './places.ts'
 import { undoLog } from './undo.ts'
@@ -30,6 +32,7 @@ async function resetUnderLock(core: Core, request: Request, workspace: Workspace
     workspace_path: workspace.path,
     generation: workspace.generation + 1,
     tree: treeName(workspace),
+    ...(await plannedBlocks(core, workspace, await readDocuments(core, workspace))),
   })
   const undo = undoLog()
   try {

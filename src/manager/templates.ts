@@ -8,6 +8,7 @@ import { checkedVariables, findTemplate, type Template } from '../domain/templat
 import { ofRepository, type Source } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import { eraseBase, freezeBase, lockGroup, nextNumber, usersOf } from './bases.ts'
+import { withoutAgentBlocks } from './agent-blocks.ts'
 import { newEvent, type Core, type Request } from './core.ts'
 import { appendHome } from './home-stream.ts'
 import { withoutPassing } from './passing.ts'
@@ -123,6 +124,7 @@ async function fromWorkspace(
   tree.remove(profileOf(profile).metadata, { recursive: true, missing: 'ignore' })
   const now = core.clock.now().toISOString()
   return {
+  await withoutAgentBlocks(core, place, side.workspace)
     source: {
       kind: 'workspace',
       workspace: id,

@@ -1,3 +1,5 @@
+import type { AgentBlock } from '../domain/agent-files.ts'
+
 /**
  * What was made in a workspace, as git objects: put together in a repository of aw's own that is thrown away, then handed
  * over as a patch, a bundle or a branch. Nothing that comes from a workspace is believed: objects are checked as they
@@ -37,6 +39,11 @@ export interface ResultRepository {
   commit(options: CommitOptions): Promise<string>
   /** Writes how one tree becomes another, as `git apply` reads it, and everything of it. The empty tree is null. */
   patch(from: string | null, to: string, file: NewFile | null): Promise<WrittenPatch>
+  /**
+   * The commits that lead to one, anew without blocks in files at the top; those that have none stay what they are. Answers
+   * the last.
+   */
+  without(commit: string, options: WithoutOptions): Promise<string>
   /** Writes a bundle that git can clone; with commits in `since`, one for those who have these. Answers its size. */
   bundle(commit: string, options: BundleOptions): Promise<number>
   /** Makes or moves a branch of the target, all of it or nothing. Neither its work trees nor its hooks are touched. */
@@ -72,6 +79,12 @@ export interface AddedTree {
 
 export interface CommitOptions {
   readonly tree: string
+export interface WithoutOptions {
+  /** What these have stays as it is. */
+  readonly since: readonly string[]
+  readonly blocks: readonly AgentBlock[]
+}
+
   readonly parent: string | null
   readonly message: string
   readonly author: { readonly name: string; readonly email: string }

@@ -1,3 +1,4 @@
+import type { WithBlocks } from '../agent-files.ts'
 import type { BoxId, CommandId, RunId, SnapshotId } from '../ids.ts'
 import type { Exit, Grades, Isolation, Walls } from '../sandbox/spec.ts'
 import type { RunPlan } from './runs.ts'
@@ -58,16 +59,17 @@ interface Intent extends Whose {
  * host is touched, with the names of everything that will be made. The others are outcomes.
  */
 export interface WorkspaceEventData {
-  workspace_create_started: Intent & {
-    workspace_path: string
-    profile: string
-    source: Source
-    config: WorkspaceConfig
-    labels: Record<string, string>
-    driver: string
-    /** When it may go to the trash by itself. */
-    expires_at?: string
-  }
+  workspace_create_started: Intent &
+    WithBlocks & {
+      workspace_path: string
+      profile: string
+      source: Source
+      config: WorkspaceConfig
+      labels: Record<string, string>
+      driver: string
+      /** When it may go to the trash by itself. */
+      expires_at?: string
+    }
   workspace_created: Whose & {
     workspace_path: string
     config: WorkspaceConfig
@@ -91,7 +93,7 @@ export interface WorkspaceEventData {
   /** The bytes of these trees are gone for good. */
   workspace_purged: Whose & { trees: string[]; snapshots: SnapshotId[] }
 
-  workspace_reset_started: Intent & { workspace_path: string; generation: number; tree: string }
+  workspace_reset_started: Intent & WithBlocks & { workspace_path: string; generation: number; tree: string }
   /** A new tree stands at the path; the one before it is in the trash. */
   workspace_reset: Whose & {
     workspace_path: string

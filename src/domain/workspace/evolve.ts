@@ -1,3 +1,4 @@
+import { withBlocks } from '../agent-files.ts'
 import type { AnyEvent } from '../event.ts'
 import type { OperationId, WorkspaceId } from '../ids.ts'
 import type { WorkspaceEventData, WorkspaceEventType } from './events.ts'
@@ -48,6 +49,7 @@ function begun(event: Of<'workspace_create_started'>): Workspace {
     ...fresh(data),
     // Only where there is one: what older versions folded stays as it is.
     ...(data.expires_at !== undefined && { expires_at: data.expires_at }),
+    ...withBlocks({}, data),
     problem: null,
     version: event.version,
   }
@@ -87,12 +89,10 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
         state: 'ready',
         trash: without(before.trash, [event.data.tree]),
       }
-    case 'workspace_purge_started':
-      return { ...before, operation: operationOf(event, before.state) }
     case 'workspace_purged':
       return purged(before, event.data)
     case 'workspace_reset_started':
-      return { ...before, operation: operationOf(event, before.state) }
+      return { ...before, operation: operationOf(event, before.state), ...withBlocks(before, event.data) }
     case 'workspace_reset': {
       const { generation, tree, source = before.source, imported = before.imported } = event.data
       const old: TrashedTree = { tree, generation: before.generation, reason: 'reset', at: event.at }
@@ -115,6 +115,7 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
     }
     case 'workspace_renamed':
       return { ...before, operation: null, problem: event.data.problem ?? null, path: event.data.workspace_path }
+    case 'workspace_purge_started':
     case 'snapshot_started':
     case 'snapshot_remove_started':
     case 'workspace_restore_started':
@@ -191,12 +192,10 @@ function expiring({ expires_at: _, ...others }: Workspace, at: string | null): W
 const lasting = (before: Workspace, now: string): Workspace =>
   before.expires_at !== undefined && before.expires_at <= now ? expiring(before, null) : before
 
-const main = 'main'
-
 /** A new tree stands where it began: a fork at the snapshot it was forked from. */
 function fresh({ source }: { source: Workspace['source'] }) {
   const head = baseOf({ source })
-  return { head, branch: main, branches: { [main]: head }, redo: [], before: null, snapshots: { all: 0, counted: 0 } }
+  return { head, branch: 'main', branches: { main: head }, redo: [], before: null, snapshots: { all: 0, counted: 0 } }
 }
 
 /** The tree is equal to a snapshot, and so is the end of its branch. */
@@ -256,8 +255,8 @@ function cleanedUp(before: Workspace, event: Of<'workspace_cleanup'>): Workspace
   const { tree, cleanup_reason: reason } = event.data
   const entry: TrashedTree[] = tree === null ? [] : [{ tree, generation: before.generation, reason, at: event.at }]
   const trash = [...before.trash, ...entry]
-  const left = withoutSandbox(before)
-  return { ...left, operation: null, problem: null, state: trash.length === 0 ? 'purged' : 'trashed', trash }
+  const state = trash.length === 0 ? 'purged' : 'trashed'
+  return { ...withoutSandbox(before), operation: null, problem: null, state, trash }
 }
 
 function purged(before: Workspace, data: WorkspaceEventData['workspace_purged']): Workspace {

@@ -1,3 +1,4 @@
+import type { WithBlocks } from '../agent-files.ts'
 import type { BoxId, CommandId, OperationId, SnapshotId, WorkspaceId } from '../ids.ts'
 import type { Isolation, Limits, Network, Walls } from '../sandbox/spec.ts'
 import type { EndedRun, OpenRun } from './runs.ts'
@@ -214,7 +215,7 @@ export interface Replaced {
 }
 
 /** A workspace as the log tells it: the fold of its stream. */
-export interface Workspace {
+export interface Workspace extends WithBlocks {
   readonly id: WorkspaceId
   readonly task: string
   readonly agent: string

@@ -15,6 +15,7 @@ import { withKeptLineEnds } from './line-ends.ts'
 import { writeBundle, writePatch } from './result-files.ts'
 import type { Target } from './target.ts'
 import { nothingTracked, treeStream, type Report, type Tracked } from './tree-stream.ts'
+import { commitsWithout } from './without-blocks.ts'
 
 /** Where results are put together: a repository of ours, which finds what a target has in the target. */
 export interface Desk {
@@ -100,6 +101,7 @@ export function resultRepository(desk: Desk): ResultRepository {
     add: (directory, options) => add(desk, directory, options, `refs/aw/tree-${++trees}`),
     commit: (options) => commit(desk, options),
     patch: (from, to, file) => writePatch(desk, from, to, file),
+    without: (id, options) => commitsWithout(desk, id, options),
     bundle: (id, options) => writeBundle(desk, id, options),
     branch: (id, options) => handOver(desk, id, options),
   }
