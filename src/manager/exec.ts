@@ -4,7 +4,7 @@ import { parsePath, quotePath } from '../domain/paths.ts'
 import { profileOf } from '../domain/profiles.ts'
 import type { Exit, Limits, Walls } from '../domain/sandbox/spec.ts'
 import { surroundings } from '../domain/sandbox/surroundings.ts'
-import { assertAllowed } from '../domain/workspace/allow.ts'
+import { assertAllowed, assertOperation } from '../domain/workspace/allow.ts'
 import { nameOf, type BoxFacts, type Workspace } from '../domain/workspace/state.ts'
 import type { Execution, Sandbox, SandboxDriver, SandboxSpec } from '../ports/sandbox-driver.ts'
 import type { Variable } from '../ports/variables.ts'
@@ -112,6 +112,7 @@ export interface Begun {
 async function beginCommand(core: Core, input: Input, request: Request, id: Workspace['id']): Promise<Begun> {
   return withWorkspace(core, request, id, async (found) => {
     assertAllowed(found, 'exec')
+    assertOperation(found, 'execute')
     const open = await closeLostRuns(core, request, found)
     // That of a run has ended with it, as it should.
     const isOfRun = found.run?.started?.own_sandbox === true

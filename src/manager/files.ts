@@ -1,8 +1,7 @@
 import type { Inputs, Outputs } from '../api/table.ts'
-import { AwError } from '../domain/errors.ts'
 import { nest } from '../domain/file-tree.ts'
 import { profileOf } from '../domain/profiles.ts'
-import { assertAllowed } from '../domain/workspace/allow.ts'
+import { assertAllowed, assertOperation } from '../domain/workspace/allow.ts'
 import { mountOf, mountWish } from '../domain/sandbox/mount.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import { agentOf } from './agents/profiles.ts'
@@ -62,15 +61,6 @@ const mountsOf = ({ commands = [] }: Workspace, box: string | undefined): string
 async function heldFrom(core: Core, workspace: Workspace, box: string): Promise<string[]> {
   const { agent } = boxAround(workspace, box)
   return heldNames(core, workspace, agent === undefined ? [] : (await agentOf(core, agent)).profile.protect)
-}
-
-export function assertOperation(workspace: Workspace, doing: Doing): void {
-  const { allowed_operations: allowed } = workspace.config
-  if (allowed.includes(doing)) return
-  throw new AwError('permission_denied', `${nameOf(workspace)} was made without the operation ${doing}`, {
-    hint: `Its allowed_operations are: ${allowed.join(', ') || 'none'}`,
-    data: { id: workspace.id, operation: doing },
-  })
 }
 
 export const fsRead = (core: Core, input: Inputs['fs read'], request: Request): Promise<Uint8Array> =>

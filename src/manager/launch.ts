@@ -1,6 +1,6 @@
 import type { Inputs } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
-import { assertAllowed } from '../domain/workspace/allow.ts'
+import { assertAllowed, assertOperation } from '../domain/workspace/allow.ts'
 import type { CancelReason, StopReason } from '../domain/workspace/events.ts'
 import { nameOf, type BoxFacts, type Workspace } from '../domain/workspace/state.ts'
 import { driverOf, plannedBox, specOf } from './boxes.ts'
@@ -20,6 +20,7 @@ export async function start(core: Core, input: Inputs['start'], request: Request
     const workspace = await closeLostBox(core, request, found)
     if (workspace.sandbox !== undefined) throw alreadyStarted(workspace)
     assertAllowed(workspace, 'launch')
+    assertOperation(workspace, 'execute')
     const planned = await plannedBox(core, workspace, input)
     return view(await launch(core, request, workspace, { sandbox: newId(core, 'box'), ...planned }))
   })

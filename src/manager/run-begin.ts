@@ -1,7 +1,7 @@
 import { AwError, toAwError } from '../domain/errors.ts'
 import type { RunId, WorkspaceId } from '../domain/ids.ts'
 import type { Isolation } from '../domain/sandbox/spec.ts'
-import { assertAllowed } from '../domain/workspace/allow.ts'
+import { assertAllowed, assertOperation } from '../domain/workspace/allow.ts'
 import { nameOf, type BoxFacts, type Workspace } from '../domain/workspace/state.ts'
 import type { CommandInput, Sandbox } from '../ports/sandbox-driver.ts'
 import { boxGone, plannedBox, type BoxWish } from './boxes.ts'
@@ -56,6 +56,7 @@ export async function beginRun(
       // The walls that somebody has chosen are not replaced by others without a word.
       if (found.sandbox !== undefined && open.sandbox === undefined) throw boxGone(found)
       assertAllowed(open, 'exec')
+      assertOperation(open, 'execute')
       if (found.run.cancelling === true) throw cancelled()
       assertSameWalls(open, wish)
       const known = await withSlot(core, request, open)

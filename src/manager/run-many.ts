@@ -2,7 +2,7 @@ import type { Inputs, Outputs } from '../api/table.ts'
 import type { Core, Request } from './core.ts'
 import { merged, settled } from './exec-all.ts'
 import { fork } from './fork.ts'
-import { runOne, workspaceFor } from './run.ts'
+import { assertRunnable, runOne, workspaceFor } from './run.ts'
 import { commandFor } from './run-command.ts'
 import { create } from './start.ts'
 
@@ -29,6 +29,7 @@ async function* runMany(core: Core, input: Input, request: Request, count: numbe
 /** The workspace that all of them begin as. */
 async function startFor(core: Core, input: Input, request: Request): Promise<string> {
   const found = await workspaceFor(core, input)
+  await assertRunnable(core, input, found)
   return found?.id ?? (await create(core, partsOf(input).creation, request)).id
 }
 

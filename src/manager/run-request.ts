@@ -3,7 +3,7 @@ import type { NewEvent } from '../domain/event.ts'
 import type { RunId, WorkspaceId } from '../domain/ids.ts'
 import { labelFrom } from '../domain/snapshot-names.ts'
 import { textRef } from '../domain/text-ref.ts'
-import { assertAllowed } from '../domain/workspace/allow.ts'
+import { assertAllowed, assertOperation } from '../domain/workspace/allow.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { RunPlan } from '../domain/workspace/runs.ts'
 import { afterwards, newEvent, newId, type Core, type Request } from './core.ts'
@@ -54,6 +54,7 @@ export const firstRun = (
 export async function requestRun(core: Core, request: Request, id: WorkspaceId, asked: RunRequest): Promise<Workspace> {
   return withWorkspace(core, request, id, async (found) => {
     assertAllowed(found, 'exec')
+    assertOperation(found, 'execute')
     const workspace = await settleRun(core, request, found)
     if (workspace.run !== undefined) throw isActive(workspace)
     const data = { ...whose(workspace), ...asked.plan, number: (workspace.runs ?? 0) + 1, owner: core.host.owner() }

@@ -1,7 +1,9 @@
 import type { Inputs, Outputs } from '../api/table.ts'
+import { readWorkspaceConfig } from '../domain/creation.ts'
 import { toAwError } from '../domain/errors.ts'
 import { isGitsOwn } from '../domain/git-patch.ts'
 import type { SnapshotId, WorkspaceId } from '../domain/ids.ts'
+import { assertDoing, assertOperation } from '../domain/workspace/allow.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import { cancelRun } from './cancel.ts'
 import { type Core, type Request, withoutLease } from './core.ts'
@@ -26,6 +28,7 @@ export async function* runOne(core: Core, input: Input, request: Request): Async
   checkpointSignal(request)
   const planned = await commandFor(core, input)
   const found = await workspaceFor(core, input)
+  await assertRunnable(core, input, found)
   const note = found === undefined ? await startNote(core, input, request) : undefined
   const command = note === undefined ? planned : { ...planned, notes: [...planned.notes, note] }
   const asked = planRun(core, {
@@ -52,6 +55,15 @@ const withFiles = (input: Input, files: readonly string[]): Input =>
 /** The workspace that is there and meant; undefined if one is to be made. */
 export const workspaceFor = async (core: Core, input: Input): Promise<Workspace | undefined> =>
   input.id === undefined || beginsAnew(input) ? undefined : lookUp(core, input.id)
+
+/** What must not be run is told before a workspace is made for it: one that is made from another may do what that may. */
+export async function assertRunnable(core: Core, input: Input, found: Workspace | undefined): Promise<void> {
+  const { id, config, from_workspace: from } = input
+  const origin = found ?? (from === undefined ? undefined : await lookUp(core, from))
+  if (origin !== undefined) return assertOperation(origin, 'execute')
+  if (config === undefined) return
+  assertDoing(readWorkspaceConfig(config, core.config.settings).config, 'execute', id ?? 'The workspace')
+}
 
 /** Whether anything is said about what the workspace starts from. */
 const beginsAnew = (input: Input): boolean =>

@@ -5,6 +5,7 @@ import { profileOf } from '../domain/profiles.ts'
 import { checkedShortName } from '../domain/names.ts'
 import { commandText } from '../domain/template-setup.ts'
 import { checkedVariables, findTemplate, type Template } from '../domain/templates.ts'
+import { assertOperation } from '../domain/workspace/allow.ts'
 import { ofRepository, type Source } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import { eraseBase, freezeBase, lockGroup, nextNumber, usersOf } from './bases.ts'
@@ -66,7 +67,7 @@ async function save(
   }
   try {
     await withScratch(core, request, async (place) => {
-      const { source, profile } = await fillScratch(core, request, input, place, last, wanted)
+      const { source, profile } = await fillScratch(core, request, input, place, last, wanted, plan !== null)
       const names = Object.keys(variables)
       const inSource = plan === null ? undefined : await gapsIn(core, place, names)
       const again = input.setup_again === true
@@ -98,6 +99,7 @@ async function fillScratch(
   place: Place,
   last: Template | undefined,
   profile: string,
+  isSetUp: boolean,
 ): Promise<{ source: Source; profile: string }> {
   const asked = await startOf(core, input)
   const isAsked = 'fork' in asked || asked.source.kind !== 'empty' || input.from === 'empty'
@@ -106,7 +108,7 @@ async function fillScratch(
     if (start.source.kind === 'empty') throw nothing(input.name)
     return { source: await fillAlone(core, request, start.source, profile, place, start.access), profile }
   }
-  return fromWorkspace(core, request, start, place)
+  return fromWorkspace(core, request, start, place, isSetUp)
 }
 
 async function fromWorkspace(
@@ -114,8 +116,10 @@ async function fromWorkspace(
   request: Request,
   { fork, at }: Extract<Start, { fork: string }>,
   place: Place,
+  isSetUp: boolean,
 ): Promise<{ source: Source; profile: string }> {
   const side = await sideOf(core, at === undefined ? fork : `${fork}@${at}`)
+  if (isSetUp) assertOperation(side.workspace, 'execute')
   const { place: frozen, name: snapshot } = await frozenOf(core, request, side)
   const { id, task, agent, profile } = side.workspace
   await core.storage.create(place, { from: frozen, signal: request.signal })

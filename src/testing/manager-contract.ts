@@ -4,6 +4,7 @@ import { makeAw, type Aw } from '../client/facade.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import { agentContract } from './manager-contract/agents.ts'
+import { allowedContract } from './manager-contract/allowed.ts'
 import { careContract } from './manager-contract/care.ts'
 import { diffContract } from './manager-contract/diff.ts'
 import { expiryContract } from './manager-contract/expiry.ts'
@@ -101,6 +102,9 @@ export function managerContract(
     })
     describe('files', () => {
       fileContract(open)
+    })
+    describe('allowed operations', () => {
+      allowedContract(open)
     })
     describe('sandboxes', () => {
       sandboxContract(open)

@@ -1,5 +1,5 @@
 import { AwError } from '../errors.ts'
-import { hasWayBack, nameOf, type Workspace, type WorkspaceStateName } from './state.ts'
+import { hasWayBack, nameOf, type Workspace, type WorkspaceConfig, type WorkspaceStateName } from './state.ts'
 
 /** The states in which each use case may begin. Everything else is `invalid_state`. */
 export const allowedStates = {
@@ -38,6 +38,27 @@ export function assertAllowed(workspace: Workspace, useCase: UseCase): void {
       data: { id: workspace.id, state: workspace.state, allowed: states, problem: workspace.problem },
     },
   )
+}
+
+/** What the configuration of a workspace may leave out. */
+export type Doing = 'read' | 'write' | 'execute'
+
+export function assertOperation(workspace: Workspace, doing: Doing): void {
+  assertDoing(workspace.config, doing, nameOf(workspace), { id: workspace.id })
+}
+
+/** The same for one that is about to be made. */
+export function assertDoing(
+  { allowed_operations: allowed }: Pick<WorkspaceConfig, 'allowed_operations'>,
+  doing: Doing,
+  name: string,
+  data: Readonly<Record<string, unknown>> = {},
+): void {
+  if (allowed.includes(doing)) return
+  throw new AwError('permission_denied', `${name} was made without the operation ${doing}`, {
+    hint: `Its allowed_operations are: ${allowed.join(', ') || 'none'}; they are chosen when a workspace is made`,
+    data: { ...data, operation: doing },
+  })
 }
 
 function hintFor(workspace: Workspace): string {

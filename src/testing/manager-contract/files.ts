@@ -171,13 +171,4 @@ export function fileContract(open: OpenManager): void {
     await expect(collect(files.download('work'))).rejects.toEqual(code('not_a_file'))
     await expect(collect(files.download('work/none'))).rejects.toEqual(code('file_not_found'))
   })
-
-  it('a workspace may forbid what is done to its files', async () => {
-    const { aw } = await open()
-    await aw.create({ id: 'f', config: { allowed_operations: ['read'] } })
-    await expect(aw.fs.write('f', { path: 'a', content: '' })).rejects.toEqual(code('permission_denied'))
-    const { files } = await aw.get('f')
-    await expect(files.upload('a', '')).rejects.toEqual(code('permission_denied'))
-    expect((await aw.fs.list('f')).entries.length).toBeGreaterThan(0)
-  })
 }
