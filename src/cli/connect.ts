@@ -48,8 +48,11 @@ function daemonSocket(options: ConnectOptions): string | undefined {
   if (Object.keys(env).some((name) => name.startsWith('AW_') && !plain.test(name))) return undefined
   const socket = join(homeOf(options, env, cwd), socketName)
   // Whoever has a longer home does without.
-  const isThere = Buffer.byteLength(socket) <= longestSocket && statSync(socket, { throwIfNoEntry: false })?.isSocket()
-  return isThere === true ? socket : undefined
+  if (Buffer.byteLength(socket) > longestSocket) return undefined
+  const found = statSync(socket, { throwIfNoEntry: false })
+  // Somebody else's would hear what we ask for, and could answer anything.
+  const isOurs = found?.isSocket() === true && found.uid === (process.getuid?.() ?? found.uid)
+  return isOurs ? socket : undefined
 }
 
 /** The daemon that calls would go through; undefined if none answers. */

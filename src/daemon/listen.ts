@@ -29,7 +29,8 @@ const mostWaiting = 4096
 
 export function listening(server: Server, place: string | TcpPlace): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(refused(error, place)))
+    // Later there are others, as when no more connections can be opened: each costs a caller its connection, and no more.
+    server.on('error', (error: NodeJS.ErrnoException) => reject(refused(error, place)))
     const listened = (): void => {
       const address = server.address() as AddressInfo | string
       resolve(typeof address === 'string' ? 0 : address.port)

@@ -7,12 +7,13 @@ import { mcpHttp } from '../mcp/http/http.ts'
 export function mcpRoutes(version: string): AsyncDisposable & { readonly routes: Readonly<Record<string, OwnRoute>> } {
   const mcp = mcpHttp({ version })
   const route: OwnRoute = {
-    async handle({ request, response, caller, manager, context }) {
-      const { actor, workspaces } = caller.principal
+    async handle({ request, response, caller, manager, context, countOne }) {
+      const { actor, workspaces, scopes } = caller.principal
       const [only, ...others] = workspaces ?? []
       const workspace = only !== undefined && others.length === 0 && !only.includes('*') ? only : undefined
       const may = (scope: Scope): boolean => allows(caller.principal, scope)
-      await mcp.handle(request, response, { id: actor, manager, workspace, may, context })
+      const rights = JSON.stringify([scopes, workspaces])
+      await mcp.handle(request, response, { id: actor, manager, workspace, may, context, rights, countOne })
     },
   }
   return {

@@ -2,9 +2,9 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import type { Operation } from '../api/operation.ts'
 import { AwError } from '../domain/errors.ts'
+import { readJson } from '../domain/strict-json.ts'
 import type { CommandInput } from '../ports/sandbox-driver.ts'
 import { bytesField } from './input.ts'
-import { readJson } from './json.ts'
 import { Refusal } from './refusal.ts'
 
 interface Limits {

@@ -57,7 +57,14 @@ export async function sendWithProgress(call: Call): Promise<void> {
   response.writeHead(200, { ...always, 'Content-Type': ndjson })
   response.flushHeaders()
   const write = lineWriter(call)
-  const onProgress: CallContext['onProgress'] = (progress) => void write(jsonText({ progress })).catch(() => undefined)
+  let waiting = 0
+  const onProgress: CallContext['onProgress'] = (progress) => {
+    // The work does not wait for a reader, and what is not read yet is not kept without end.
+    if (waiting > mostWaiting) return
+    const line = jsonText({ progress })
+    waiting += line.length
+    void write(line).then(() => (waiting -= line.length))
+  }
   try {
     const { value } = await callOf({ ...call, context: { ...context, onProgress } })
     await write(jsonText({ result: value }))
@@ -66,6 +73,9 @@ export async function sendWithProgress(call: Call): Promise<void> {
   }
   response.end()
 }
+
+/** So much progress may be unread; of what comes then, a reader that is slow misses some. */
+const mostWaiting = 1024 * 1024
 
 export const wantsLines = ({ headers }: IncomingMessage): boolean => (headers.accept ?? '').includes(ndjson)
 

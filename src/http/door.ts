@@ -110,7 +110,7 @@ export function httpDoor(options: DoorOptions) {
       return performOwn(plain, { request, response, requestId: trace.requestId }, caller, counted, trace)
     }
     assertReady()
-    const isSession = sessionPath.every((word, i) => segments?.[i + 1] === word)
+    const isSession = ['api', ...sessionPath].every((word, i) => segments?.[i] === word)
     const found = isSession
       ? sessionRoute(method, segments?.slice(3) ?? [], caller.principal)
       : foundAt(method, segments)
@@ -133,7 +133,10 @@ export function httpDoor(options: DoorOptions) {
     counted: string | undefined,
     trace: Trace,
   ) {
-    if (counted !== undefined) rates.take(counted, undefined)
+    const countOne = (): void => {
+      if (counted !== undefined) rates.take(counted, undefined)
+    }
+    countOne()
     using _ = flying.enter(counted, asked.request.method === 'GET' ? 'streams' : 'inFlight')
     const stop = new AbortController()
     stop.signal.addEventListener('abort', () => asked.response.destroy())
@@ -141,7 +144,7 @@ export function httpDoor(options: DoorOptions) {
     const context = contextOf(asked.request, caller.principal, trace.correlationId)
     const own = managerFor(caller)
     const manager = counted === undefined ? own : rated(own, rates, counted)
-    await route.handle({ ...asked, caller, manager, context })
+    await route.handle({ ...asked, caller, manager, context, countOne })
   }
 
   function assertServed(path: string, { only = path }: Entrance): void {
@@ -224,7 +227,8 @@ export function httpDoor(options: DoorOptions) {
     using _tracked = flying.track(caller.principal.actor, requestId, stop, kindOf(operation))
     // Whoever runs something and leaves, leaves it running; everything else that nobody waits for is undone.
     if (operation.outlives !== true) whenLeft(response, () => stop.abort(new AwError('aborted', 'The caller has left')))
-    using _checked = rechecked(caller, operation.form === 'stream', stop)
+    // What takes something away may be what ends the token.
+    using _checked = rechecked(caller, operation.kind !== 'destructive', stop)
     const context = {
       ...contextOf(request, caller.principal, correlationId),
       signal: stop.signal,
@@ -251,9 +255,9 @@ export function httpDoor(options: DoorOptions) {
     await sendItems(call, Readable.from(answer.value as object[]), limits)
   }
 
-  /** A stream ends when its token does. */
-  function rechecked({ secret }: Caller, isStream: boolean, stop: AbortController): Disposable {
-    if (!isStream || secret === undefined) return { [Symbol.dispose]: () => undefined }
+  /** What goes on for long ends when its token does. */
+  function rechecked({ secret }: Caller, isEnded: boolean, stop: AbortController): Disposable {
+    if (!isEnded || secret === undefined) return { [Symbol.dispose]: () => undefined }
     const check = async (): Promise<void> => {
       if ((await authenticate(secret)) === undefined)
         stop.abort(new AwError('unauthorized', 'The token is not valid any more'))

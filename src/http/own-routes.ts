@@ -23,6 +23,8 @@ export interface AskedBy extends Asked {
   readonly manager: Manager
   /** For what is done with it. */
   readonly context: AskedContext
+  /** For each more that comes with the same request. Throws if it is more than the caller may ask for. */
+  readonly countOne: () => void
 }
 
 /** An address that is no operation. `open`: also without a token, as it tells nothing. */

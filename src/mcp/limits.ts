@@ -18,6 +18,8 @@ export const limits = {
   mostWaitMs: 10 * 60 * 1000,
   /** One message of JSON-RPC. */
   messageBytes: 8 * 1024 * 1024,
+  /** Messages in one request: each counts as a request of its own. */
+  batch: 16,
   /** Between two notifications of progress of one call. */
   progressMs: 200,
   /** The text of one. */

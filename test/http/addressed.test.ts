@@ -170,6 +170,7 @@ test('an address is what it says: nothing in it is mended', async () => {
     '/%',
     '/API/workspaces/there',
     '/api/Workspaces/there',
+    '/x/session/workspace',
     '/api',
     '/',
   ]) {

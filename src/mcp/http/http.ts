@@ -7,6 +7,8 @@ import {
   type AuthInfo,
   type McpServer,
 } from '@modelcontextprotocol/server'
+import { toAwError } from '../../domain/errors.ts'
+import { readJson } from '../../domain/strict-json.ts'
 import type { Manager } from '../../ports/manager.ts'
 import { limits } from '../limits.ts'
 import { mcpServer, type AskedContext } from '../server.ts'
@@ -28,6 +30,13 @@ export interface McpCaller {
   readonly workspace?: string | undefined
   /** What is offered to them; default: everything. */
   readonly may?: May | undefined
+  /**
+   * What they may do, in any words: a session has the rights that it was opened with, so it is not found by a caller who
+   * has others since.
+   */
+  readonly rights?: string | undefined
+  /** Told of each message of a request but the first. Throws if that is more than they may ask for. */
+  readonly countOne?: (() => void) | undefined
   /** Of this request, also within a session that an earlier one has opened. */
   readonly context?: AskedContext | undefined
 }
@@ -91,6 +100,7 @@ export function mcpHttp({ version, sessions: given }: McpHttpOptions): McpHttp {
       try {
         const request = webRequest(req, asked.gone.signal)
         const body = await checkedBody(req, request)
+        if (Array.isArray(body)) body.slice(1).forEach(() => caller.countOne?.())
         await send(body instanceof Response ? body : await answer(request, body, caller), res)
       } catch (error) {
         // Nobody is there to be told.
@@ -117,9 +127,11 @@ async function checkedBody(req: IncomingMessage, request: Request): Promise<unkn
   const text = await bodyOf(req, limits.messageBytes)
   if (text === undefined) return problem(413, -32000, `A message has at most ${limits.messageBytes} bytes`)
   try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return problem(400, -32700, 'Parse error: this is not JSON')
+    const body = readJson(text)
+    if (!Array.isArray(body) || body.length <= limits.batch) return body
+    return problem(400, -32600, `A request has at most ${limits.batch} messages`)
+  } catch (error) {
+    return problem(400, -32700, `Parse error: ${toAwError(error).message}`)
   }
 }
 

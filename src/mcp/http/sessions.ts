@@ -11,10 +11,11 @@ export interface Sessions extends AsyncDisposable {
   end(callerId: string): Promise<void>
 }
 
-/** A session for one workspace is not one for all, even if the caller is the same. */
+/** A session for one workspace is not one for all, nor one of other rights, even if the caller is the same. */
 export interface Owner {
   readonly id: string
   readonly workspace?: string | undefined
+  readonly rights?: string | undefined
 }
 
 export interface Session {
@@ -57,14 +58,17 @@ export function sessionsWith({ most, mostOfOne, idleMs }: SessionLimits): Sessio
   const of = (callerId: string): Kept[] => [...kept].filter(({ owner }) => owner.id === callerId)
 
   return {
-    find: (id, { id: callerId, workspace }) =>
-      of(callerId).find(({ owner, transport }) => transport.sessionId === id && owner.workspace === workspace),
+    find: (id, { id: callerId, workspace, rights }) =>
+      of(callerId).find(
+        ({ owner, transport }) =>
+          transport.sessionId === id && owner.workspace === workspace && owner.rights === rights,
+      ),
     async open(owner, make) {
       if (!(await makeRoom(of(owner.id), mostOfOne)) || !(await makeRoom([...kept], most))) return undefined
       const transport = new Transport({ sessionIdGenerator: randomUUID, onsessionclosed: () => close(session) })
       const server = make()
       const session: Kept = {
-        owner: { id: owner.id, workspace: owner.workspace },
+        owner: { id: owner.id, workspace: owner.workspace, rights: owner.rights },
         server,
         transport,
         uses: 0,

@@ -1,4 +1,4 @@
-import { AwError } from '../domain/errors.ts'
+import { AwError } from './errors.ts'
 
 const deepest = 32
 const mostKeys = 10_000
