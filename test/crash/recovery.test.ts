@@ -20,14 +20,14 @@ const some = drawn(names, (name) => `${Math.floor(names.indexOf(name) / 9)}`)
 it.each(some)(
   'recovery of %s can be killed too, three times over',
   async (operation) => {
-    const points = await sweep(operation, sweptOperation(operation), { recovery: byDyingRecoverers, ...sampled(41) })
+    const points = await sweep(operation, sweptOperation(operation), { recovery: byDyingRecoverers, ...sampled(61) })
     expect(points).toBeGreaterThan(0)
   },
   600_000,
 )
 
 it('a home can be killed at any point of its first use', async () => {
-  const { from, step } = sampled(takesAll ? 1 : 5)
+  const { from, step } = sampled(takesAll ? 1 : 9)
   let point = from
   for (let crashed = true; crashed; point += step) {
     await using crash = await makeHome({ fresh: true })
@@ -39,7 +39,7 @@ it('a home can be killed at any point of its first use', async () => {
     await checkHome(crash.home, crash.manager)
   }
   console.log(`first use of a home: ${point - 2 * step} points`)
-  expect(point).toBeGreaterThan(50)
+  expect(point).toBeGreaterThan(40)
 }, 600_000)
 
 it('a stopped process keeps its operation until it is stolen, and is killed for it', async () => {

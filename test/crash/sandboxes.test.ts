@@ -7,7 +7,7 @@ import { expectSurvives } from './sweep.ts'
 it.each(Object.entries(sandboxOperations))(
   '%s can be killed at any point',
   async (operation, swept) => {
-    await expectSurvives(operation, swept, 13)
+    await expectSurvives(operation, swept, 19)
   },
   600_000,
 )
@@ -16,7 +16,7 @@ it('sandboxes of an ordinary user can be killed at any point', () => {
   const seed = process.env['AW_SEED'] ?? `${Math.floor(Math.random() * 1000)}`
   console.log(`AW_SEED=${seed}`)
   const files = ['test/crash/sandboxes.inside.ts']
-  const env = { AW_STEP: '7', AW_SEED: seed }
+  const env = { AW_STEP: '13', AW_SEED: seed }
   const { passed, failures } = runOnImage({ fileSystem: 'ext4', as: 'an ordinary user', files, env })
   expect(failures).toEqual([])
   expect(passed).toBe(4)
