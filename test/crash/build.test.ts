@@ -10,3 +10,6 @@ it.each(['create', 'reset', 'undelete'])(
   '%s can be killed at any point',
   async (operation) => {
     await expectSurvives(operation, sweptOperation(operation), 9)
+  },
+  600_000,
+)

@@ -7,3 +7,6 @@ it.each(['destroy', 'rename', 'purge', 'gc'])(
   '%s can be killed at any point',
   async (operation) => {
     await expectSurvives(operation, sweptOperation(operation), 7)
+  },
+  600_000,
+)

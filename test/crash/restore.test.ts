@@ -7,3 +7,6 @@ it.each(['restore', 'restore of paths', 'undo of a snapshot'])(
   '%s can be killed at any point',
   async (operation) => {
     await expectSurvives(operation, sweptOperation(operation), 15)
+  },
+  600_000,
+)

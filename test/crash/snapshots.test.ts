@@ -7,3 +7,6 @@ it.each(['snapshot', 'fork', 'snapshot remove', 'purge of snapshots'])(
   '%s can be killed at any point',
   async (operation) => {
     await expectSurvives(operation, sweptOperation(operation), 9)
+  },
+  600_000,
+)
