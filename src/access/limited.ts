@@ -3,7 +3,7 @@ import type { Operation } from '../api/operation.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import { assertMadeWithin } from './made.ts'
-import { othersHidden } from './others.ts'
+import { errorWithoutOthers, othersHidden } from './others.ts'
 import { pinned } from './references.ts'
 import { assertScope, isAdmin, reaches, type Principal } from './principal.ts'
 import { redactedError, redaction, type Places } from './redact.ts'
@@ -31,6 +31,7 @@ export function limited(manager: Manager, principal: Principal, facts: HomeFacts
     ...context,
     actor: principal.actor,
     within: principal.sandbox,
+    ...(context.onProgress && { onProgress: (progress) => context.onProgress?.(redact(progress)) }),
   })
   if (isAdmin(principal)) {
     // Whoever may do everything may also speak for somebody else.
@@ -57,19 +58,21 @@ export function limited(manager: Manager, principal: Principal, facts: HomeFacts
     return principal.sandbox === undefined ? { ...found.input, ...wallsFor(entry, found.view, facts) } : found.input
   }
 
-  const failing = (error: unknown, input: object): AwError => redactedError(toAwError(error), redact, input)
+  const failing = (error: unknown, input: object): Promise<AwError> =>
+    errorWithoutOthers(manager, principal, input, redactedError(toAwError(error), redact, input))
 
   return {
     async call(name, input, context) {
       try {
         const own = (await admitted(name, input, context)) as never
-        const tell = async (answer: unknown) => redact(await othersHidden(manager, principal, input)(answer)) as never
+        const hide = othersHidden(manager, principal, input)
+        const tell = async (answer: unknown) => redact(await hide(answer), input) as never
         if (name === 'list') return await tell(await reachable(manager, principal, own, context))
         if (name === 'runs') return await tell(await reachableRuns(manager, principal, own, context))
         return await tell(await manager.call(name, own, contextOf(context)))
       } catch (error) {
         if (name === 'exists' && toAwError(error).code === 'workspace_not_found') return { exists: false } as never
-        throw failing(error, input)
+        throw await failing(error, input)
       }
     },
     async *stream(name, input, context) {
@@ -82,11 +85,11 @@ export function limited(manager: Manager, principal: Principal, facts: HomeFacts
         let count = 0
         for await (const item of items) {
           if (name === 'events' && !sees(principal, item as Outputs['events'])) continue
-          yield redact(await hide(item))
+          yield redact(await hide(item), input)
           if (++count >= left) return
         }
       } catch (error) {
-        throw failing(error, input)
+        throw await failing(error, input)
       }
     },
     [Symbol.asyncDispose]: () => manager[Symbol.asyncDispose](),

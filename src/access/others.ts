@@ -1,7 +1,8 @@
 import type { Outputs } from '../api/table.ts'
-import { toAwError } from '../domain/errors.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
 import type { Manager } from '../ports/manager.ts'
 import { reaches, type Principal } from './principal.ts'
+import { saidIn } from './said.ts'
 
 const ids = /ws_[0-9a-z]{26}/g
 const hidden = '(hidden)'
@@ -9,28 +10,62 @@ const hidden = '(hidden)'
 /** How a workspace is called beside its id: where one was forked from, what was forked from it. */
 const namesOf = ['name', 'workspace', 'task', 'agent']
 
+/** Fields that name workspaces without an id beside: whose snapshot it is, what began as it. */
+const alone = ['workspace', 'forks']
+
 /**
  * Takes what an answer tells of other workspaces out of it: ids that the principal does not reach, and the names beside
  * them. What the caller has named itself may stay.
  */
 export function othersHidden(manager: Manager, principal: Principal, input: object) {
+  const others = othersIn(manager, principal, input)
+  return async <T>(value: T): Promise<T> => {
+    const found = await others(value)
+    return found.length === 0 ? value : (without(value, found) as T)
+  }
+}
+
+/** The same for an error, whose sentences have the names, too. If that cannot be found out now, they say nothing. */
+export async function errorWithoutOthers(
+  manager: Manager,
+  principal: Principal,
+  input: object,
+  error: AwError,
+): Promise<AwError> {
+  const { code, message, hint, data } = error
+  const others = await othersIn(manager, principal, input)({ message, hint, data }).catch(() => undefined)
+  if (others === undefined) return new AwError(code, 'It did not work, and more cannot be told now')
+  if (others.length === 0) return error
+  const sentence = (text: string): string => others.reduce((told, other) => told.replaceAll(other, hidden), text)
+  return new AwError(code, sentence(message), {
+    ...(hint !== undefined && { hint: sentence(hint) }),
+    data: without(data, others) as typeof data,
+  })
+}
+
+/** The ids and names in a value that the principal does not reach. Each is looked up once. */
+function othersIn(manager: Manager, principal: Principal, input: object) {
   const known = new Map<string, boolean>()
-  const said = JSON.stringify(input)
-  const isOther = async (id: string): Promise<boolean> => {
-    if (said.includes(id) || principal.workspaces?.includes(id) === true) return false
-    const view = await manager.call('show', { id }).catch((error: unknown): Outputs['show'] | undefined => {
+  let said: string | undefined
+  const isOther = async (ref: string): Promise<boolean> => {
+    said ??= saidIn(input)
+    if (said.includes(ref) || principal.workspaces?.includes(ref) === true) return false
+    if (!ref.startsWith('ws_') && reaches(principal, { name: ref })) return false
+    const view = await manager.call('show', { id: ref }).catch((error: unknown): Outputs['show'] | undefined => {
       if (toAwError(error).code === 'workspace_not_found') return undefined
       throw error
     })
-    return view === undefined || !reaches(principal, { id, name: view.workspace_id })
+    return view === undefined || !reaches(principal, { id: view.id, name: view.workspace_id })
   }
 
-  return async <T>(value: T): Promise<T> => {
-    if (principal.workspaces === null) return value
-    for (const { id, name } of selves(value)) known.set(id, !reaches(principal, { id, name }))
-    for (const id of idsIn(value)) if (!known.has(id)) known.set(id, await isOther(id))
-    const others = [...known].filter(([, other]) => other).map(([id]) => id)
-    return others.length === 0 ? value : (without(value, others) as T)
+  return async (value: unknown): Promise<string[]> => {
+    if (principal.workspaces === null) return []
+    for (const { id, name } of selves(value)) {
+      const isOther = !reaches(principal, { id, name })
+      known.set(id, isOther).set(name, isOther)
+    }
+    for (const ref of collect(value, '', new Set())) if (!known.has(ref)) known.set(ref, await isOther(ref))
+    return [...known].filter(([, other]) => other).map(([ref]) => ref)
   }
 }
 
@@ -45,14 +80,27 @@ function selves(value: unknown): { id: string; name: string }[] {
   return [{ id: stream, name: `${task}/${agent}` }]
 }
 
-function idsIn(value: unknown): string[] {
-  if (typeof value === 'string') return value.match(ids) ?? []
-  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return []
-  return Object.entries(value).flatMap(([key, inner]) => [...idsIn(key), ...idsIn(inner)])
+/** Ids wherever they are, and names in their fields; what people keep with their things is theirs to call so. */
+function collect(value: unknown, key: string, found: Set<string>): Set<string> {
+  if (typeof value === 'string') {
+    for (const id of value.match(ids) ?? []) found.add(id)
+    if (alone.includes(key) && isName.test(value)) found.add(value)
+  } else if (typeof value === 'object' && value !== null && !(value instanceof Uint8Array)) {
+    const isList = Array.isArray(value)
+    for (const [name, inner] of Object.entries(value)) {
+      if (!isList) collect(name, '', found)
+      collect(inner, isList || ofPeople.includes(key) ? key : name, found)
+    }
+  }
+  return found
 }
 
+const ofPeople = ['labels', 'meta', 'config', 'env', 'variables']
+const isName = /^[\w.-]+\/[\w.-]+$/
+
 function without(value: unknown, others: readonly string[]): unknown {
-  if (typeof value === 'string') return value.replaceAll(ids, (id) => (others.includes(id) ? hidden : id))
+  if (typeof value === 'string')
+    return others.includes(value) ? hidden : value.replaceAll(ids, (id) => (others.includes(id) ? hidden : id))
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value
   if (Array.isArray(value)) return value.map((item) => without(item, others))
   const isOfOther = Object.values(value).some((inner) => typeof inner === 'string' && others.includes(inner))

@@ -1,4 +1,5 @@
 import { AwError } from '../domain/errors.ts'
+import { saidIn } from './said.ts'
 
 /** What a home calls its places; none of it is told to those who only see a workspace from inside. */
 export interface Places {
@@ -13,11 +14,13 @@ const said = ['argv', 'cwd', 'target', 'text', 'message', 'hint', 'mount', 'publ
 const inside = '/workspace'
 const hidden = '(hidden)'
 
-export type Redact = <T>(value: T) => T
+/** @param input what the caller has said: paths that are in it may be said back in a sentence */
+export type Redact = <T>(value: T, input?: object) => T
 
 /**
  * Takes paths of the machine out of an answer: a workspace's own becomes what it is called inside, any other is hidden.
- * Bytes are what the workspace holds and stay as they are.
+ * Bytes are what the workspace holds and stay as they are. The sentences of an error, wherever it is told, and of notes
+ * may name any path, and what is read is not always what was asked for: all but those that the caller has named is hidden.
  */
 export function redaction({ home, basePath, storageRoot }: Places): Redact {
   const own = new RegExp(
@@ -26,39 +29,46 @@ export function redaction({ home, basePath, storageRoot }: Places): Redact {
   )
   const any = new RegExp(`(?:${[home, basePath, storageRoot].map(escaped).join('|')})(?:/[^\\s"']*)?`, 'g')
   const text = (value: string): string => value.replaceAll(own, inside).replaceAll(any, hidden)
-  const isPath = (value: string): boolean =>
-    /^(?:file:\/\/)?\//.test(value) &&
-    value !== inside &&
-    !value.startsWith(`${inside}/`) &&
-    !value.startsWith('/mnt/aw-')
 
-  const walk = (value: unknown, key: string): unknown => {
-    if (typeof value === 'string') {
-      const clean = text(value)
-      return !said.includes(key) && isPath(clean) ? hidden : clean
+  return <T>(given: T, input: object = {}): T => {
+    let named: string | undefined
+    const isSaid = (path: string): boolean => (named ??= saidIn(input)).includes(JSON.stringify(path).slice(1, -1))
+    const sentence = (clean: string): string =>
+      clean.replaceAll(anyPath, (path) => (isInside(path) || isSaid(path) ? path : hidden))
+
+    const walk = (value: unknown, key: string, isSentence: boolean): unknown => {
+      if (typeof value === 'string') {
+        const clean = text(value)
+        if (isSentence) return sentence(clean)
+        return !said.includes(key) && isPath(clean) ? hidden : clean
+      }
+      if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value
+      if (Array.isArray(value)) return value.map((item) => walk(item, key, isSentence))
+      const keep = said.includes(key) ? key : undefined
+      const isError = 'code' in value && typeof value.code === 'string' && 'message' in value
+      const isTold = (name: string): boolean => name === 'notes' || (isError && ofErrors.includes(name))
+      return Object.fromEntries(
+        Object.entries(value).map(([name, inner]) => [text(name), walk(inner, keep ?? name, isTold(name))]),
+      )
     }
-    if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value
-    if (Array.isArray(value)) return value.map((item) => walk(item, key))
-    const keep = said.includes(key) ? key : undefined
-    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [text(name), walk(inner, keep ?? name)]))
+    return walk(given, '', false) as T
   }
-  return <T>(value: T): T => walk(value, '') as T
 }
 
-/**
- * The same for an error. Its sentences may name any path, and what is read is not always what was asked for: all but
- * those that the caller has named is hidden.
- */
+const ofErrors = ['message', 'hint']
+
+const isInside = (path: string): boolean => path === inside || path.startsWith(`${inside}/`)
+
+const isPath = (value: string): boolean =>
+  /^(?:file:\/\/)?\//.test(value) && !isInside(value) && !value.startsWith('/mnt/aw-')
+
+/** The same for an error that ends a call. */
 export function redactedError(error: AwError, redact: Redact, input: object): AwError {
-  const named = JSON.stringify(input)
-  const isKnown = (path: string): boolean =>
-    path === inside || path.startsWith(`${inside}/`) || named.includes(JSON.stringify(path).slice(1, -1))
-  const sentence = (text: string): string =>
-    redact({ message: text }).message.replaceAll(anyPath, (path) => (isKnown(path) ? path : hidden))
-  const [message, hint] = [sentence(error.message), error.hint === undefined ? undefined : sentence(error.hint)]
-  const data = redact(error.data)
-  const isSame = message === error.message && hint === error.hint && JSON.stringify(data) === JSON.stringify(error.data)
-  return isSame ? error : new AwError(error.code, message, { ...(hint !== undefined && { hint }), data })
+  const { code, message, hint, data } = error
+  const told = redact({ code, message, hint, data }, input)
+  const isSame = told.message === message && told.hint === hint && JSON.stringify(told.data) === JSON.stringify(data)
+  if (isSame) return error
+  return new AwError(code, told.message, { ...(told.hint !== undefined && { hint: told.hint }), data: told.data })
 }
 
 /** As a sentence names it. What follows a word or a dot is relative, or part of a URL. */

@@ -1,0 +1,108 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { toAwError } from '../domain/errors.ts'
+import type { Manager, Progress } from '../ports/manager.ts'
+import { collect } from '../testing/collect.ts'
+import { memoryCore } from '../testing/memory-core.ts'
+import { limited } from './limited.ts'
+import type { Principal } from './principal.ts'
+
+/** What is told to a token for one workspace besides answers: progress, errors, and where its snapshots come from. */
+
+async function scene() {
+  const { manager } = memoryCore()
+  onTestFinished(() => manager[Symbol.asyncDispose]())
+  const { id, path } = await manager.call('create', { id: 'mine/one' })
+  const home = path.slice(0, path.indexOf('/', 1))
+  const principal: Principal = {
+    actor: 'token:tok_1',
+    scopes: ['read', 'fs:read', 'fs:write', 'exec', 'snapshot', 'workspace'],
+    workspaces: [id, 'made/*'],
+  }
+  const places = { home, basePath: path.slice(0, -'/mine/one'.length), storageRoot: `${home}/storage` }
+  return { manager, id, path, mine: limited(manager, principal, { places, isolation: 'namespace' }), principal, places }
+}
+
+test('progress tells nothing of the machine', async () => {
+  const { id, mine, places } = await scene()
+  const heard: Progress[] = []
+  await mine.call('fork', { id, to: ['made/a', 'made/b'] }, { onProgress: (progress) => void heard.push(progress) })
+  expect(heard.map(({ made }) => made?.name)).toEqual(['made/a', 'made/b'])
+  expect(JSON.stringify(heard)).not.toContain(places.basePath)
+})
+
+describe('the names of other workspaces', () => {
+  test('that began as a snapshot are not in the error that keeps it', async () => {
+    const { manager, id, mine } = await scene()
+    const { id: snapshot } = await mine.call('snapshot', { id })
+    await manager.call('fork', { id, to: ['other/hush', 'made/known'], at: snapshot })
+    const error = toAwError(
+      await mine.call('snapshot remove', { id, snapshots: [snapshot] }).catch((one: unknown) => one),
+    )
+    expect(error.code).toBe('invalid_state')
+    expect(JSON.stringify(error)).not.toContain('hush')
+    expect(error.data['forks']).toEqual(expect.arrayContaining(['made/known', '(hidden)']))
+    expect(error.message).toContain(snapshot)
+  })
+
+  test('whose fork it is are not beside the snapshot that it began as', async () => {
+    const { manager, id, mine, principal, places } = await scene()
+    await manager.call('create', { id: 'other/hush' })
+    const { forks } = await manager.call('fork', { id: 'other/hush', to: ['theirs/fork'] })
+    const fork = forks[0]?.workspace?.id ?? ''
+    const own = limited(manager, { ...principal, workspaces: [fork] }, { places, isolation: 'namespace' })
+    const all = [
+      await own.call('describe', { id: fork }),
+      await own.call('snapshots', { id: fork, base: true }),
+      await own.call('show', { id: fork }),
+    ]
+    expect(JSON.stringify(all)).not.toContain('hush')
+    expect(all[0]).toMatchObject({ workspace: 'theirs/fork', head: { workspace: '(hidden)' } })
+    // What is its own is told as it is, and what it calls so itself.
+    await mine.call('snapshot', { id, meta: { workspace: 'other/hush' } })
+    const [kept] = await mine.call('snapshots', { id })
+    expect(kept).toMatchObject({ meta: { workspace: 'other/hush' } })
+  })
+})
+
+test('an error within an answer tells as little of the machine as one that ends a call', async () => {
+  const { manager, id, principal, places } = await scene()
+  const problem = { code: 'source_failed', message: "EACCES: open '/srv/secret/key', and /asked/for is not there" }
+  const odd: Manager = {
+    ...manager,
+    call: (async (name: never, input: never, context: never) => {
+      const view = await manager.call(name, input, context)
+      return name === 'show' ? Object.assign({}, view, { problem }) : view
+    }) as Manager['call'],
+    async *stream() {
+      const error = { ...problem, hint: 'See /srv/secret' }
+      yield {
+        type: 'failed',
+        workspace: 'mine/one',
+        notes: ['nobody keeps memory here: /sys/fs/cgroup/x'],
+        error,
+      } as never
+    },
+  }
+  const own = limited(odd, principal, { places, isolation: 'namespace' })
+  expect((await own.call('show', { id })).problem?.message).toBe("EACCES: open '(hidden)', and (hidden) is not there")
+  const items = await collect(own.stream('exec', { id, argv: ['/asked/for'] }))
+  expect(items).toMatchObject([
+    {
+      notes: ['nobody keeps memory here: (hidden)'],
+      error: { message: "EACCES: open '(hidden)', and /asked/for is not there", hint: 'See (hidden)' },
+    },
+  ])
+})
+
+test('content is not made to text only to see whether a path is in it', async () => {
+  const { id, mine } = await scene()
+  const content = Object.assign(Buffer.from('content'), {
+    toJSON() {
+      throw new Error('All of it was made to text')
+    },
+  })
+  await mine.call('fs write', { id, path: 'work/file', content, parents: true })
+  await expect(mine.call('fs write', { id, path: '../file', content })).rejects.toMatchObject({
+    code: 'path_traversal_attempt',
+  })
+})
