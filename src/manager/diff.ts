@@ -7,17 +7,16 @@ import { profileOf } from '../domain/profiles.ts'
 import { isText } from '../domain/text-diff.ts'
 import type { Change, ChangeEntry } from '../domain/tree-diff.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
-import { baseNameOf, baseOf, type Workspace } from '../domain/workspace/state.ts'
+import type { Workspace } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
-import { basePlace } from './bases.ts'
+import { beginningOf, type Beginning } from './beginning.ts'
 import type { Core, Request } from './core.ts'
 import type { ToldChange } from './bare-changes.ts'
 import { checkpointSignal } from './operations.ts'
 import { changesBetween, type KnownTree } from './passing.ts'
 import { snapshotPlace, volumeOf } from './places.ts'
 import { checkedPaths } from './restore-paths.ts'
-import { sideOf, type Side } from './sides.ts'
-import { noHead, snapshotsOf } from './snapshots.ts'
+import { sideOf } from './sides.ts'
 
 /**
  * Whether a workspace's tree, or another snapshot of it, differs from a snapshot. Stops at the first difference. A
@@ -113,13 +112,15 @@ type View = Outputs['diff']
 
 export async function* diff(core: Core, input: Inputs['diff'], request: Request): AsyncGenerator<View> {
   const paths = input.paths === undefined ? null : checkedPaths(input.paths)
-  const between = await sides(core, input)
-  const { from, to } = between
+  await using between = await sides(core, input, request)
+  const { from, to, unknown } = between
   if (paths !== null) await assertPresent(core, between, paths)
   let left = input.limit ?? Infinity
   for await (const change of changesBetween(core, from, to, request.signal)) {
     checkpointSignal(request)
-    if (!stepsOf(change).some(([path]) => isBelow(path, paths))) continue
+    const steps = stepsOf(change)
+    if (unknown !== undefined && steps.every(([path]) => isBelow(path, [unknown]))) continue
+    if (!steps.some(([path]) => isBelow(path, paths))) continue
     const view = viewOf(change)
     const isRead = input.text === true || input.stat === true
     yield isRead ? { ...view, ...asked(await textOf(core, between, change, input), input) } : view
@@ -145,29 +146,24 @@ const viewOf = ({ what, before, after, ...change }: Change): View => ({
 const shownEntry = ({ target, ...entry }: ChangeEntry): ChangeEntry =>
   target === undefined ? entry : { ...entry, target: shownPath(target) }
 
-interface Sides {
+interface Sides extends AsyncDisposable, Pick<Beginning, 'unknown'> {
   readonly from: KnownTree
   readonly to: KnownTree
 }
 
-async function sides(core: Core, input: Inputs['diff']): Promise<Sides> {
+/** A workspace alone is compared with what it began as. */
+async function sides(core: Core, input: Inputs['diff'], request: Request): Promise<Sides> {
   const from = await sideOf(core, input.from)
-  if (input.to !== undefined) return { from, to: await sideOf(core, input.to) }
+  if (input.to !== undefined) return { from, to: await sideOf(core, input.to), ...nothingHeld }
   const { workspace } = from
   assertAllowed(workspace, 'files_read')
-  return { from: { workspace, place: await sinceOf(core, from) }, to: { workspace, place: volumeOf(workspace) } }
+  const to = { workspace, place: volumeOf(workspace) }
+  if (from.place.area !== 'volumes') return { from, to, ...nothingHeld }
+  const { place, unknown, ...held } = await beginningOf(core, request, workspace)
+  return { from: { workspace, place }, to, ...(unknown !== undefined && { unknown }), ...held }
 }
 
-/** What is named, else what the workspace began as; where nothing is kept of that, the first of its snapshots. */
-async function sinceOf(core: Core, { place, workspace, snapshot }: Side): Promise<Place> {
-  if (place.area !== 'volumes') return place
-  const [since, base] = [snapshot ?? baseOf(workspace), baseNameOf(workspace)]
-  if (since !== null) return snapshotPlace(since)
-  if (base !== null && (await core.storage.exists(basePlace(base)))) return basePlace(base)
-  const [first] = (await snapshotsOf(core, workspace.id)).keys()
-  if (first !== undefined) return snapshotPlace(first)
-  throw noHead(workspace)
-}
+const nothingHeld: AsyncDisposable = { [Symbol.asyncDispose]: async () => undefined }
 
 /** A path that neither side has is a slip; in most layouts the files are one level down. */
 async function assertPresent(core: Core, between: Sides, paths: readonly string[]): Promise<void> {

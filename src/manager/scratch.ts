@@ -9,14 +9,22 @@ const prefix = 'scratch_'
  * all the while, so that one whose owner died is told from one that is in use.
  */
 export async function withScratch<T>(core: Core, request: Request, work: (place: Place) => Promise<T>): Promise<T> {
+  await using scratch = await openScratch(core, request)
+  return await work(scratch.place)
+}
+
+/** The same for as long as the caller holds it. */
+export async function openScratch(core: Core, request: Request): Promise<AsyncDisposable & { readonly place: Place }> {
   const name = `${prefix}${newId(core, 'op').slice(3)}`
-  using lock = await core.host.lock(name, { timeoutMs: 1000, signal: request.signal })
+  const lock = await core.host.lock(name, { timeoutMs: 1000, signal: request.signal })
   const place: Place = { area: 'tmp', name }
-  try {
-    return await work(place)
-  } finally {
-    await core.storage.erase(place)
-    lock?.retire()
+  return {
+    place,
+    async [Symbol.asyncDispose]() {
+      using held = lock
+      await core.storage.erase(place)
+      held?.retire()
+    },
   }
 }
 

@@ -8,8 +8,8 @@ import { checkedVariables, findTemplate, type Template } from '../domain/templat
 import { assertOperation } from '../domain/workspace/allow.ts'
 import { ofRepository, type Source } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
-import { eraseBase, freezeBase, lockGroup, nextNumber, usersOf } from './bases.ts'
 import { withoutAgentBlocks } from './agent-blocks.ts'
+import { eraseBase, freezeBase, lockGroup, nextNumber, usersOf } from './bases.ts'
 import { newEvent, type Core, type Request } from './core.ts'
 import { appendHome } from './home-stream.ts'
 import { withoutPassing } from './passing.ts'
@@ -124,11 +124,11 @@ async function fromWorkspace(
   const { id, task, agent, profile } = side.workspace
   await core.storage.create(place, { from: frozen, signal: request.signal })
   await withoutPassing(core, place, { workspace: side.workspace, place: frozen })
+  await withoutAgentBlocks(core, place, side.workspace)
   using tree = await openTree(core, place)
   tree.remove(profileOf(profile).metadata, { recursive: true, missing: 'ignore' })
   const now = core.clock.now().toISOString()
   return {
-  await withoutAgentBlocks(core, place, side.workspace)
     source: {
       kind: 'workspace',
       workspace: id,

@@ -36,14 +36,16 @@ export interface ResultRepository {
   resolve(name: string): Promise<string>
   /** The files of a directory that nobody else writes to, as the tree that git would make of them. */
   add(directory: string, options: AddOptions): Promise<AddedTree>
+  /** Writes the files of a tree into an empty directory, as a clone has them; they belong to whom the directory does. */
+  checkOut(tree: string, directory: string): Promise<void>
   commit(options: CommitOptions): Promise<string>
-  /** Writes how one tree becomes another, as `git apply` reads it, and everything of it. The empty tree is null. */
-  patch(from: string | null, to: string, file: NewFile | null): Promise<WrittenPatch>
   /**
    * The commits that lead to one, anew without blocks in files at the top; those that have none stay what they are. Answers
    * the last.
    */
   without(commit: string, options: WithoutOptions): Promise<string>
+  /** Writes how one tree becomes another, as `git apply` reads it, and everything of it. The empty tree is null. */
+  patch(from: string | null, to: string, file: NewFile | null): Promise<WrittenPatch>
   /** Writes a bundle that git can clone; with commits in `since`, one for those who have these. Answers its size. */
   bundle(commit: string, options: BundleOptions): Promise<number>
   /** Makes or moves a branch of the target, all of it or nothing. Neither its work trees nor its hooks are touched. */
@@ -77,14 +79,14 @@ export interface AddedTree {
   readonly left_out: readonly { readonly path: string; readonly reason: string }[]
 }
 
-export interface CommitOptions {
-  readonly tree: string
 export interface WithoutOptions {
   /** What these have stays as it is. */
   readonly since: readonly string[]
   readonly blocks: readonly AgentBlock[]
 }
 
+export interface CommitOptions {
+  readonly tree: string
   readonly parent: string | null
   readonly message: string
   readonly author: { readonly name: string; readonly email: string }

@@ -4,6 +4,7 @@ import { AwError } from '../../domain/errors.ts'
 import type { BundleOptions, NewFile, WrittenPatch } from '../../ports/git-results.ts'
 import { contentSteps } from '../safe-fs/copy-content.ts'
 import { makeFile } from '../new-file.ts'
+import { ownAllLike } from '../own-like.ts'
 import { replaceFile } from './layout.ts'
 import { politely } from '../trees/politely.ts'
 import type { Desk } from './result-repository.ts'
@@ -14,6 +15,13 @@ const emptyTree = (sha256: boolean): string =>
   sha256
     ? '6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321'
     : '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
+
+/** Into an empty directory that nobody else reaches. Nothing of theirs runs: no filter is configured. */
+export async function writeFiles(desk: Desk, tree: string, directory: string): Promise<void> {
+  const env = { GIT_WORK_TREE: directory, GIT_INDEX_FILE: join(desk.repository, 'index-of-files') }
+  await desk.ask(['read-tree', '-m', '-u', '--end-of-options', tree], { env })
+  ownAllLike(directory, directory)
+}
 
 /** What is given back in one piece. */
 const mostInMemory = 256 * 1024 * 1024

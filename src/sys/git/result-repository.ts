@@ -12,7 +12,7 @@ import { formatShallow, makeRepository, replaceFile } from './layout.ts'
 import type { GitProgram } from './program.ts'
 import { handOver } from './hand-over.ts'
 import { withKeptLineEnds } from './line-ends.ts'
-import { writeBundle, writePatch } from './result-files.ts'
+import { writeBundle, writeFiles, writePatch } from './result-files.ts'
 import type { Target } from './target.ts'
 import { nothingTracked, treeStream, type Report, type Tracked } from './tree-stream.ts'
 import { commitsWithout } from './without-blocks.ts'
@@ -99,9 +99,10 @@ export function resultRepository(desk: Desk): ResultRepository {
       })
     },
     add: (directory, options) => add(desk, directory, options, `refs/aw/tree-${++trees}`),
+    checkOut: (tree, directory) => writeFiles(desk, tree, directory),
     commit: (options) => commit(desk, options),
-    patch: (from, to, file) => writePatch(desk, from, to, file),
     without: (id, options) => commitsWithout(desk, id, options),
+    patch: (from, to, file) => writePatch(desk, from, to, file),
     bundle: (id, options) => writeBundle(desk, id, options),
     branch: (id, options) => handOver(desk, id, options),
   }

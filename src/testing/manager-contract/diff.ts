@@ -77,6 +77,36 @@ export function diffContract(open: OpenManager): void {
     expect(await diff(subject, { from: 'a', to: made.id })).toEqual([])
   })
 
+  it('what began empty is compared with that, with or without a snapshot', async () => {
+    const subject = await open()
+    const { aw } = subject
+    for (const profile of ['aw', 'repo']) {
+      const { files } = await aw.create({ id: profile, profile })
+      expect(await diff(subject, { from: profile })).toEqual([])
+      await files.write('work/new', 'one\n')
+      const changes = [...(profile === 'repo' ? ['added work'] : []), 'added work/new']
+      expect(told(await diff(subject, { from: profile }))).toEqual(changes)
+      expect(await diff(subject, { from: profile, stat: true, paths: ['work/new'] })).toMatchObject([
+        { path: 'work/new', lines: { added: 1, removed: 0 } },
+      ])
+      await aw.snapshot(profile)
+      expect(told(await diff(subject, { from: profile }))).toEqual(changes)
+    }
+  })
+
+  it('where nothing is kept of the beginning, the first snapshot has to do', async () => {
+    const subject = await open()
+    const { aw, folder } = subject
+    const source = folder({ f: { kind: 'file', content: 'f' } })
+    const { files, base } = await aw.create({ id: 'a', from: { folder: source } })
+    const first = diff(subject, { from: 'a' })
+    if (base === null) await expect(first).rejects.toEqual(code('snapshot_not_found'))
+    else expect(await first).toEqual([])
+    await aw.snapshot('a')
+    await files.write('work/new', 'one\n')
+    expect(told(await diff(subject, { from: 'a' }))).toEqual(['added work/new'])
+  })
+
   it('tells what is different: content, mode, kind, target', async () => {
     const { aw, manager, folder } = await open()
     const source = folder({
@@ -184,7 +214,6 @@ export function diffContract(open: OpenManager): void {
     const { aw } = subject
     const { id } = await aw.create({ id: 'bare' })
     const wrong: (readonly [string, Parameters<typeof code>[0]])[] = [
-      ['bare', 'snapshot_not_found'],
       ['missing', 'workspace_not_found'],
       ['missing@head', 'workspace_not_found'],
       ['a@nothing', 'snapshot_not_found'],
