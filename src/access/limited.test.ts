@@ -69,10 +69,10 @@ test('an error within an answer tells as little of the machine as one that ends 
   const problem = { code: 'source_failed', message: "EACCES: open '/srv/secret/key', and /asked/for is not there" }
   const odd: Manager = {
     ...manager,
-    call: (async (name: never, input: never, context: never) => {
+    call: async (name: never, input: never, context: never) => {
       const view = await manager.call(name, input, context)
       return name === 'show' ? Object.assign({}, view, { problem }) : view
-    }) as Manager['call'],
+    },
     async *stream() {
       const error = { ...problem, hint: 'See /srv/secret' }
       yield {
