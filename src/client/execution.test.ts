@@ -1,7 +1,9 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
+import type { Inputs } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
+import type { LimitName } from '../domain/sandbox/spec.ts'
 import type { CallContext } from '../ports/manager.ts'
-import type { CommandExit, Execution, OutputChunk } from './execution.ts'
+import type { CommandExit, ExecOptions, Execution, OutputChunk } from './execution.ts'
 import { echo, given, item, scripted } from './testing.ts'
 
 const ended = { code: 0, signal: null, command: 'cmd_1', duration_ms: 5, snapshot: null }
@@ -37,13 +39,19 @@ describe('exec', () => {
       limits: { memory_mb: 100, output_mb: 1 },
       isolation: 'namespace',
       allow: ['npm'],
+      mcp: true,
       snapshot: 'each-exec',
-    }
+    } satisfies ExecOptions
     const { run, asked } = await running(saying(), options, { actor: 'me' })
     await run.exit
     const { timeoutMs, limits, ...same } = options
     expect(asked.at(-1)?.input).toEqual({ id: 'ws_1', argv: ['cmd'], ...same, timeout_ms: timeoutMs, ...limits })
     expect(asked.at(-1)?.context).toMatchObject({ actor: 'me' })
+  })
+
+  it('has an option for every field of the table', () => {
+    type Renamed = 'id' | 'all' | 'argv' | 'columns' | 'rows' | 'timeout_ms' | Exclude<LimitName, 'wall_ms'>
+    expectTypeOf<Exclude<keyof Inputs['exec'], keyof ExecOptions | Renamed>>().toEqualTypeOf<never>()
   })
 
   it('gives output in pieces, and the end', async () => {

@@ -12,7 +12,7 @@ type Fields = Inputs['exec']
 /** Names as in the table of operations, in groups. */
 export interface ExecOptions extends Pick<
   Fields,
-  'cwd' | 'env' | 'isolation' | 'network' | 'allow' | 'shared' | 'agent' | 'snapshot'
+  'cwd' | 'env' | 'isolation' | 'network' | 'allow' | 'shared' | 'agent' | 'mcp' | 'snapshot'
 > {
   /** What it reads; nothing if left out. Read piece by piece, as it takes them. */
   readonly stdin?: Stdin | undefined

@@ -21,7 +21,7 @@ export interface WorkspaceHistory {
   removeBranch(name: string, context?: CallContext): Promise<Outputs['branch']>
   fork(input: ForkMany, context?: CallContext): Promise<ItemResult<Workspace>[]>
   fork(input?: ForkOne, context?: CallContext): Promise<Workspace>
-  /** What changed here since the head, or in comparison with another workspace or snapshot. */
+  /** What changed here since it was made, or in comparison with another workspace or snapshot. */
   diff(
     since?: string | { readonly id: string },
     options?: Omit<Inputs['diff'], 'from' | 'to'>,
