@@ -63,7 +63,10 @@ export function httpDoor(options: DoorOptions) {
   const flying = flights(limits)
   const once = onceOnly({ answers, manager })
   const sockets = socketDoor()
-  const own: Readonly<Record<string, OwnRoute>> = { ...ownRoutes({ metrics, ready, flying }), ...options.more }
+  const own: Readonly<Record<string, OwnRoute>> = {
+    ...ownRoutes({ metrics, ready, flying, all: () => own }),
+    ...options.more,
+  }
 
   async function handle(request: IncomingMessage, response: ServerResponse, entrance: Entrance): Promise<void> {
     const begin = performance.now()

@@ -5,19 +5,31 @@ import { errorTable, type ErrorCode } from '../domain/errors.ts'
 import { version } from '../version.ts'
 import { bytesField } from './input.ts'
 import { takesKey } from './once.ts'
+import { ownObject, type RouteAbout } from './openapi-own.ts'
+import { sessionRoutesOf } from './session.ts'
 
 type Json = Record<string, unknown>
 
-/** The whole of it as OpenAPI 3.1, derived from the table. */
-export function openApi(table: Table = operations): Json {
+type Own = Readonly<Record<string, { readonly open?: true | undefined; readonly about: RouteAbout }>>
+
+/** The whole of it as OpenAPI 3.1, derived from the table. @param own what the daemon has beside it, by method and path */
+export function openApi(own: Own, table: Table = operations): Json {
   const paths: Record<string, Json> = {}
-  for (const operation of table) {
-    for (const [i, route] of operation.routes.entries()) {
-      const [method = '', path = ''] = route.split(' ')
-      const at = `/api${path.replaceAll(/:(\w+)/g, '{$1}')}`
-      paths[at] = { ...paths[at], [method.toLowerCase()]: operationObject(operation, route, i) }
-    }
+  const add = (route: string, object: Json): void => {
+    const [method = '', path = ''] = route.split(' ')
+    const at = path.replaceAll(/:(\w+)/g, '{$1}')
+    paths[at] = { ...paths[at], [method.toLowerCase()]: object }
   }
+  for (const operation of table) {
+    const { name, routes } = operation
+    for (const [i, route] of routes.entries()) {
+      const id = `${name.replaceAll(' ', '_')}${i === 0 ? '' : `_${i + 1}`}`
+      add(route.replace(' /', ' /api/'), operationObject(operation, route, id))
+    }
+    for (const route of sessionRoutesOf(name))
+      add(route.replace(' /', ' /api/'), operationObject(held(operation), route, `session_${name}`))
+  }
+  for (const [route, { about, open }] of Object.entries(own)) add(route, ownObject(route, about, open === true))
   return {
     openapi: '3.1.0',
     info: {
@@ -55,7 +67,14 @@ const problem = {
   },
 }
 
-function operationObject(operation: Operation, route: Route, i: number): Json {
+/** Of the workspace of a token: it is not named, and all that is wrong with it is the same status. */
+function held(operation: Operation): Operation {
+  const { id: _, ...properties } = operation.input.properties ?? {}
+  const required = operation.input.required?.filter((field) => field !== 'id') ?? []
+  return { ...operation, input: { ...operation.input, properties, required }, errors: ['invalid_input'] }
+}
+
+function operationObject(operation: Operation, route: Route, operationId: string): Json {
   const { name, summary, details, group, input, kind, scope } = operation
   const fields = Object.entries(input.properties ?? {})
   const inPath = fieldsOf(route)
@@ -63,7 +82,7 @@ function operationObject(operation: Operation, route: Route, i: number): Json {
   const hasQuery = /^(GET|DELETE) /.test(route) || operation.takes === 'bytes'
   const required = (field: string): boolean => input.required?.includes(field) === true
   return {
-    operationId: `${name.replaceAll(' ', '_')}${i === 0 ? '' : `_${i + 1}`}`,
+    operationId,
     summary,
     ...(details !== undefined && { description: details }),
     tags: [group],
@@ -74,6 +93,8 @@ function operationObject(operation: Operation, route: Route, i: number): Json {
       ...inPath.map((field) => parameter(field, 'path', input.properties?.[field] ?? {}, true)),
       ...(hasQuery ? others.map(([field, schema]) => parameter(field, 'query', schema, required(field))) : []),
       ...(takesKey(operation) ? [idempotencyKey] : []),
+      ...(kind === 'read' ? [] : [lease]),
+      correlationId,
     ],
     ...(!hasQuery && { requestBody: body(operation, inPath, others) }),
     ...(operation.takes === 'bytes' && { requestBody: { content: { [raw]: {} } } }),
@@ -90,6 +111,20 @@ const idempotencyKey = {
   in: 'header',
   description: 'The same key with the same request is answered with the first answer; a stream takes one with detach',
   schema: { type: 'string', maxLength: 255 },
+}
+
+const lease = {
+  name: 'AW-Lease',
+  in: 'header',
+  description: 'The lease under which it is asked for; if it is not held any more, the answer is lease_lost',
+  schema: { type: 'string', maxLength: 200 },
+}
+
+const correlationId = {
+  name: 'AW-Correlation-Id',
+  in: 'header',
+  description: 'What the request belongs to, percent-encoded; it is in its events, and comes back',
+  schema: { type: 'string' },
 }
 
 const parameter = (name: string, place: string, schema: JsonSchema, required: boolean): Json => ({

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { assertScope } from '../access/principal.ts'
+import { boolean, object, string, type JsonSchema } from '../api/schema.ts'
 import { AwError } from '../domain/errors.ts'
 import type { Manager } from '../ports/manager.ts'
 import { always, sendJson } from './answer.ts'
@@ -8,6 +9,7 @@ import type { AskedContext } from './context.ts'
 import type { flights } from './in-flight.ts'
 import type { Metrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
+import type { RouteAbout } from './openapi-own.ts'
 import { Refusal } from './refusal.ts'
 import { targetOf } from './routes.ts'
 
@@ -32,11 +34,13 @@ export type OwnRoute = OpenRoute | ClosedRoute
 
 interface OpenRoute {
   readonly open: true
+  readonly about: RouteAbout
   readonly handle: (asked: Asked) => void | Promise<void>
 }
 
 export interface ClosedRoute {
   readonly open?: undefined
+  readonly about: RouteAbout
   readonly handle: (asked: AskedBy) => void | Promise<void>
 }
 
@@ -44,20 +48,47 @@ interface Parts {
   readonly metrics: Metrics
   readonly ready: () => { readonly ready: boolean; readonly reason?: string }
   readonly flying: ReturnType<typeof flights>
+  /** All that there are, for the document. */
+  readonly all: () => Readonly<Record<string, OwnRoute>>
 }
 
-export function ownRoutes({ metrics, ready, flying }: Parts): Record<string, OwnRoute> {
+const json = (schema: JsonSchema): Readonly<Record<string, JsonSchema>> => ({ 'application/json': schema })
+const status = json(object({ status: string('One word') }))
+
+export function ownRoutes({ metrics, ready, flying, all }: Parts): Record<string, OwnRoute> {
   return {
-    'GET /api/health': { open: true, handle: ({ response }) => sendJson(response, 200, { status: 'ok' }) },
+    'GET /api/health': {
+      open: true,
+      about: { id: 'daemon_health', summary: 'Whether it answers', answers: { 200: ['It does', status] } },
+      handle: ({ response }) => sendJson(response, 200, { status: 'ok' }),
+    },
     'GET /api/ready': {
       open: true,
+      about: {
+        id: 'daemon_ready',
+        summary: 'Whether it takes requests',
+        answers: { 200: ['It does', status], 503: ['It does not: it ends', status] },
+      },
       handle({ response }) {
         const state = ready()
         sendJson(response, state.ready ? 200 : 503, { status: state.ready ? 'ready' : 'not ready' })
       },
     },
-    'GET /api/openapi.json': { handle: ({ response }) => sendJson(response, 200, openApi()) },
+    'GET /api/openapi.json': {
+      about: {
+        id: 'daemon_document',
+        summary: 'This document',
+        answers: { 200: ['It', json({ type: 'object', additionalProperties: true })] },
+      },
+      handle: ({ response }) => sendJson(response, 200, openApi(all())),
+    },
     'GET /metrics': {
+      about: {
+        id: 'daemon_metrics',
+        summary: 'Figures for Prometheus; not for a token that is for certain workspaces',
+        scope: 'read',
+        answers: { 200: ['In its text format', { 'text/plain': { type: 'string' } }] },
+      },
       async handle({ response, caller }) {
         assertWhole(caller)
         const text = await metrics.text()
@@ -66,6 +97,17 @@ export function ownRoutes({ metrics, ready, flying }: Parts): Record<string, Own
       },
     },
     'DELETE /api/requests/:id': {
+      about: {
+        id: 'daemon_cancel_request',
+        summary: 'Cancel a request of your own that is under way, by its X-Request-Id',
+        answers: {
+          202: ['It is told; its own answer says what became of it', json(object({ stopped: boolean('Always true') }))],
+          404: [
+            'There is none',
+            { 'application/problem+json': { $ref: '#/components/schemas/Problem' } as JsonSchema },
+          ],
+        },
+      },
       handle({ request, response, caller }) {
         const id = targetOf(request.url ?? '/').segments?.at(-1) ?? ''
         const stopped = flying.abort(caller.principal.actor, id, new AwError('aborted', 'The caller cancelled this'))

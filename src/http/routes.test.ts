@@ -48,7 +48,7 @@ describe.each(all.map((entry) => [entry.name, entry] as const))('%s', (_, operat
   })
 
   it('is in the OpenAPI document at each of its routes', () => {
-    const { paths } = openApi() as { paths: Record<string, Record<string, { 'x-aw-operation': string }>> }
+    const { paths } = openApi({}) as { paths: Record<string, Record<string, { 'x-aw-operation': string }>> }
     for (const route of operation.routes) {
       const [method = '', path = ''] = route.split(' ')
       const at = paths[`/api${path.replaceAll(/:(\w+)/g, '{$1}')}`]?.[method.toLowerCase()]

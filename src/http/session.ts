@@ -1,24 +1,28 @@
 import { operations } from '../api/table.ts'
-import type { Operation } from '../api/operation.ts'
+import type { Operation, Route } from '../api/operation.ts'
 import { reaches, type Principal } from '../access/principal.ts'
 import type { AwError } from '../domain/errors.ts'
 import type { Found, Target } from './routes.ts'
 import { Refusal } from './refusal.ts'
 
 /** The workspace of the caller's token, without naming it. Errors about it are 400. */
-const routes: Readonly<Record<string, string>> = {
-  'GET ': 'show',
-  'GET snapshots': 'snapshots',
-  'POST snapshots': 'snapshot',
-  'POST restore': 'restore',
-  'POST branch': 'branch',
-  'GET describe': 'describe',
+const routes: Readonly<Record<Route, string>> = {
+  'GET /session/workspace': 'show',
+  'GET /session/workspace/snapshots': 'snapshots',
+  'POST /session/workspace/snapshots': 'snapshot',
+  'POST /session/workspace/restore': 'restore',
+  'POST /session/workspace/branch': 'branch',
+  'GET /session/workspace/describe': 'describe',
 }
 
 export const sessionPath = ['session', 'workspace']
 
+/** Where an operation is here. */
+export const sessionRoutesOf = (operation: string): Route[] =>
+  Object.entries(routes).flatMap(([route, name]) => (name === operation ? [route as Route] : []))
+
 export function sessionRoute(method: string, words: readonly string[], principal: Principal): Found {
-  const name = routes[`${method} ${words.join('/')}`]
+  const name = routes[`${method} /${[...sessionPath, ...words].join('/')}` as Route]
   const operation = operations.find((one) => one.name === name) as Operation | undefined
   if (operation === undefined) throw new Refusal(404, 'invalid_input', 'There is nothing at this address')
   const own = principal.workspaces?.length === 1 ? principal.workspaces[0] : undefined

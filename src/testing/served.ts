@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { owner, type Principal } from '../access/principal.ts'
 import { remoteManager } from '../client/remote/remote.ts'
 import type { Address } from '../client/remote/wire.ts'
-import { httpDoor, type DoorLimits } from '../http/door.ts'
+import { httpDoor, type DoorLimits, type DoorOptions } from '../http/door.ts'
 import { makeMetrics } from '../http/metrics.ts'
 import { httpServer, type ServerLimits } from '../http/server.ts'
 import type { Answers } from '../ports/answers.ts'
@@ -34,6 +34,8 @@ export interface ServeOptions {
   /** Whoever comes without a token is the user, as on the socket: then nothing but the other checks is in the way. */
   readonly trusting?: true
   readonly server?: Partial<ServerLimits>
+  /** Addresses beside the operations. */
+  readonly more?: DoorOptions['more']
 }
 
 const noLimits: DoorLimits = {
@@ -65,6 +67,7 @@ export async function served(core: Manager, options: ServeOptions): Promise<Serv
     metrics: makeMetrics(),
     log: (record) => void logged.push(record),
     ready: () => ({ ready: true }),
+    ...(options.more && { more: options.more }),
   })
   const entrance = {
     hosts: over === 'socket' ? ['localhost'] : [],

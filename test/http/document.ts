@@ -10,7 +10,8 @@ export interface Document {
 
 export interface DocumentOperation {
   readonly operationId: string
-  readonly 'x-aw-operation': string
+  /** Of the table; undefined for what the daemon has beside it. */
+  readonly 'x-aw-operation'?: string
   readonly 'x-aw-kind': string
   readonly parameters: readonly {
     readonly name: string
@@ -19,6 +20,7 @@ export interface DocumentOperation {
     readonly schema: JsonSchema
   }[]
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema?: JsonSchema }>> }
+  readonly security?: readonly object[]
   readonly responses: Readonly<Record<string, unknown>>
 }
 

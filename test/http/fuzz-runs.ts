@@ -8,6 +8,7 @@ import type { Manager } from '../../src/ports/manager.ts'
 import { endBoxes } from '../../src/testing/end-boxes.ts'
 import { memoryCore } from '../../src/testing/memory-core.ts'
 import { served } from '../../src/testing/served.ts'
+import { admin, held } from './ask.ts'
 import { fuzz, randomRequests, type Tally } from './fuzz.ts'
 
 /** A core to be asked at random. */
@@ -44,7 +45,7 @@ export async function fuzzRuns(ground: Ground, numRuns: number): Promise<number>
       const { core, remove } = await ground()
       try {
         await populate(core)
-        await using door = await served(core, { over: 'tcp' })
+        await using door = await served(core, { over: 'tcp', principals: { admin, session: held('a/main') } })
         await fuzz(door, core, requests, tally)
       } finally {
         await core[Symbol.asyncDispose]()

@@ -157,12 +157,14 @@ function requestFor(at: Addressed): fc.Arbitrary<RandomRequest> {
 const rare = ['shutdown', 'gc', 'destroy', 'reset', 'purge', 'bases remove', 'recover', 'snapshot remove']
 
 const routeOf = ({ method, path }: Addressed): string => `${method} ${path}`
-const addresses = operationsIn(JSON.parse(JSON.stringify(openApi())) as Document)
+/** Without what the daemon has beside the operations; its answers are looked at one by one. */
+const addresses = operationsIn(JSON.parse(JSON.stringify(openApi({}))) as Document)
+const nameOf = ({ operation }: Addressed): string => operation['x-aw-operation'] ?? operation.operationId
 const byRoute = new Map(addresses.map((at) => [routeOf(at), at]))
 
 export function randomRequests(maxLength: number): fc.Arbitrary<RandomRequest[]> {
   const all = addresses.map((at) => ({
-    weight: rare.includes(at.operation['x-aw-operation']) ? 1 : 4,
+    weight: rare.includes(nameOf(at)) ? 1 : 4,
     arbitrary: requestFor(at),
   }))
   return fc.array(fc.oneof(...all), { minLength: 10, maxLength })
@@ -185,7 +187,10 @@ function send(door: Served, { route, parts }: RandomRequest, headers: Record<str
   const content = at.operation.requestBody?.content ?? {}
   const isJson = 'application/json' in content
   const isBytes = !isJson && 'application/octet-stream' in content
+  // There, workspaces are not named: they are the token's.
+  const token = path.startsWith('/api/session/') ? 'session' : 'admin'
   return ask(door, at.method, `${path}${query.size > 0 ? `?${query.toString()}` : ''}`, {
+    token,
     ...(isJson && { json: Object.fromEntries(of('body').map(({ name, value }) => [name, value])) }),
     ...(isBytes && { bytes: 'content' }),
     headers: { ...(isBytes && { 'content-type': 'application/octet-stream' }), ...headers },
@@ -207,7 +212,7 @@ export interface Tally {
 export async function fuzz(door: Served, core: Manager, requests: readonly RandomRequest[], tally: Tally) {
   for (const request of requests) {
     const at = byRoute.get(request.route) as Addressed
-    const name = at.operation['x-aw-operation']
+    const name = nameOf(at)
     const correlation = `fuzz-${++tally.sent}`
     const before = await place(core)
     const answer = await send(door, request, { 'aw-correlation-id': correlation })

@@ -1,14 +1,38 @@
-import { expect, test } from 'vitest'
-import { openApi } from '../../src/http/openapi.ts'
+import { afterAll, expect, test } from 'vitest'
+import { parse } from '../../src/api/parse.ts'
+import type { JsonSchema } from '../../src/api/schema.ts'
+import { mcpRoutes } from '../../src/daemon/mcp-routes.ts'
+import { selfRoutes } from '../../src/daemon/self-routes.ts'
 import { router } from '../../src/http/routes.ts'
 import { operations } from '../../src/api/table.ts'
+import { memoryCore } from '../../src/testing/memory-core.ts'
+import { served } from '../../src/testing/served.ts'
+import { admin, ask, held } from './ask.ts'
+import { operationsIn, type Addressed, type Document, type DocumentOperation } from './document.ts'
 import { table } from './samples.ts'
-import { operationsIn, type Document } from './document.ts'
 
 /** The document that the door hands out is OpenAPI 3.1 in its structure, and about what the door does. */
 
-const document = JSON.parse(JSON.stringify(openApi())) as Document
+const core = memoryCore().manager
+const mcp = mcpRoutes('1.2.3')
+const facts = { pid: 1, version: '1.2.3', started_at: '2026-01-01T00:00:00.000Z', socket: '/none', listen: null }
+let stops = 0
+// As the daemon has it: with what is there beside the operations.
+const door = await served(core, {
+  over: 'tcp',
+  more: { ...mcp.routes, ...selfRoutes(facts, () => stops++) },
+  principals: { admin, agent: held('a/main') },
+})
+afterAll(async () => {
+  await door[Symbol.asyncDispose]()
+  await mcp[Symbol.asyncDispose]()
+  await core[Symbol.asyncDispose]()
+})
+const document = (await ask(door, 'GET', '/api/openapi.json')).json as unknown as Document
 const all = operationsIn(document)
+const isSession = ({ path }: Addressed): boolean => path.startsWith('/api/session/')
+const ofTable = all.filter((one) => one.operation['x-aw-operation'] !== undefined && !isSession(one))
+const ofDaemon = all.filter((one) => one.operation['x-aw-operation'] === undefined)
 
 function nodes(value: unknown, path = '#'): { path: string; value: Record<string, unknown> }[] {
   if (typeof value !== 'object' || value === null) return []
@@ -34,13 +58,64 @@ test('every reference leads somewhere', () => {
   }
 })
 
-test('every route of the table is in it, and nothing else', () => {
+test('every route of the table is in it', () => {
   const routes = table.flatMap(({ name, routes }) =>
     routes.map((route) => `${route.replaceAll(/:(\w+)/g, '{$1}')} ${name}`),
   )
-  const found = all.map(({ method, path, operation }) => `${method} ${path.slice(4)} ${operation['x-aw-operation']}`)
+  const found = ofTable.map(
+    ({ method, path, operation }) => `${method} ${path.slice(4)} ${operation['x-aw-operation']}`,
+  )
   expect(found.toSorted()).toEqual(routes.toSorted())
 })
+
+test('what the daemon has beside the table is in it, is there, and answers as it says', async () => {
+  expect(ofDaemon.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual([
+    'DELETE /api/requests/{id}',
+    'DELETE /mcp',
+    'GET /api/daemon',
+    'GET /api/health',
+    'GET /api/openapi.json',
+    'GET /api/ready',
+    'GET /mcp',
+    'GET /metrics',
+    'POST /api/daemon/stop',
+    'POST /mcp',
+  ])
+  for (const { method, path, operation } of ofDaemon) {
+    const isOpen = operation.security?.length === 0
+    expect((await ask(door, method, path, { token: '' })).status === 401, `on ${method} ${path}`).toBe(!isOpen)
+    const message = { jsonrpc: '2.0', id: 1, method: 'ping' }
+    const answer = await ask(door, method, path, path === '/mcp' && method === 'POST' ? { json: message } : {})
+    expect(Object.keys(operation.responses), `on ${method} ${path}`).toContain(String(answer.status))
+    const told = operation.responses[answer.status] as { content?: Record<string, { schema: JsonSchema }> }
+    const type = answer.headers['content-type']?.split(';')[0] ?? ''
+    expect(Object.keys(told.content ?? {}), `on ${method} ${path}`).toContain(type)
+    const schema = told.content?.[type]?.schema ?? {}
+    if (type === 'application/json') expect(() => parse(schema, answer.json)).not.toThrow()
+  }
+  expect(stops).toBe(1)
+})
+
+test('the workspace of a token is in it, and answers as it says', async () => {
+  await core.call('create', { id: 'a' })
+  const found = all.filter(isSession)
+  expect(found.map(({ method, path }) => `${method} ${path.slice(22)}`)).toEqual(
+    expect.arrayContaining(['GET ', 'GET /snapshots', 'POST /snapshots', 'POST /restore', 'POST /branch']),
+  )
+  for (const { method, path, operation } of found) {
+    const name = operation['x-aw-operation']
+    expect([...operation.parameters.map((one) => one.name), ...bodyFields(operation)]).not.toContain('id')
+    const json = { restore: { snapshot: 'head' }, branch: { name: 'side' } }[String(name)]
+    const answer = await ask(door, method, path, { token: 'agent', ...(json && { json }) })
+    expect(Object.keys(operation.responses), `on ${method} ${path}: ${answer.text}`).toContain(String(answer.status))
+    const output = table.find((one) => one.name === name)?.output ?? {}
+    if (answer.status < 300) expect(() => parse(output, answer.json)).not.toThrow()
+    expect((await ask(door, method, path, json ? { json } : {})).status).toBe(400)
+  }
+})
+
+const bodyFields = ({ requestBody }: DocumentOperation): string[] =>
+  Object.keys(requestBody?.content['application/json']?.schema?.properties ?? {})
 
 test('each operation has a name of its own, its path fields, and answers', () => {
   const ids = all.map(({ operation }) => operation.operationId)
@@ -59,7 +134,7 @@ test('each operation has a name of its own, its path fields, and answers', () =>
     if (requestBody !== undefined) expect(Object.keys(requestBody.content).length).toBeGreaterThan(0)
     expect(Object.keys(responses).some((status) => /^2\d\d$/.test(status))).toBe(true)
     expect(Object.keys(responses).every((status) => /^[245]\d\d$/.test(status))).toBe(true)
-    expect(Object.keys(responses)).toContain('401')
+    expect(Object.keys(responses).includes('401')).toBe(operation.security?.length !== 0)
   }
 })
 
@@ -89,7 +164,7 @@ test('every schema is one that others understand', () => {
 
 test('its addresses lead to its operations', () => {
   const find = router(operations)
-  for (const { method, path, operation } of all) {
+  for (const { method, path, operation } of ofTable) {
     const found = find(
       method,
       path
