@@ -33,8 +33,8 @@ const runs = [
   },
 ] as const satisfies readonly Run[]
 
-/** The contracts are long: one of them here, all of them in `npm run prove`. */
-const groupOf = ({ as, what }: Run): string => (what === 'beyond the contract' ? as : 'contracts')
+/** They are long: one of each kind here, all of them in `npm run prove`. */
+const groupOf = ({ what }: Run): string => (what === 'beyond the contract' ? what : 'contracts')
 
 it.each<Run>(isRoot ? drawn<Run>(runs, groupOf) : [])(
   'overlay $what, as $as',

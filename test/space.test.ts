@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { drawn } from './drawn.ts'
 import { runOnImage } from './storage/on-image.ts'
 
 /** Only root can mount an image; an ordinary user is tried by root, who can become one. */
@@ -10,7 +11,9 @@ const places = [
   { fileSystem: 'btrfs', as: 'an ordinary user' },
 ] as const
 
-it.each(isRoot ? places : [])(
+const each = isRoot ? drawn(places, ({ fileSystem }) => fileSystem) : []
+
+it.each(each)(
   'size limits on $fileSystem as $as',
   (place) => {
     const { passed, failures } = runOnImage({ ...place, files: ['test/space/limits.inside.ts'] })
@@ -20,7 +23,7 @@ it.each(isRoot ? places : [])(
   300_000,
 )
 
-it.each(isRoot ? places : [])(
+it.each(each)(
   'a full disk of $fileSystem as $as',
   (place) => {
     const { passed, failures } = runOnImage({ ...place, files: ['test/space/full.inside.ts'], size: '300M' })
@@ -31,5 +34,5 @@ it.each(isRoot ? places : [])(
 )
 
 it('is tried wherever it can be', () => {
-  expect(places).toHaveLength(4)
+  expect(each.length).toBeGreaterThanOrEqual(isRoot ? 2 : 0)
 })
