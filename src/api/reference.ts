@@ -113,6 +113,7 @@ const kindText = {
   text: 'text',
   'label limits': 'label=value:MB, …',
   count: 'whole number',
+  positive: 'whole number',
   switch: 'true or false',
   mode: 'octal mode',
   'directory mode': 'octal mode',

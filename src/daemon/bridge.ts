@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import { bridgeHost, bridgePath } from '../domain/network/bridge.ts'
 import type { HttpDoor } from '../http/door.ts'
-import { httpServer } from '../http/server.ts'
+import { httpServer, type ServerLimits } from '../http/server.ts'
 import { closeBridge, letProxiesIn, prepareBridge } from '../sys/bridge-place.ts'
 import { listening } from './listen.ts'
 
@@ -15,9 +15,9 @@ export interface OpenBridge {
 const connections = 2048
 
 /** Where the proxies of sandboxes come in: MCP and nothing else, with a token and never without. */
-export async function openBridge(door: HttpDoor, home: string, requestMs: number): Promise<OpenBridge> {
+export async function openBridge(door: HttpDoor, home: string, limits: ServerLimits): Promise<OpenBridge> {
   const socket = prepareBridge(home)
-  const server = httpServer(door, { hosts: [bridgeHost], only: bridgePath }, { connections, requestMs })
+  const server = httpServer(door, { hosts: [bridgeHost], only: bridgePath }, { ...limits, connections })
   await listening(server, socket)
   letProxiesIn(socket)
   return { server, remove: () => closeBridge(socket) }

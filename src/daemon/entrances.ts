@@ -34,7 +34,7 @@ export async function openEntrances(
     servers.push(local)
     await listening(local, reachable(socketOf(home)))
     closeToOthers(home)
-    const bridge = await openBridge(door, home, limits.requestMs)
+    const bridge = await openBridge(door, home, limits)
     servers.push(bridge.server)
     return {
       url,

@@ -1,6 +1,7 @@
 import { allows } from '../access/principal.ts'
 import type { JsonSchema } from '../api/schema.ts'
 import type { Scope } from '../domain/scopes.ts'
+import type { JsonLimits } from '../domain/strict-json.ts'
 import type { RouteAbout } from '../http/openapi-own.ts'
 import type { ClosedRoute, OwnRoute } from '../http/own-routes.ts'
 import { mcpHttp } from '../mcp/http/http.ts'
@@ -35,9 +36,13 @@ const ended: RouteAbout = {
   answers: { 200: ['It has ended'], 400: problem, 404: problem },
 }
 
+interface McpRoutes extends AsyncDisposable {
+  readonly routes: Readonly<Record<string, OwnRoute>>
+}
+
 /** MCP as one address of the daemon. A token for one workspace gets the tools of that workspace alone. */
-export function mcpRoutes(version: string): AsyncDisposable & { readonly routes: Readonly<Record<string, OwnRoute>> } {
-  const mcp = mcpHttp({ version })
+export function mcpRoutes(version: string, json?: JsonLimits): McpRoutes {
+  const mcp = mcpHttp({ version, json })
   const route: Pick<ClosedRoute, 'handle'> = {
     async handle({ request, response, caller, manager, context, countOne }) {
       const { actor, workspaces, scopes } = caller.principal

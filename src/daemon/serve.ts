@@ -3,6 +3,7 @@ import { openHome, type OpenedHome, type OpenOptions } from '../aw.ts'
 import type { Settings } from '../domain/config.ts'
 import type { DaemonFacts } from '../domain/daemon.ts'
 import { AwError } from '../domain/errors.ts'
+import type { JsonLimits } from '../domain/strict-json.ts'
 import { httpDoor, type DoorLimits, type DoorOptions } from '../http/door.ts'
 import { makeMetrics } from '../http/metrics.ts'
 import type { ServerLimits } from '../http/server.ts'
@@ -53,7 +54,7 @@ export async function startDaemon({ listen, signal, log, ...options }: DaemonOpt
     const asked = Promise.withResolvers<void>()
     let isReady = true
     const self = { ...selfOf(home), listen: null as string | null }
-    const mcp = mcpRoutes(version())
+    const mcp = mcpRoutes(version(), jsonOf(config.settings))
     const door = httpDoor({
       ...doorOptions(opened),
       log,
@@ -137,6 +138,13 @@ const authenticator =
 const serverLimits = (settings: Settings): ServerLimits => ({
   connections: settings['server.max_connections'],
   requestMs: settings['server.request_timeout_ms'],
+  headerBytes: settings['server.header_kb'] * 1024,
+})
+
+const jsonOf = (settings: Settings): JsonLimits => ({
+  depth: settings['server.json_depth'],
+  keys: settings['server.json_keys'],
+  values: settings['server.json_values'],
 })
 
 const limitsOf = (settings: Settings): DoorLimits => ({
@@ -149,5 +157,6 @@ const limitsOf = (settings: Settings): DoorLimits => ({
   streams: settings['server.max_streams'],
   bodyBytes: settings['server.body_kb'] * 1024,
   uploadBytes: settings['server.upload_mb'] * 1024 * 1024,
+  json: jsonOf(settings),
   slowReaderMs: settings['server.slow_reader_ms'],
 })

@@ -1,7 +1,15 @@
 import { serverKeys } from './server-keys.ts'
 
 /** How a setting's value is written and checked. */
-export type Kind = 'text' | 'label limits' | 'count' | 'switch' | 'mode' | 'directory mode' | readonly string[]
+export type Kind =
+  | 'text'
+  | 'label limits'
+  | 'count'
+  | 'positive'
+  | 'switch'
+  | 'mode'
+  | 'directory mode'
+  | readonly string[]
 
 export interface Key {
   readonly kind: Kind

@@ -6,7 +6,7 @@ import { parseLabelLimits } from './space-limits.ts'
 export { configKeys }
 
 export type ConfigKey = keyof typeof configKeys
-type Value<K extends Key> = K['kind'] extends 'count' | 'mode' | 'directory mode'
+type Value<K extends Key> = K['kind'] extends 'count' | 'positive' | 'mode' | 'directory mode'
   ? number
   : K['kind'] extends 'switch'
     ? boolean
@@ -100,6 +100,7 @@ const expectations = {
   'label limits': 'a list of LABEL=VALUE:MB, each label once and above 0 MB, as in team=web:5000, user=ann:20000',
   text: 'text without a NUL byte',
   count: 'a whole number, 0 or more',
+  positive: 'a whole number, 1 or more',
   switch: 'true or false',
   mode: 'an octal mode such as 0644 that lets its owner read and write (0600)',
   'directory mode': 'an octal mode such as 0755 that lets its owner read, write and enter (0700)',
@@ -112,6 +113,7 @@ function fromText(kind: Exclude<Kind, 'text'>, value: unknown): unknown {
   if (kind === 'label limits') return typeof value === 'string' && parseLabelLimits(value) ? value : undefined
   if (kind === 'switch') return typeof value === 'boolean' ? value : { true: true, false: false }[String(value)]
   if (kind === 'count') return count(value)
+  if (kind === 'positive') return count(value) || undefined
   if (kind === 'mode') return mode(value, 0o600)
   if (kind === 'directory mode') return mode(value, 0o700)
   return typeof value === 'string' && kind.includes(value) ? value : undefined

@@ -1,4 +1,5 @@
 import type { Key } from './config-keys.ts'
+import { usualLimits } from './strict-json.ts'
 
 /** Of the daemon: where it listens, and what it takes from whom. */
 export const serverKeys = {
@@ -12,6 +13,22 @@ export const serverKeys = {
   'server.max_in_flight': { kind: 'count', default: 16, about: 'Requests of one token at once; 0 means no limit' },
   'server.max_streams': { kind: 'count', default: 8, about: 'Streams of one token at once; 0 means no limit' },
   'server.body_kb': { kind: 'count', default: 1024, about: 'Largest body of a request in JSON' },
+  'server.header_kb': { kind: 'positive', default: 16, about: 'Largest head of a request: its address and headers' },
+  'server.json_depth': {
+    kind: 'positive',
+    default: usualLimits.depth,
+    about: 'How deep the JSON of a request may be nested',
+  },
+  'server.json_keys': {
+    kind: 'positive',
+    default: usualLimits.keys,
+    about: 'How many keys the JSON of a request may have, all of its objects together',
+  },
+  'server.json_values': {
+    kind: 'positive',
+    default: usualLimits.values,
+    about: 'How many values the JSON of a request may hold',
+  },
   'server.upload_mb': {
     kind: 'count',
     default: 64,

@@ -1,16 +1,21 @@
 import { AwError } from './errors.ts'
 
-const deepest = 32
-const mostKeys = 10_000
-const mostValues = 100_000
+/** What a text may hold. */
+export interface JsonLimits {
+  readonly depth: number
+  readonly keys: number
+  readonly values: number
+}
+
+export const usualLimits: JsonLimits = { depth: 32, keys: 10_000, values: 100_000 }
 
 /**
  * JSON from outside. Two readers of the same text must not see two things in it: a key that is there twice is refused,
  * and so is `__proto__`. Nor may it be deeper or hold more than anybody needs: that is looked at first, as a text of a
  * few megabytes can be parsed into gigabytes.
  */
-export function readJson(text: string): unknown {
-  assertPlain(text)
+export function readJson(text: string, limits: JsonLimits): unknown {
+  assertPlain(text, limits)
   try {
     return JSON.parse(text)
   } catch (cause) {
@@ -19,7 +24,7 @@ export function readJson(text: string): unknown {
 }
 
 /** Strings, brackets and commas are all there is to look at; whether it is JSON is seen afterwards. */
-function assertPlain(text: string): void {
+function assertPlain(text: string, most: JsonLimits): void {
   const keys: (Set<string> | undefined)[] = []
   const count = { keys: 0, values: 0 }
   let isKey = false
@@ -30,20 +35,20 @@ function assertPlain(text: string): void {
       const seen = keys.at(-1)
       if (isKey && seen !== undefined) {
         note(seen, text.slice(i, end + 1))
-        if (++count.keys > mostKeys) throw tooMuch(`has more than ${mostKeys} keys`)
+        if (++count.keys > most.keys) throw tooMuch(`has more than ${most.keys} keys`)
         isKey = false
       }
       i = end
     } else if (character === '{' || character === '[') {
       keys.push(character === '{' ? new Set() : undefined)
       isKey = character === '{'
-      if (keys.length > deepest) throw tooMuch(`is nested deeper than ${deepest} levels`)
+      if (keys.length > most.depth) throw tooMuch(`is nested deeper than ${most.depth} levels`)
     } else if (character === '}' || character === ']') {
       keys.pop()
       isKey = false
     } else if (character === ',') {
       isKey = keys.at(-1) !== undefined
-      if (++count.values > mostValues) throw tooMuch(`holds more than ${mostValues} values`)
+      if (++count.values > most.values) throw tooMuch(`holds more than ${most.values} values`)
     }
   }
 }

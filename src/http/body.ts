@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import type { Operation } from '../api/operation.ts'
 import { AwError } from '../domain/errors.ts'
-import { readJson } from '../domain/strict-json.ts'
+import { readJson, type JsonLimits } from '../domain/strict-json.ts'
 import type { CommandInput } from '../ports/sandbox-driver.ts'
 import { bytesField } from './input.ts'
 import { Refusal } from './refusal.ts'
@@ -10,6 +10,7 @@ import { Refusal } from './refusal.ts'
 interface Limits {
   readonly bodyBytes: number
   readonly uploadBytes: number
+  readonly json: JsonLimits
 }
 
 interface Body {
@@ -32,7 +33,7 @@ export async function bodyOf(request: IncomingMessage, operation: Operation, lim
   if (field === undefined || typeOf(request) !== raw) {
     // In base64, content takes a third more.
     const most = field === undefined ? limits.bodyBytes : Math.ceil(limits.uploadBytes * 1.4)
-    return { json: await jsonBody(request, most) }
+    return { json: await jsonBody(request, most, limits.json) }
   }
   assertType(request, raw)
   return { json: { [field]: await wholeBody(request, limits.uploadBytes) } }
@@ -51,13 +52,13 @@ async function* pieces(request: IncomingMessage, mostBytes: number): AsyncGenera
  * The JSON of a request, or undefined if it has no body. Only JSON: a form of somebody else's page cannot send it. It is
  * read whole, so it has a limit that holds whatever Content-Length says; and it is not unpacked.
  */
-async function jsonBody(request: IncomingMessage, mostBytes: number): Promise<unknown> {
+async function jsonBody(request: IncomingMessage, mostBytes: number, limits: JsonLimits): Promise<unknown> {
   if (!hasBody(request)) return undefined
   assertType(request, 'application/json')
   const bytes = await wholeBody(request, mostBytes)
   if (bytes.length === 0) return undefined
   if (!isUtf8(bytes)) throw new Refusal(400, 'invalid_input', 'The body is not UTF-8')
-  return readJson(bytes.toString('utf8'))
+  return readJson(bytes.toString('utf8'), limits)
 }
 
 const hasBody = ({ headers }: IncomingMessage): boolean =>

@@ -4,6 +4,7 @@ import { limited, type HomeFacts } from '../access/limited.ts'
 import { assertScope, type Principal } from '../access/principal.ts'
 import { operations } from '../api/table.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
+import type { JsonLimits } from '../domain/strict-json.ts'
 import type { Answers } from '../ports/answers.ts'
 import type { Manager } from '../ports/manager.ts'
 import { sendProblem } from './answer.ts'
@@ -31,6 +32,7 @@ export interface DoorLimits extends FlightLimits, StreamLimits {
   readonly rates: Rates
   readonly bodyBytes: number
   readonly uploadBytes: number
+  readonly json: JsonLimits
 }
 
 export interface DoorOptions {
@@ -62,7 +64,7 @@ export function httpDoor(options: DoorOptions) {
   const rates = rateLimiter(limits.rates)
   const flying = flights(limits)
   const once = onceOnly({ answers, manager })
-  const sockets = socketDoor()
+  const sockets = socketDoor(limits.json)
   const own: Readonly<Record<string, OwnRoute>> = {
     ...ownRoutes({ metrics, ready, flying, all: () => own }),
     ...options.more,

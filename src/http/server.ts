@@ -8,13 +8,16 @@ export interface ServerLimits {
   readonly connections: number
   /** How long all of a request may take to come in. */
   readonly requestMs: number
+  /** How large its head may be. */
+  readonly headerBytes: number
 }
 
 /** A server of Node with limits on all that a caller could make endless: head, time, connections. */
-export function httpServer(door: HttpDoor, entrance: Entrance, { connections, requestMs }: ServerLimits): Server {
+export function httpServer(door: HttpDoor, entrance: Entrance, limits: ServerLimits): Server {
+  const { connections, requestMs, headerBytes } = limits
   const server = createServer(
     {
-      maxHeaderSize: 16 * 1024,
+      maxHeaderSize: headerBytes,
       headersTimeout: Math.min(10_000, requestMs),
       requestTimeout: requestMs,
       keepAliveTimeout: 65_000,

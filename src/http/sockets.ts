@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { WebSocket, WebSocketServer } from 'ws'
 import { AwError, toAwError } from '../domain/errors.ts'
 import { mailbox } from '../domain/mailbox.ts'
-import { readJson } from '../domain/strict-json.ts'
+import { readJson, type JsonLimits } from '../domain/strict-json.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import type { CommandInput } from '../ports/sandbox-driver.ts'
 import { jsonText } from './answer.ts'
@@ -37,7 +37,7 @@ export interface Upgraded {
  * `{"kind":"resize","columns":80,"rows":24}` are as in the library, and `{"cancel":true}` stops it. Each item comes as
  * one message; after the last one, or one that holds `error` alone, the socket is closed with 1000.
  */
-export function socketDoor() {
+export function socketDoor(limits: JsonLimits) {
   const server = new WebSocketServer({ noServer: true, maxPayload: mostMessage, perMessageDeflate: false })
   // Whoever asks is told by `refuse`, and not by the library.
   server.on('wsClientError', () => undefined)
@@ -72,22 +72,23 @@ export function socketDoor() {
       endSoon(socket, `${head.join('\r\n')}\r\n\r\n${body}`)
       return statusOf(problem)
     },
-    serve,
+    serve: (socket: WebSocket, asked: Upgraded): Promise<void> => serve(socket, asked, limits),
   }
 }
 
 const linesOf = (headers: Readonly<Record<string, string>>): string[] =>
   Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
 
-async function serve(socket: WebSocket, { manager, found, query, context, requestId, stop }: Upgraded): Promise<void> {
+async function serve(socket: WebSocket, asked: Upgraded, limits: JsonLimits): Promise<void> {
+  const { manager, found, query, context, requestId, stop } = asked
   const { operation } = found
-  const inbox = inboxOf(socket, stop, operation.outlives === true)
+  const inbox = inboxOf(socket, stop, operation.outlives === true, limits)
   // Whoever reads nothing would never be done with: not when its token is revoked, nor when the daemon ends.
   const end = (): void => void setTimeout(() => socket.terminate(), lastWordsMs).unref()
   stop.signal.addEventListener('abort', end, { once: true })
   try {
     const first = await inbox.first(firstMessageMs)
-    const input = inputOf(found, query, readJson(first))
+    const input = inputOf(found, query, readJson(first, limits))
     const items = manager.stream(operation.name as never, input as never, {
       ...context,
       signal: stop.signal,
@@ -109,7 +110,7 @@ const sent = (socket: WebSocket, text: string): Promise<boolean> =>
     else socket.send(text, (error) => resolve(error === undefined || error === null))
   })
 
-function inboxOf(socket: WebSocket, stop: AbortController, outlives: boolean) {
+function inboxOf(socket: WebSocket, stop: AbortController, outlives: boolean, limits: JsonLimits) {
   let waiting = 0
   const messages = mailbox<string | Uint8Array>()
   const next = async (): Promise<string | Uint8Array | undefined> => {
@@ -141,7 +142,7 @@ function inboxOf(socket: WebSocket, stop: AbortController, outlives: boolean) {
     async *rest(): AsyncGenerator<CommandInput> {
       for (let message = await next(); message !== undefined; message = await next()) {
         if (typeof message !== 'string') yield { kind: 'data', data: message }
-        else yield commandInput(readJson(message))
+        else yield commandInput(readJson(message, limits))
       }
     },
   }

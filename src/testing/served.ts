@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { owner, type Principal } from '../access/principal.ts'
 import { remoteManager } from '../client/remote/remote.ts'
 import type { Address } from '../client/remote/wire.ts'
+import { usualLimits } from '../domain/strict-json.ts'
 import { httpDoor, type DoorLimits, type DoorOptions } from '../http/door.ts'
 import { makeMetrics } from '../http/metrics.ts'
 import { httpServer, type ServerLimits } from '../http/server.ts'
@@ -45,6 +46,7 @@ const noLimits: DoorLimits = {
   bodyBytes: 2 ** 20,
   uploadBytes: 64 * 2 ** 20,
   slowReaderMs: 10_000,
+  json: usualLimits,
 }
 
 /** A manager behind the real HTTP door, and the client that reaches it. */
@@ -73,7 +75,12 @@ export async function served(core: Manager, options: ServeOptions): Promise<Serv
     hosts: over === 'socket' ? ['localhost'] : [],
     local: over === 'socket' || options.trusting ? owner(process.getuid?.() ?? 0) : undefined,
   }
-  const server = httpServer(door, entrance, { connections: 2048, requestMs: 30_000, ...options.server })
+  const server = httpServer(door, entrance, {
+    connections: 2048,
+    requestMs: 30_000,
+    headerBytes: 16 * 1024,
+    ...options.server,
+  })
   const path = join(tmpdir(), `aw-served-${process.pid}-${randomBytes(6).toString('hex')}.sock`)
   await new Promise<void>((resolve) => {
     if (over === 'socket') server.listen(path, resolve)

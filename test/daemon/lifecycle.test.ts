@@ -91,6 +91,27 @@ test('it does not serve with settings that are wrong, or walls that cannot be bu
   expect(existsSync(join(at.home, 'aw.sock'))).toBe(false)
 })
 
+test('how much it takes is what the settings say, and they are shown', async () => {
+  const set = ['server.header_kb=2', 'server.json_depth=2', 'server.json_keys=3']
+  await using daemon = startDaemon({ listen: '127.0.0.1:0', set })
+  const { at, url } = daemon
+  const { token } = JSON.parse(at.aw('--json', 'token', 'create', '--scope', 'admin').stdout) as { token: string }
+  const post = (path: string, body: string, more: Record<string, string> = {}): Promise<Response> =>
+    fetch(`${url}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...more },
+      body,
+    })
+  expect((await post('/api/workspaces', '{"id":"a"}', { 'x-filler': 'x'.repeat(3000) })).status).toBe(431)
+  expect(await (await post('/api/workspaces', '{"labels":{"a":{}}}')).text()).toContain('deeper than 2')
+  expect(await (await post('/api/workspaces', '{"id":"a","labels":{"a":"","b":""}}')).text()).toContain('than 3 keys')
+  expect(await (await post('/mcp', '{"id":1,"params":{"a":{}}}')).text()).toContain('deeper than 2')
+  expect((await post('/api/workspaces', '{"id":"a"}')).status).toBe(201)
+  expect(at.aw('--set', 'server.json_depth=0', 'serve')).toMatchObject({ code: 2 })
+  const shown = at.aw('--set', 'server.header_kb=4', 'config', 'show').stdout
+  expect(shown).toMatch(/^server\.header_kb\t4\t--set\t/m)
+})
+
 test('a disk that is nearly full keeps nobody from serving: it is told, and what makes room works', async () => {
   await using daemon = startDaemon({ set: ['space.min_free_mb=999999999'] })
   const { at, aw } = daemon

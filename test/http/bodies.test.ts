@@ -1,7 +1,9 @@
+import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
 import { memoryCore } from '../../src/testing/memory-core.ts'
 import { served, type Served } from '../../src/testing/served.ts'
 import { ask, dial, lines, raw, statusIn, until, type Answer } from './ask.ts'
@@ -26,6 +28,15 @@ const json = { 'content-type': 'application/json' }
 const raws = { 'content-type': 'application/octet-stream' }
 const post = (bytes: string | Uint8Array, headers: Record<string, string> = json): Promise<Answer> =>
   ask(door, 'POST', '/api/workspaces', { bytes, headers })
+
+test('a head that is larger than allowed is refused', async () => {
+  await using narrow = await served(core, { over: 'tcp', server: { headerBytes: 2 * kib } })
+  const status = async (at: Served, bytes: number): Promise<number> =>
+    (await ask(at, 'GET', '/api/workspaces', { headers: { 'x-filler': 'x'.repeat(bytes) } })).status
+  expect([await status(narrow, kib), await status(narrow, 3 * kib), await status(door, 3 * kib)]).toEqual([
+    200, 431, 200,
+  ])
+})
 
 describe('JSON', () => {
   test.each([
@@ -59,6 +70,25 @@ describe('JSON', () => {
     expect((await post(Buffer.from([0x7b, 0xff, 0x7d]))).status).toBe(400)
     for (const encoding of ['gzip', 'deflate', 'br', 'x'])
       expect((await post(gzipSync('{"id":"a"}'), { ...json, 'content-encoding': encoding })).status).toBe(415)
+  })
+
+  test('is as deep and has as many keys and values as the settings say, over a WebSocket too', async () => {
+    await using narrow = await served(core, { over: 'tcp', limits: { json: { depth: 2, keys: 3, values: 3 } } })
+    const texts = { fits: '{"id":"a","labels":{"b":"c"}}', deep: '{"config":{"a":{}}}' }
+    const many = { keys: '{"id":"a","labels":{"b":"c","d":"e"}}', values: '{"remove":[1,2,3,4,5]}' }
+    const post = (bytes: string): Promise<Answer> => ask(narrow, 'POST', '/api/workspaces', { bytes, headers: json })
+    expect((await post(texts.fits)).status).toBe(201)
+    expect((await post(texts.deep)).json['detail']).toContain('deeper than 2')
+    expect((await post(many.keys)).json['detail']).toContain('more than 3 keys')
+    expect((await post(many.values)).json['detail']).toContain('more than 3 values')
+    const socket = new WebSocket(`ws://127.0.0.1:${narrow.port}/api/workspaces/a/exec`, {
+      headers: { authorization: 'Bearer admin' },
+    })
+    await once(socket, 'open')
+    socket.send('{"argv":["true"],"env":{"A":{}}}')
+    const [said] = (await once(socket, 'message')) as [Buffer]
+    expect(said.toString()).toContain('deeper than 2')
+    socket.close()
   })
 
   test('that is small and would be large when it is parsed is refused before that', async () => {

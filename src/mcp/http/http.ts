@@ -8,7 +8,7 @@ import {
   type McpServer,
 } from '@modelcontextprotocol/server'
 import { toAwError } from '../../domain/errors.ts'
-import { readJson } from '../../domain/strict-json.ts'
+import { readJson, usualLimits, type JsonLimits } from '../../domain/strict-json.ts'
 import type { Manager } from '../../ports/manager.ts'
 import { limits } from '../limits.ts'
 import { mcpServer, type AskedContext } from '../server.ts'
@@ -19,6 +19,8 @@ import { sessionsWith, type Session, type SessionLimits } from './sessions.ts'
 export interface McpHttpOptions {
   readonly version: string
   readonly sessions?: Partial<SessionLimits> | undefined
+  /** What a message may hold. */
+  readonly json?: JsonLimits | undefined
 }
 
 /** Who asks, as found out before: their rights are in the manager that they are given. */
@@ -54,7 +56,7 @@ const usual: SessionLimits = { most: 256, mostOfOne: 32, idleMs: 30 * 60 * 1000 
  * Streamable HTTP. Requests of the protocol of 2026-07-28 stand each for themselves; older clients get a session. A client
  * that goes away in the middle of a call cancels it: answers are not kept for later.
  */
-export function mcpHttp({ version, sessions: given }: McpHttpOptions): McpHttp {
+export function mcpHttp({ version, sessions: given, json = usualLimits }: McpHttpOptions): McpHttp {
   const sessions = sessionsWith({ ...usual, ...given })
   const calls = new Set<Promise<unknown>>()
   const requests = new Set<{ readonly callerId: string; readonly gone: AbortController }>()
@@ -99,7 +101,7 @@ export function mcpHttp({ version, sessions: given }: McpHttpOptions): McpHttp {
       })
       try {
         const request = webRequest(req, asked.gone.signal)
-        const body = await checkedBody(req, request)
+        const body = await checkedBody(req, request, json)
         if (Array.isArray(body)) body.slice(1).forEach(() => caller.countOne?.())
         await send(body instanceof Response ? body : await answer(request, body, caller), res)
       } catch (error) {
@@ -120,14 +122,14 @@ export function mcpHttp({ version, sessions: given }: McpHttpOptions): McpHttp {
 }
 
 /** The body of a POST, parsed; or what is wrong with it. */
-async function checkedBody(req: IncomingMessage, request: Request): Promise<unknown> {
+async function checkedBody(req: IncomingMessage, request: Request, json: JsonLimits): Promise<unknown> {
   if (request.method !== 'POST') return undefined
   if (!isJsonContentType(request.headers.get('content-type')))
     return problem(415, -32000, 'The content type must be application/json')
   const text = await bodyOf(req, limits.messageBytes)
   if (text === undefined) return problem(413, -32000, `A message has at most ${limits.messageBytes} bytes`)
   try {
-    const body = readJson(text)
+    const body = readJson(text, json)
     if (!Array.isArray(body) || body.length <= limits.batch) return body
     return problem(400, -32600, `A request has at most ${limits.batch} messages`)
   } catch (error) {
