@@ -11,12 +11,12 @@ it.each(drawn(grounds, twoDrivers))(
   { timeout: 600_000 },
   (ground) => {
     const { driver, fileSystem, as } = ground
-    const files = ['git', 'others', 'state', 'repository', 'cp', 'ownership'].map(
+    const files = ['git', 'others', 'state', 'repository', 'cp', 'ownership', 'orphans'].map(
       (name) => `test/sources/${name}.inside.ts`,
     )
     const { passed, failures } = runOnImage({ fileSystem, as, files, env: { AW_TEST_DRIVER: driver } })
     expect(failures).toEqual([])
-    expect(passed).toBe(41)
+    expect(passed).toBe(43)
   },
 )
 

@@ -7,6 +7,7 @@ import { injectAgentFiles, type Left } from './agent-blocks.ts'
 import type { Core, OperationRef, Request } from './core.ts'
 import { readMetadata, writeMetadata } from './metadata.ts'
 import { checkpointSignal, withWorkspace } from './operations.ts'
+import { noBeginning } from './orphans.ts'
 import { withoutPassing } from './passing.ts'
 import { snapshotPlace, stageOf, trashOf } from './places.ts'
 import { holdToLimit } from './size-limit.ts'
@@ -77,6 +78,7 @@ async function contentOf(
 
 async function innerContent(core: Core, request: Request, workspace: Workspace, place: Place): Promise<Content> {
   const { source, profile } = workspace
+  if (source.kind === 'orphan') throw noBeginning(source)
   await core.storage.create(place, { mode: core.config.settings['workspaces.dir_mode'] })
   if (source.kind === 'trash') return { source, imported: await importTrashed(core, request, source.tree, place) }
   using tree = await openTree(core, place)

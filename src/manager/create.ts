@@ -14,7 +14,9 @@ import type { Content } from './source-tree.ts'
 import { newEvent, newId, type Core, type OperationRef, type Request } from './core.ts'
 import { checkedLabels } from './label.ts'
 import { append, begin, isFenced, lockWorkspace, retireIfOver, whose } from './operations.ts'
+import { takeOrphan } from './orphans.ts'
 import { pathOf, volumeOf } from './places.ts'
+import { broughtIn } from './size-limit.ts'
 import { expiryOf } from './ttl.ts'
 import { undoLog, type UndoLog } from './undo.ts'
 
@@ -119,6 +121,11 @@ async function makeVolume(
     const [one, other] = await Promise.allSettled([forked, published])
     for (const result of [one, other]) if (result.status === 'rejected') throw result.reason
     return { source, imported: null }
+  }
+  if (source.kind === 'orphan') {
+    await takeOrphan(core, request, { ...workspace, source }, undo)
+    await publish()
+    return { source, imported: await broughtIn(core, workspace) }
   }
   const content = await buildTree(core, request, workspace, operation, undo, { whole: volume, access })
   if (content.place.area === 'tmp') {

@@ -6,6 +6,7 @@ import { finishStop, undoLaunch } from './launch.ts'
 import { refreshMetadata } from './metadata.ts'
 import { abandon, append, intentOf, isFenced } from './operations.ts'
 import { undoArchive } from './archive-tree.ts'
+import { furnishOrphan, isMoved, putBack } from './orphans.ts'
 import { withoutPassing } from './passing.ts'
 import { snapshotPlace, stageOf, trashOf, volumeOf } from './places.ts'
 import { finishPurge } from './purge.ts'
@@ -31,10 +32,30 @@ export const recoverOperation: Recovery = async (core, request, workspace, opera
   return recovered
 }
 
+/** A tree that the log did not know is at its place: forward, or back to where it was. It is not ours to erase. */
+const finishTaking: Recovery = async (core, request, workspace, operation) => {
+  const target = core.storage.attachment(volumeOf(workspace)).path
+  try {
+    await furnishOrphan(core, workspace)
+    await core.host.publish(workspace.path, target)
+    const { source } = workspace
+    const imported = await broughtIn(core, workspace)
+    const event = createdEvent(core, request, workspace, operation, { source, imported })
+    return { workspace: await append(core, request, workspace, [event]), outcome: 'created' }
+  } catch (error) {
+    if (isFenced(error)) throw error
+    await core.host.unpublish(workspace.path, target, core.basePath)
+    await putBack(core, workspace)
+    return { workspace: await closeFailed(core, request, workspace, operation), outcome: 'undone' }
+  }
+}
+
 const recoveries: Readonly<Record<OperationKind, Recovery>> = {
   create: async (core, request, workspace, operation) => {
     const volume = volumeOf(workspace)
     const target = core.storage.attachment(volume).path
+    const isTaken = isMoved(workspace.source) && (await core.storage.exists(volume))
+    if (isTaken) return finishTaking(core, request, workspace, operation)
     const seen = (await core.storage.exists(volume)) && (await core.host.published(workspace.path)) === target
     if (seen) {
       // A fork's link may have come before what aw writes into the tree.

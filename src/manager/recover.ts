@@ -1,10 +1,14 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
+import { formatName, parseName } from '../domain/names.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
+import { createFrom } from './create.ts'
 import { findTrashed, lookUp } from './find.ts'
 import { isSame, lockWorkspace, mayTake, retireIfOver, takeOver } from './operations.ts'
+import { isMoved, orphanSource, profileIn } from './orphans.ts'
 import { reconcile } from './reconcile.ts'
+import { view } from './view.ts'
 
 type Report = Outputs['recover']
 type Recovered = Report['recovered'][number]
@@ -14,6 +18,27 @@ type Result = { recovered: Recovered } | { busy: Busy } | { failed: Failed }
 
 /** Finishes or undoes what dead processes left, then compares log and disk. */
 export async function recover(core: Core, input: Inputs['recover'], request: Request): Promise<Report> {
+  return input.as === undefined ? recoverAll(core, input, request) : bringBack(core, input, input.as, request)
+}
+
+/** Makes a workspace of a tree that the log does not know. That it does not is found out by looking at all of it. */
+async function bringBack(core: Core, { id, steal }: Inputs['recover'], as: string, request: Request): Promise<Report> {
+  if (id === undefined || steal === true) {
+    throw new AwError('invalid_input', 'Which tree is to be brought back?', {
+      hint: 'Name it as aw recover lists it: aw recover volumes/ws_… --as TASK/AGENT',
+      data: { field: 'id' },
+    })
+  }
+  const name = formatName(parseName(as))
+  const report = await recoverAll(core, {}, request)
+  const source = orphanSource(id, report.orphans)
+  const settings = { id: name, profile: await profileIn(core, source) }
+  const made = view(await createFrom(core, settings, source, request))
+  // What is frozen is still there.
+  return { ...report, orphans: report.orphans.filter((tree) => tree !== id || !isMoved(source)), made }
+}
+
+async function recoverAll(core: Core, input: Inputs['recover'], request: Request): Promise<Report> {
   if (input.steal === true && input.id === undefined) {
     throw new AwError('invalid_input', 'Which workspace is to be taken from its process?', {
       hint: 'Name it: aw recover TASK/AGENT --steal',

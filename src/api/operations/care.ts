@@ -155,10 +155,13 @@ export const careOperations = [
     group: 'Care',
     routes: ['POST /workspaces/:id/recover', 'POST /recover'],
     scope: 'admin',
-    names: { id: 'workspace' },
+    names: { id: 'workspace', as: 'new' },
     summary: 'Finish or undo what a crash left behind, and compare log and disk',
+    details:
+      'A tree on disk that the log does not know, as after the log came from a back-up, is told and kept. Named as it is told, and with --as, it becomes a workspace: as it is, or a copy of it if it is a snapshot or a base.',
     input: object({
-      id: optional(string('Only this workspace (name or id)')),
+      id: optional(string('Only this workspace (name or id); with --as, a tree that the log does not know')),
+      as: optional(string('Make a workspace of that tree, with this name')),
       steal: optional(boolean('Also take over from a process that is stuck: it is killed first')),
     }),
     output: object({
@@ -191,10 +194,25 @@ export const careOperations = [
       lost: list(string('Name'), 'Workspaces whose tree or snapshots are gone from disk'),
       orphans: list(string('Tree'), 'Trees on disk that the log does not know; kept'),
       leftovers: list(string('Tree'), 'Unfinished trees that were erased'),
+      made: optional(workspaceView),
     }),
     positional: ['id'],
-    errors: ['workspace_not_found', 'workspace_busy', 'storage_unavailable', 'permission_denied'],
-    examples: ['aw recover', 'aw recover fix-login --steal'],
+    errors: [
+      'workspace_not_found',
+      'workspace_busy',
+      'workspace_exists',
+      'invalid_input',
+      'invalid_name',
+      'limit_reached',
+      'storage_unavailable',
+      'disk_full',
+      'permission_denied',
+    ],
+    examples: [
+      'aw recover',
+      'aw recover fix-login --steal',
+      'aw recover volumes/ws_01hzx5k8w40000000000000001 --as fix-login',
+    ],
   }),
   operation({
     name: 'shutdown',

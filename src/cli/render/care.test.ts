@@ -68,4 +68,12 @@ test('recover', async () => {
   expect(await shown(['recover'], { ...nothing, lost: ['a/main'] })).toContain(
     'a/main: a tree or a snapshot of it is gone',
   )
+  const unknown = { recover: { ...nothing, orphans: ['volumes/x'] } }
+  const { stdout, stderr } = await runCli(['recover'], { ...onTerminal, answers: unknown })
+  expect(stdout).toContain('volumes/x: on disk but not in the log; kept')
+  expect(stderr).toContain('aw recover TREE --as TASK/AGENT')
+  const made = { workspace_id: 'a/main', path: '/home/a/main' }
+  expect(await shown(['recover', 'volumes/x', '--as', 'a'], { ...nothing, made })).toContain(
+    'a/main: a workspace now, at /home/a/main',
+  )
 })

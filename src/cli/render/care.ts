@@ -77,7 +77,11 @@ const flagsOf = ({ input }: View): string =>
     .join('')
 
 export function recover(output: Outputs['recover'], { paint }: View): Shown {
+  const { made } = output
   const lines = [
+    ...(made === undefined
+      ? []
+      : [`${paint.green('✓')} ${made.workspace_id}: a workspace now, at ${visible(made.path)}`]),
     ...output.recovered.map((item) => `${paint.green('✓')} ${item.name}: ${item.operation} ${item.outcome}`),
     ...output.relinked.map((name) => `${paint.green('✓')} ${name}: its path was made anew`),
     ...output.leftovers.map((tree) => `${paint.green('✓')} ${tree}: an unfinished tree was erased`),
@@ -94,6 +98,7 @@ export function recover(output: Outputs['recover'], { paint }: View): Shown {
   if (lines.length === 0) return { out: 'Nothing to recover: log and disk agree' }
   const notes = [
     ...(output.busy.length > 0 ? ['Take over from a stuck process with: aw recover ID --steal'] : []),
+    ...(output.orphans.length > 0 ? ['Make a workspace of a tree with: aw recover TREE --as TASK/AGENT'] : []),
     ...(output.lost.length > 0 ? ['Make one that has snapshots anew from its last: aw undelete NAME'] : []),
   ]
   return { out: lines.join('\n'), ...(notes.length > 0 && { note: notes.join('; ') }) }

@@ -88,6 +88,8 @@ export type Source =
   | ArchiveSource
   | TemplateSource
   | ({ readonly kind: 'trash'; readonly tree: string } & OfRepository)
+  /** A tree that was on disk and that the log did not know: `area/name`. */
+  | { readonly kind: 'orphan'; readonly tree: string }
   /** A fork: the workspace it was forked from, its name then, and the snapshot the fork began as. */
   | ({
       readonly kind: 'workspace'
