@@ -14,7 +14,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { place, type Place } from './cli/built.ts'
 
 let here: Place
-beforeEach(() => (here = place()))
+beforeEach(() => {
+  here = place()
+  delete here.env['XDG_CACHE_HOME']
+})
 afterEach(() => here[Symbol.dispose]())
 
 const folder = (): string => join(here.folder, '.cache/aw/compiled')

@@ -3,6 +3,7 @@ import { chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { inRoot } from '../../tools/root.ts'
+import { compileCache } from '../compile-cache.ts'
 
 export const launcher = inRoot('dist/aw.cjs')
 
@@ -52,9 +53,11 @@ export function place(user: 'same' | 'ordinary' = 'same'): Place {
   const home = join(folder, 'home')
   mkdirSync(join(folder, 'tmp'))
   if (drop) for (const path of [folder, join(folder, 'tmp')]) chownSync(path, ordinary, ordinary)
-  const env = {
+  const env: Record<string, string> = {
     PATH: `${dirname(process.execPath)}:${process.env['PATH']}`,
     HOME: folder,
+    // A command that runs for the first time compiles itself: here that was done before.
+    XDG_CACHE_HOME: compileCache(drop ? ordinary : undefined),
     TMPDIR: join(folder, 'tmp'),
     AW_HOME: home,
     AW: launcher,
