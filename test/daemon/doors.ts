@@ -125,8 +125,21 @@ const tools: Readonly<Record<string, string>> = {
   fork: 'fork_workspace',
   'fs read': 'read_file',
   'fs write': 'write_file',
+  'fs list': 'list_files',
+  list: 'list_workspaces',
+  snapshots: 'list_snapshots',
+  diff: 'diff',
   snapshot: 'snapshot',
   restore: 'restore',
+}
+
+/** Answers that have another form in the library. */
+const asLibrary: Readonly<Record<string, (answer: Readonly<Record<string, unknown>>) => unknown>> = {
+  'fs read': ({ content, encoding }) => Buffer.from(String(content), encoding as BufferEncoding),
+  'fs list': ({ entries, next_cursor: next }) => ({ entries, next }),
+  list: ({ workspaces }) => workspaces,
+  snapshots: ({ snapshots }) => (snapshots as unknown[]).toReversed(),
+  diff: ({ changes }) => changes,
 }
 
 export async function mcpDoor(): Promise<Door> {
@@ -139,19 +152,23 @@ export async function mcpDoor(): Promise<Door> {
     folder: daemon.at.folder,
     async do(name, input) {
       const tool = offered.find((one) => one.name === tools[name])
-      const { from, content, ...rest } = input as { from?: { folder: string }; content?: Uint8Array }
+      const { from, content, ...rest } = input as { from?: string | { folder: string }; content?: Uint8Array }
       const given = {
         ...rest,
-        ...(from !== undefined && { folder: from.folder }),
+        ...(typeof from === 'object' ? { folder: from.folder } : { from }),
         ...(content !== undefined && { content: Buffer.from(content).toString('utf8') }),
       }
       const fields = tool?.inputSchema.properties ?? {}
       // What has no tool, or no such field, is done over the socket, so that the next step finds the same.
-      if (tool === undefined || Object.keys(given).some((field) => !Object.hasOwn(fields, field)))
+      if (
+        tool === undefined ||
+        Object.entries(given).some(([field, value]) => value !== undefined && !Object.hasOwn(fields, field))
+      )
         return void (await through(daemon.aw.manager, name, input))
       const { isError, structuredContent } = await client.callTool({ name: tool.name, arguments: given })
       const answer = structuredContent as Record<string, unknown>
-      return isError === true ? { code: String(answer['code']) } : { ok: answer }
+      if (isError === true) return { code: String(answer['code']) }
+      return { ok: asLibrary[name]?.(answer) ?? answer }
     },
     async [Symbol.asyncDispose]() {
       await client.close()
