@@ -8,6 +8,8 @@ import type { Principal } from './principal.ts'
 
 /** What is told to a token for one workspace besides answers: progress, errors, and where its snapshots come from. */
 
+const usual = { isolation: 'namespace', mount: { setting: '/workspace', isSet: false } }
+
 async function scene() {
   const { manager } = memoryCore()
   onTestFinished(() => manager[Symbol.asyncDispose]())
@@ -19,7 +21,7 @@ async function scene() {
     workspaces: [id, 'made/*'],
   }
   const places = { home, basePath: path.slice(0, -'/mine/one'.length), storageRoot: `${home}/storage` }
-  return { manager, id, path, mine: limited(manager, principal, { places, isolation: 'namespace' }), principal, places }
+  return { manager, id, path, mine: limited(manager, principal, { places, ...usual }), principal, places }
 }
 
 test('progress tells nothing of the machine', async () => {
@@ -49,7 +51,7 @@ describe('the names of other workspaces', () => {
     await manager.call('create', { id: 'other/hush' })
     const { forks } = await manager.call('fork', { id: 'other/hush', to: ['theirs/fork'] })
     const fork = forks[0]?.workspace?.id ?? ''
-    const own = limited(manager, { ...principal, workspaces: [fork] }, { places, isolation: 'namespace' })
+    const own = limited(manager, { ...principal, workspaces: [fork] }, { places, ...usual })
     const all = [
       await own.call('describe', { id: fork }),
       await own.call('snapshots', { id: fork, base: true }),
@@ -83,7 +85,7 @@ test('an error within an answer tells as little of the machine as one that ends 
       } as never
     },
   }
-  const own = limited(odd, principal, { places, isolation: 'namespace' })
+  const own = limited(odd, principal, { places, ...usual })
   expect((await own.call('show', { id })).problem?.message).toBe("EACCES: open '(hidden)', and (hidden) is not there")
   const items = await collect(own.stream('exec', { id, argv: ['/asked/for'] }))
   expect(items).toMatchObject([

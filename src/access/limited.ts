@@ -1,7 +1,9 @@
 import { operations, type Inputs, type Outputs } from '../api/table.ts'
 import type { Operation } from '../api/operation.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
+import type { MountWish } from '../domain/sandbox/mount.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
+import { insideOf } from './inside.ts'
 import { assertMadeWithin } from './made.ts'
 import { errorWithoutOthers, othersHidden } from './others.ts'
 import { pinned } from './references.ts'
@@ -13,7 +15,11 @@ export interface HomeFacts {
   readonly places: Places
   /** What `sandbox.isolation` says. */
   readonly isolation: string
+  /** What `sandbox.mount` says. */
+  readonly mount: MountWish
 }
+
+type View = Outputs['show']
 
 /** About many workspaces: the answer holds those that the principal reaches. */
 const filtered = ['list', 'runs', 'events'] as const
@@ -26,12 +32,15 @@ const general = ['template list', 'template show']
  * are not the user themselves, so that no door has rules of its own.
  */
 export function limited(manager: Manager, principal: Principal, facts: HomeFacts): Manager {
-  const redact = redaction(facts.places)
-  const contextOf = (context: CallContext = {}): CallContext => ({
+  const { redact, refsIn } = redaction(facts.places)
+  const inside = insideOf(manager, principal, facts.mount)
+  const contextOf = (context: CallContext = {}, seen: readonly View[]): CallContext => ({
     ...context,
     actor: principal.actor,
     within: principal.sandbox,
-    ...(context.onProgress && { onProgress: (progress) => context.onProgress?.(redact(progress)) }),
+    ...(context.onProgress && {
+      onProgress: (progress) => context.onProgress?.(redact(progress, inside.described(seen))),
+    }),
   })
   if (isAdmin(principal)) {
     // Whoever may do everything may also speak for somebody else.
@@ -43,13 +52,14 @@ export function limited(manager: Manager, principal: Principal, facts: HomeFacts
     }
   }
 
-  const admitted = async (name: string, input: object, context: CallContext | undefined) => {
+  const admitted = async (name: string, input: object, context: CallContext | undefined, seen: View[]) => {
     const entry = operations.find((one) => one.name === name) as Operation | undefined
     if (entry === undefined) throw new AwError('unsupported', `There is no operation ${name}`)
     assertScope(principal, entry.scope, name)
     assertModest(entry, input)
     if (principal.sandbox !== undefined) assertInside(entry, input)
     const found = await pinned(manager, principal, entry, { ...input }, context)
+    if (found.view !== undefined) seen.push(found.view)
     if (principal.workspaces !== null) {
       assertNamed(entry, found.input)
       assertMadeWithin(principal, entry, found.input, found.view)
@@ -58,38 +68,45 @@ export function limited(manager: Manager, principal: Principal, facts: HomeFacts
     return principal.sandbox === undefined ? { ...found.input, ...wallsFor(entry, found.view, facts) } : found.input
   }
 
-  const failing = (error: unknown, input: object): Promise<AwError> =>
-    errorWithoutOthers(manager, principal, input, redactedError(toAwError(error), redact, input))
+  /** @param seen the workspaces that were looked at for it */
+  const teller =
+    (input: object, seen: readonly View[]) =>
+    async <T>(value: T): Promise<T> =>
+      redact(value, await inside.found(value, refsIn(value), seen), input)
+  const failing = async (error: unknown, input: object, seen: readonly View[]): Promise<AwError> =>
+    errorWithoutOthers(manager, principal, input, await redactedError(toAwError(error), teller(input, seen)))
 
   return {
     async call(name, input, context) {
+      const seen: View[] = []
       try {
-        const own = (await admitted(name, input, context)) as never
+        const own = (await admitted(name, input, context, seen)) as never
         const hide = othersHidden(manager, principal, input)
-        const tell = async (answer: unknown) => redact(await hide(answer), input) as never
+        const tell = async (answer: unknown) => (await teller(input, seen)(await hide(answer))) as never
         if (name === 'list') return await tell(await reachable(manager, principal, own, context))
         if (name === 'runs') return await tell(await reachableRuns(manager, principal, own, context))
-        return await tell(await manager.call(name, own, contextOf(context)))
+        return await tell(await manager.call(name, own, contextOf(context, seen)))
       } catch (error) {
         if (name === 'exists' && toAwError(error).code === 'workspace_not_found') return { exists: false } as never
-        throw await failing(error, input)
+        throw await failing(error, input, seen)
       }
     },
     async *stream(name, input, context) {
+      const seen: View[] = []
       try {
-        const own = (await admitted(name, input, context)) as Inputs['events']
+        const own = (await admitted(name, input, context, seen)) as Inputs['events']
         // Of what is left out, nothing counts.
         const { limit: left = Infinity, ...rest } = name === 'events' ? own : { ...own, limit: undefined }
-        const items = manager.stream(name, (name === 'events' ? rest : own) as never, contextOf(context))
-        const hide = othersHidden(manager, principal, input)
+        const items = manager.stream(name, (name === 'events' ? rest : own) as never, contextOf(context, seen))
+        const [hide, tell] = [othersHidden(manager, principal, input), teller(input, seen)]
         let count = 0
         for await (const item of items) {
           if (name === 'events' && !sees(principal, item as Outputs['events'])) continue
-          yield redact(await hide(item), input)
+          yield await tell(await hide(item))
           if (++count >= left) return
         }
       } catch (error) {
-        throw await failing(error, input)
+        throw await failing(error, input, seen)
       }
     },
     [Symbol.asyncDispose]: () => manager[Symbol.asyncDispose](),

@@ -1,4 +1,5 @@
 import { AwError } from '../domain/errors.ts'
+import type { Inside } from './inside.ts'
 import { saidIn } from './said.ts'
 
 /** What a home calls its places; none of it is told to those who only see a workspace from inside. */
@@ -11,26 +12,44 @@ export interface Places {
 /** Fields that hold what people and programs said, or a path as it is inside: they may begin with a slash. */
 const said = ['argv', 'cwd', 'target', 'text', 'message', 'hint', 'mount', 'public_root', 'public_directories', 'label']
 
-const inside = '/workspace'
 const hidden = '(hidden)'
 
-/** @param input what the caller has said: paths that are in it may be said back in a sentence */
-export type Redact = <T>(value: T, input?: object) => T
+export interface Redaction {
+  /** @param input what the caller has said: paths that are in it may be said back in a sentence */
+  redact<T>(value: T, inside: Inside, input?: object): T
+  /** Names and ids of the workspaces whose paths are in it. */
+  refsIn(value: unknown): string[]
+}
 
 /**
  * Takes paths of the machine out of an answer: a workspace's own becomes what it is called inside, any other is hidden.
  * Bytes are what the workspace holds and stay as they are. The sentences of an error, wherever it is told, and of notes
  * may name any path, and what is read is not always what was asked for: all but those that the caller has named is hidden.
  */
-export function redaction({ home, basePath, storageRoot }: Places): Redact {
+export function redaction({ home, basePath, storageRoot }: Places): Redaction {
   const own = new RegExp(
-    `(?:${escaped(basePath)}/[^/\\s"']+/[^/\\s"']+|${escaped(storageRoot)}/volumes/[^/\\s"']+)`,
+    `(?:${escaped(basePath)}/(${segment}/${segment})|${escaped(storageRoot)}/volumes/(${segment}))(/[^\\s"']*)?`,
     'g',
   )
   const any = new RegExp(`(?:${[home, basePath, storageRoot].map(escaped).join('|')})(?:/[^\\s"']*)?`, 'g')
-  const text = (value: string): string => value.replaceAll(own, inside).replaceAll(any, hidden)
 
-  return <T>(given: T, input: object = {}): T => {
+  function refsIn(value: unknown): string[] {
+    if (typeof value === 'string') return [...value.matchAll(own)].flatMap(([, name, id]) => name ?? id ?? [])
+    if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return []
+    return Object.entries(value).flatMap(([key, inner]) => [...refsIn(key), ...refsIn(inner)])
+  }
+
+  function redact<T>(given: T, inside: Inside, input: object = {}): T {
+    const mounts = [...new Set(inside.values())]
+    const isInside = (path: string): boolean => mounts.some((mount) => path === mount || path.startsWith(`${mount}/`))
+    const isPath = (value: string): boolean => /^(?:file:\/\/)?\//.test(value) && !isInside(value)
+    const text = (value: string): string =>
+      value
+        .replaceAll(own, (_, name?: string, id?: string, rest = '') => {
+          const mount = inside.get(name ?? id ?? '')
+          return mount === undefined ? hidden : `${mount}${rest}`
+        })
+        .replaceAll(any, hidden)
     let named: string | undefined
     const isSaid = (path: string): boolean => (named ??= saidIn(input)).includes(JSON.stringify(path).slice(1, -1))
     const sentence = (clean: string): string =>
@@ -53,19 +72,18 @@ export function redaction({ home, basePath, storageRoot }: Places): Redact {
     }
     return walk(given, '', false) as T
   }
+  return { redact, refsIn }
 }
+
+/** A part of a name, or an id. */
+const segment = '[A-Za-z0-9][A-Za-z0-9._-]*'
 
 const ofErrors = ['message', 'hint']
 
-const isInside = (path: string): boolean => path === inside || path.startsWith(`${inside}/`)
-
-const isPath = (value: string): boolean =>
-  /^(?:file:\/\/)?\//.test(value) && !isInside(value) && !value.startsWith('/mnt/aw-')
-
-/** The same for an error that ends a call. */
-export function redactedError(error: AwError, redact: Redact, input: object): AwError {
+/** An error that ends a call, as the same without what is not to be told. */
+export async function redactedError(error: AwError, tell: <T>(value: T) => Promise<T>): Promise<AwError> {
   const { code, message, hint, data } = error
-  const told = redact({ code, message, hint, data }, input)
+  const told = await tell({ code, message, hint, data })
   const isSame = told.message === message && told.hint === hint && JSON.stringify(told.data) === JSON.stringify(data)
   if (isSame) return error
   return new AwError(code, told.message, { ...(told.hint !== undefined && { hint: told.hint }), data: told.data })

@@ -3,6 +3,7 @@ import { openHome, type OpenedHome, type OpenOptions } from '../aw.ts'
 import type { Settings } from '../domain/config.ts'
 import type { DaemonFacts } from '../domain/daemon.ts'
 import { AwError } from '../domain/errors.ts'
+import { mountWish } from '../domain/sandbox/mount.ts'
 import type { JsonLimits } from '../domain/strict-json.ts'
 import { httpDoor, type DoorLimits, type DoorOptions } from '../http/door.ts'
 import { makeMetrics } from '../http/metrics.ts'
@@ -119,7 +120,7 @@ function doorOptions(opened: OpenedHome): Omit<DoorOptions, 'log' | 'ready' | 'm
     manager,
     answers,
     metrics,
-    facts: { places, isolation: config.settings['sandbox.isolation'] },
+    facts: { places, isolation: config.settings['sandbox.isolation'], mount: mountWish(config) },
     authenticate: authenticator(opened),
     limits: limitsOf(config.settings),
     stamps: { version: version(), config: stampOf(configFile) },

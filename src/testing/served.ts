@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { owner, type Principal } from '../access/principal.ts'
 import { remoteManager } from '../client/remote/remote.ts'
 import type { Address } from '../client/remote/wire.ts'
+import { resolveConfig } from '../domain/config.ts'
+import { mountWish } from '../domain/sandbox/mount.ts'
 import { usualLimits } from '../domain/strict-json.ts'
 import { httpDoor, type DoorLimits, type DoorOptions } from '../http/door.ts'
 import { makeMetrics } from '../http/metrics.ts'
@@ -62,7 +64,7 @@ export async function served(core: Manager, options: ServeOptions): Promise<Serv
   const logged: Readonly<Record<string, unknown>>[] = []
   const door = httpDoor({
     manager: core,
-    facts: { places, isolation: options.isolation ?? 'namespace' },
+    facts: { places, isolation: options.isolation ?? 'namespace', mount: mountWish(resolveConfig({})) },
     authenticate: async (secret) => principals[secret],
     answers: options.answers ?? memoryAnswers(),
     limits: { ...noLimits, ...limits },

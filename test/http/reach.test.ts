@@ -14,7 +14,11 @@ import { sampleInput, table } from './samples.ts'
 
 const runs = Number(process.env['AW_FUZZ_RUNS'] ?? 25)
 const seed = Number(process.env['AW_FUZZ_SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
-const facts = { places: { home: '/home', basePath: '/workspaces', storageRoot: '/storage' }, isolation: 'none' }
+const facts = {
+  places: { home: '/home', basePath: '/workspaces', storageRoot: '/storage' },
+  isolation: 'none',
+  mount: { setting: '/workspace', isSet: false },
+}
 const names = ['a/x', 'a/y', 'b/x', 'b/main'] as const
 
 interface Step {

@@ -26,6 +26,7 @@ export function mountContract(open: OpenManager): void {
     await aw.fs.write(id, { path: `${place}/note`, content: 'hello' })
     expect((await ran(manager, { id, argv: ['cat', `${place}/note`], cwd: root })).stdout).toBe('hello')
     expect(text(await aw.fs.read(id, { path: `${path}/${content}/note` }))).toBe('hello')
+    expect((await ran(manager, { id, argv: ['cat', 'note'], cwd: `${path}/${content}` })).stdout).toBe('hello')
     await expect(aw.fs.read(id, { path: '/mnt/aw-elsewhere/note' })).rejects.toEqual(code('path_outside_workspace'))
 
     const adapted = async (host?: boolean): Promise<string> =>
