@@ -188,11 +188,11 @@ function startedData(core: Core, input: Input, workspace: Workspace, { box, comm
 const insideOf = ({ mount, agent }: BoxInside) => ({ mount, ...(agent === undefined ? {} : { agent }) })
 
 /** Counted from where the content is; `..` leads to what is beside it, and not out of the workspace. */
-function directoryOf({ profile }: Workspace, { mount }: Pick<BoxInside, 'mount'>, cwd = '.'): string {
+function directoryOf({ profile, path }: Workspace, { mount }: Pick<BoxInside, 'mount'>, cwd = '.'): string {
   const isAbsolute = cwd.startsWith('/')
   const given = isAbsolute ? cwd : `${profileOf(profile).content}/${cwd}`
   const steps: string[] = []
-  for (const name of parsePath(given, { absolute: 'inside', roots: [mount] }).names) {
+  for (const name of parsePath(given, { absolute: 'inside', roots: [mount, path] }).names) {
     if (name !== '..') steps.push(name)
     else if (steps.pop() === undefined)
       throw new AwError('path_traversal_attempt', `${quotePath(cwd)} leads out of the workspace`, {
