@@ -42,8 +42,8 @@ export async function usage(core: Core, input: Inputs['usage'], request: Request
   const frozen: Of<'bases'>[] = []
   for (const { base, source } of bases) {
     const users = await usersOf(core, base)
-    const amount = amountOf(await ruler(basePlace(base)))
-    frozen.push({ name: base, from: originOf(source), ...amount, workspaces: users.length })
+    const measured = sharingOf(await ruler(basePlace(base), { own: true }))
+    frozen.push({ name: base, from: originOf(source), ...measured, workspaces: users.length })
   }
   const shared: Of<'shared'>[] = []
   for (const { place, ...area } of areas) shared.push({ ...area, ...amountOf(await ruler(place)) })
@@ -141,13 +141,19 @@ const amountOf = (measured: Usage | undefined): Amount => ({
 
 async function ofWorkspace(core: Core, ruler: Ruler, workspace: Workspace): Promise<Of<'workspaces'>> {
   const live = isLive(workspace.state)
+  const measured = async (place: Place): Promise<Sharing> => sharingOf(await ruler(place, { own: true }))
   const tree = live ? await ruler(volumeOf(workspace), { own: true, beyond: beganAs(workspace) }) : undefined
   const growth = live ? await growthOf(core, workspace, ruler, tree) : null
-  const trash = workspace.trash.map(({ tree: name }) => trashOf(name))
   const kept = workspace.snapshots.all === 0 ? [] : [...(await snapshotsOf(core, workspace.id)).keys()]
   const own = { bytes: live ? (tree?.bytes ?? null) : 0, complete: live ? (tree?.complete ?? false) : true }
-  const snapshots = { count: kept.length, ...(await together(kept.map(snapshotPlace), ruler, { own: true })) }
-  const inTrash = { count: trash.length, ...(await together(trash, ruler)) }
+  const all = await each(kept, async (id) => ({ id, ...(await measured(snapshotPlace(id))) }))
+  // What each would give back: what they share with one another is told nowhere else.
+  const snapshots = { count: all.length, ...sum(all.map((one) => ({ ...one, bytes: one.own_bytes }))), all }
+  const trees = await each(workspace.trash, async ({ tree: name }) => ({
+    tree: name,
+    ...(await measured(trashOf(name))),
+  }))
+  const trash = { count: trees.length, ...sum(trees), trees }
   return {
     id: workspace.id,
     name: nameOf(workspace),
@@ -155,11 +161,12 @@ async function ofWorkspace(core: Core, ruler: Ruler, workspace: Workspace): Prom
     ...own,
     growth_bytes: growth,
     own_bytes: tree?.own ?? null,
+    shared_bytes: sharingOf(tree).shared_bytes,
     size_limit: { mb: workspace.config.max_size_mb, grade: live ? await gradeOf(core, workspace) : 'none' },
     over: growth !== null && maxBytesOf(workspace) > 0 && growth > maxBytesOf(workspace),
     snapshots,
-    trash: inTrash,
-    total_bytes: (own.bytes ?? 0) + (snapshots.bytes ?? 0) + (inTrash.bytes ?? 0),
+    trash,
+    total_bytes: (own.bytes ?? 0) + (snapshots.bytes ?? 0) + (trash.bytes ?? 0),
   }
 }
 
@@ -172,14 +179,23 @@ async function expectedBytes(core: Core, workspace: Workspace, one: Of<'workspac
   return one.total_bytes - tree + Math.max(tree, (workspace.imported?.bytes ?? 0) + grown)
 }
 
-/** With `own`, what each of them would give back. */
-async function together(places: readonly Place[], ruler: Ruler, { own = false } = {}): Promise<Amount> {
-  const amounts: Amount[] = []
-  for (const place of places) {
-    const measured = await ruler(place, { own })
-    amounts.push(own ? { ...amountOf(measured), bytes: measured?.own ?? null } : amountOf(measured))
-  }
-  return sum(amounts)
+interface Sharing extends Amount {
+  own_bytes: number | null
+  shared_bytes: number | null
+}
+
+function sharingOf(measured: Usage | undefined): Sharing {
+  const { bytes, complete } = amountOf(measured)
+  const own = measured?.own ?? null
+  const isKnown = bytes !== null && own !== null && complete
+  return { bytes, complete, own_bytes: own, shared_bytes: isKnown ? Math.max(0, bytes - own) : null }
+}
+
+/** One after the other: there is one disk. */
+async function each<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = []
+  for (const item of items) results.push(await work(item))
+  return results
 }
 
 /** Null if there is something, and nothing of it was counted. */

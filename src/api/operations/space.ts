@@ -8,6 +8,13 @@ const amount = {
   complete: boolean('False if counting stopped: it is at least that'),
 }
 
+const sharing = {
+  own_bytes: nullable(
+    integer('What erasing it alone would give back; null if that cannot be told, or is not known at once'),
+  ),
+  shared_bytes: nullable(integer('What others hold too; null if that cannot be told')),
+}
+
 const workspaceUsage = object(
   {
     id: string('The workspace'),
@@ -15,11 +22,25 @@ const workspaceUsage = object(
     state: string('Where it is in its life'),
     ...amount,
     growth_bytes: nullable(integer('What it has beyond what it began as; null if that cannot be told')),
-    own_bytes: nullable(integer('What only its tree takes up; null if that cannot be told, or is not known at once')),
+    ...sharing,
     size_limit: sizeLimitView,
     over: boolean('Whether it is over its limit'),
-    snapshots: object({ count: integer('How many'), ...amount }, 'Its snapshots: what each would give back, together'),
-    trash: object({ count: integer('How many'), ...amount }, 'Trees of it in the trash'),
+    snapshots: object(
+      {
+        count: integer('How many'),
+        ...amount,
+        all: list(object({ id: string('The snapshot'), ...amount, ...sharing }), 'Each of them, oldest first'),
+      },
+      'Its snapshots: what each would give back, together',
+    ),
+    trash: object(
+      {
+        count: integer('How many'),
+        ...amount,
+        trees: list(object({ tree: string('Its name'), ...amount, ...sharing }), 'Each of them, oldest first'),
+      },
+      'Trees of it in the trash',
+    ),
     total_bytes: integer('All that was counted'),
   },
   'What a workspace takes up',
@@ -68,6 +89,7 @@ export const spaceOperations = [
           name: string('Its name on disk'),
           from: string('What it was made from'),
           ...amount,
+          ...sharing,
           workspaces: integer('How many workspaces began as it'),
         }),
         'Frozen trees of sources, which workspaces share',

@@ -6,7 +6,8 @@ import { usage } from './usage.ts'
 
 type Report = Outputs['usage']
 const MB = 2 ** 20
-const none = { count: 0, bytes: 0, complete: true }
+const none = { bytes: 0, complete: true }
+const unknown = { own_bytes: null, shared_bytes: null }
 
 const workspace = (name: string, size: number, rest: Partial<Report['workspaces'][number]> = {}) => ({
   id: 'ws_1',
@@ -15,25 +16,35 @@ const workspace = (name: string, size: number, rest: Partial<Report['workspaces'
   bytes: size,
   complete: true,
   growth_bytes: size,
-  own_bytes: null,
+  ...unknown,
   size_limit: { mb: 1000, grade: 'kernel' as const },
   over: false,
-  snapshots: none,
-  trash: none,
+  snapshots: { count: 0, ...none, all: [] },
+  trash: { count: 0, ...none, trees: [] },
   total_bytes: size,
   ...rest,
 })
 
 const report: Report = {
   workspaces: [
-    workspace('fix-login/claude', 700 * MB, { snapshots: { count: 3, bytes: 20 * MB, complete: true } }),
+    workspace('fix-login/claude', 700 * MB, { snapshots: { count: 3, bytes: 20 * MB, complete: true, all: [] } }),
     workspace('spike/main', 100 * MB, { size_limit: { mb: 50, grade: 'watched' }, over: true }),
     workspace('huge/main', 30 * MB, { complete: false, growth_bytes: null }),
     workspace('free/main', 0, { size_limit: { mb: 0, grade: 'none' } }),
-    workspace('old\u001b[31m/main', 0, { state: 'trashed', trash: { count: 1, bytes: 9 * MB, complete: true } }),
+    workspace('old\u001b[31m/main', 0, {
+      state: 'trashed',
+      trash: { count: 1, bytes: 9 * MB, complete: true, trees: [] },
+    }),
   ],
   bases: [
-    { name: 'git-4f1c0e9d5a', from: 'https://example.com/web.git', bytes: 400 * MB, complete: true, workspaces: 2 },
+    {
+      name: 'git-4f1c0e9d5a',
+      from: 'https://example.com/web.git',
+      bytes: 400 * MB,
+      complete: true,
+      ...unknown,
+      workspaces: 2,
+    },
   ],
   repositories: [
     { name: 'r', url: 'https://example.com/web.git', bytes: 50 * MB, used_at: '2029-12-01T00:00:00.000Z' },
