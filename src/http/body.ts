@@ -68,8 +68,10 @@ const typeOf = ({ headers }: IncomingMessage): string =>
   (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
 
 function assertType(request: IncomingMessage, type: string): void {
-  const { 'content-encoding': encoding = 'identity' } = request.headers
-  if (encoding !== 'identity') throw new Refusal(415, 'invalid_input', 'Packed bodies are not accepted')
+  const { 'content-encoding': encoding = 'identity', 'transfer-encoding': framing = 'chunked' } = request.headers
+  // Packed for the way would be kept as it came, and be another content than was meant.
+  if (encoding !== 'identity' || framing.toLowerCase() !== 'chunked')
+    throw new Refusal(415, 'invalid_input', 'Packed bodies are not accepted')
   if (typeOf(request) !== type)
     throw new Refusal(415, 'invalid_input', `The body must have the type ${type}`, `Send Content-Type: ${type}`)
 }

@@ -97,11 +97,16 @@ async function serve(socket: WebSocket, asked: Upgraded, limits: JsonLimits): Pr
     for await (const item of items) {
       if (!(await sent(socket, jsonText(item)))) break
     }
+    inbox.assertRead()
   } catch (error) {
-    await sent(socket, failureLine(error, requestId))
+    await sent(socket, failureLine(whyEnded(error, stop.signal), requestId))
   }
   socket.close(1000)
 }
+
+/** What was stopped says no more than that; who stopped it knows why. */
+const whyEnded = (error: unknown, { aborted, reason }: AbortSignal): unknown =>
+  aborted && toAwError(error).code === 'aborted' ? reason : error
 
 /** Resolves when it is on its way, so that nothing piles up here. */
 const sent = (socket: WebSocket, text: string): Promise<boolean> =>
@@ -119,6 +124,17 @@ function inboxOf(socket: WebSocket, stop: AbortController, outlives: boolean, li
     if (waiting < mostWaiting && messages.size < 8 && socket.isPaused) socket.resume()
     return message
   }
+  /** One that cannot be read is not the end of the input, which would be taken for whole. */
+  let unread: AwError | undefined
+  const told = (message: string): CommandInput => {
+    try {
+      return commandInput(readJson(message, limits))
+    } catch (error) {
+      unread = toAwError(error)
+      stop.abort(unread)
+      throw unread
+    }
+  }
   socket.on('message', (data: Buffer, isBinary: boolean) => {
     if (!isBinary && isCancel(data)) return stop.abort(new AwError('aborted', 'The caller cancelled this'))
     const message = isBinary ? data : data.toString('utf8')
@@ -132,6 +148,9 @@ function inboxOf(socket: WebSocket, stop: AbortController, outlives: boolean, li
     messages.close()
   })
   return {
+    assertRead(): void {
+      if (unread !== undefined) throw unread
+    },
     async first(ms: number): Promise<string> {
       const late = setTimeout(() => socket.terminate(), ms)
       const message = await next()
@@ -141,8 +160,7 @@ function inboxOf(socket: WebSocket, stop: AbortController, outlives: boolean, li
     },
     async *rest(): AsyncGenerator<CommandInput> {
       for (let message = await next(); message !== undefined; message = await next()) {
-        if (typeof message !== 'string') yield { kind: 'data', data: message }
-        else yield commandInput(readJson(message, limits))
+        yield typeof message === 'string' ? told(message) : { kind: 'data', data: message }
       }
     },
   }

@@ -155,6 +155,23 @@ test('content is taken up to its limit, in every form', async () => {
   expect((await core.call('fs stat', { id: 'one', path: 'work/uploaded' })).size).toBe(most)
 })
 
+test('content that is packed for the way is not kept as it came', async () => {
+  for (const framing of ['gzip, chunked', 'deflate, chunked', 'x, chunked']) {
+    const head = [
+      'PUT /api/workspaces/one/files/upload?path=work/packed HTTP/1.1',
+      `Host: 127.0.0.1:${door.port}`,
+      'Authorization: Bearer admin',
+      'Content-Type: application/octet-stream',
+      `Transfer-Encoding: ${framing}`,
+      'Connection: close',
+    ]
+    expect(statusIn(await raw(door, `${lines(...head)}3\r\nabc\r\n0\r\n\r\n`))).toBe(415)
+  }
+  await expect(core.call('fs stat', { id: 'one', path: 'work/packed' })).rejects.toMatchObject({
+    code: 'file_not_found',
+  })
+})
+
 const descriptors = (): number => readdirSync('/proc/self/fd').length
 
 test('an upload that breaks off leaves nothing behind', async () => {

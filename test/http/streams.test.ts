@@ -260,6 +260,23 @@ describe('a WebSocket', () => {
     expect(await first(`/api/workspaces/${id}/ports/x`, 'admin', '{}')).toBe('invalid_input')
   })
 
+  test('with a message that cannot be read ends with that, and not as if all input had come', async () => {
+    const { core, door } = await open()
+    await core.call('create', { id: 'one' })
+    for (const message of ['nope', '{"kind":"nope"}', '{"kind":"resize","columns":0,"rows":0}', '[]']) {
+      const socket = upgrade(door, '/api/workspaces/one/exec', 'admin')
+      await once(socket, 'open')
+      const heard: { code?: number }[] = []
+      socket.on('message', (data: Buffer) => heard.push(JSON.parse(data.toString()) as object))
+      socket.send('{"argv":["cat"]}')
+      socket.send(Buffer.from('half of it'))
+      socket.send(message)
+      await once(socket, 'close')
+      expect(heard.at(-1), `on ${message}`).toMatchObject({ error: { code: 'invalid_input' } })
+      expect(heard.filter(({ code }) => code === 0)).toEqual([])
+    }
+  })
+
   test('that is asked for in a wrong way takes none of the streams of its token', async () => {
     const { door } = await open({ limits: { streams: 2 } })
     const headers = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' }
