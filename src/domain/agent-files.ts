@@ -84,6 +84,19 @@ export function inject(existing: Buffer | null, text: string, known: readonly Ag
   return rest === null ? block : Buffer.concat([rest, Buffer.from('\n'), block])
 }
 
+/** The same for a file in which nobody else writes blocks, as one of an agent's own state: all that there are go. */
+export function injectAlone(existing: Buffer | null, text: string): Buffer {
+  return inject(existing, text, existing === null ? [] : [...blocksIn(existing)])
+}
+
+function* blocksIn(content: Buffer): Generator<AgentBlock> {
+  for (let from = content.indexOf(begin); from >= 0; from = content.indexOf(begin, from + begin.length)) {
+    const ends = content.indexOf(`${end}\n`, from)
+    if (ends < 0) return
+    yield { path: '', sha256: textRef(content.toString('utf8', from, ends + end.length + 1)).sha256 }
+  }
+}
+
 /** A file without blocks that are known to be ours. */
 export interface Bare {
   /** Null if there is nothing else: then aw has made the file. */

@@ -4,10 +4,12 @@ import type { Documents } from '../domain/creation.ts'
 import { toAwError, type ErrorCode } from '../domain/errors.ts'
 import type { WorkspaceId } from '../domain/ids.ts'
 import type { WorkspaceName } from '../domain/names.ts'
+import { profileOf } from '../domain/profiles.ts'
 import { nameOf, type Imported, type Source, type Workspace } from '../domain/workspace/state.ts'
 import type { FileHandle } from '../ports/files.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import type { Core } from './core.ts'
+import { readDocuments } from './metadata.ts'
 import { openTree } from './trees.ts'
 
 /**
@@ -42,6 +44,12 @@ function textOf(workspace: WorkspaceName & Pick<Workspace, 'path'>, documents: D
 }
 
 const filesOf = ({ agent_file_names: more = [] }: Documents): string[] => [...new Set([...agentFileNames, ...more])]
+
+/** The same text for an agent that does not look above the content by itself. Empty if there is none, or no need. */
+export async function toldBeside(core: Core, workspace: Workspace): Promise<string> {
+  if (profileOf(workspace.profile).content === '.') return ''
+  return textOf(workspace, await readDocuments(core, workspace))
+}
 
 export type Left = Imported['skipped_paths']
 

@@ -6,6 +6,7 @@ import { limitNames, type Isolation, type Limits, type Network } from '../domain
 import { mountOf, mountWish } from '../domain/sandbox/mount.ts'
 import { nameOf, type BoxFacts, type SharedMount, type Workspace } from '../domain/workspace/state.ts'
 import type { SandboxDriver, SandboxSpec } from '../ports/sandbox-driver.ts'
+import { toldBeside } from './agent-blocks.ts'
 import { agentRules, equipmentOf } from './agents/equip.ts'
 import { bridgeEnv, bridgePart, hasBridge } from './bridge.ts'
 import type { Core } from './core.ts'
@@ -112,7 +113,8 @@ export async function specOf(core: Core, workspace: Slotted, box: BoxFacts, once
   const { settings } = core.config
   const { metadata } = profileOf(workspace.profile)
   const areas = box.shared.length === 0 ? undefined : (await sharedAreas(core)).live
-  const equipment = await equipmentOf(core, workspace.id, box)
+  const instructions = box.agent === undefined ? '' : await toldBeside(core, workspace)
+  const equipment = await equipmentOf(core, workspace.id, box, { instructions })
   await core.storage.ready(volumeOf(workspace))
   return {
     attachment: core.storage.attachment(volumeOf(workspace)),

@@ -14,7 +14,7 @@ type Input = Inputs['run']
 /** What is to be run, and for which agent; null if it is a command. */
 export interface PlannedCommand extends RunCommand {
   readonly agent: string | null
-  /** Names of files in the content that the agent reads as instructions. */
+  /** Names of files that the agent reads as instructions; they stand at the root of the workspace. */
   readonly files: readonly string[]
   /** What its owner should know before it begins. */
   readonly notes: readonly string[]

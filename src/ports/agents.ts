@@ -51,6 +51,8 @@ export interface WantedPlaces {
   readonly program: { readonly name: string; readonly path: string; readonly arguments: readonly string[] }
   readonly runtime?: FoundProgram['runtime']
   readonly files: Readonly<Record<string, string>>
+  /** A file in the state that has this text, as one block between markers, beside what the agent writes there. */
+  readonly instructions?: { readonly path: string; readonly text: string } | undefined
 }
 
 export interface AgentPlaces {

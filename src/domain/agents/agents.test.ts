@@ -55,6 +55,7 @@ test.each([
   [{ ...whole, prompt: 'file' }, 'prompt', 'none of input, argument'],
   [{ ...whole, binary: './mine' }, 'binary', 'absolute'],
   [{ ...whole, state: { mount: '/x', env: {}, files: { '../x': '' } } }, 'state.files.../x', 'below'],
+  [{ ...whole, state: { mount: '/x', env: {}, files: {}, instructions: '/x' } }, 'state.instructions', 'below'],
   [{ title: 'Mine' }, 'binary', 'is missing'],
   [[], 'it', 'is not an object'],
 ])('what is wrong with %j is told: %s %s', (given, field, why) => {

@@ -51,7 +51,7 @@ const profileShape: Shape = {
     prompt: ['input', 'argument'],
     unattended: 'texts',
     files: 'texts',
-    state: { needed: [], fields: { mount: 'text', env: 'pairs', files: 'pairs' } },
+    state: { needed: [], fields: { mount: 'text', env: 'pairs', files: 'pairs', instructions: 'text' } },
     credentials: {
       items: {
         needed: ['from'],
@@ -123,10 +123,13 @@ function checkMeaning(profile: AgentProfile, wrong: Wrong): void {
   const { binary, state, credentials, network, login, reads, mcp } = profile
   if (binary.includes('/') && !binary.startsWith('/')) wrong('binary', 'is neither a name nor an absolute path')
   for (const path of reads) if (!/^(?:~)?\/./.test(path)) wrong('reads', 'has a path that begins neither with / nor ~/')
+  const isBelow = (path: string): boolean => path.split('/').every((part) => !['', '.', '..'].includes(part))
   for (const [field, files] of Object.entries({ state: state.files, mcp: mcp.files ?? {} }))
     for (const path of Object.keys(files))
-      if (path.split('/').some((part) => part === '' || part === '.' || part === '..'))
-        wrong(`${field}.files.${path}`, 'is no path below the state directory')
+      if (!isBelow(path)) wrong(`${field}.files.${path}`, 'is no path below the state directory')
+  const { instructions } = state
+  if (instructions !== undefined && !isBelow(instructions))
+    wrong('state.instructions', 'is no path below the state directory')
   for (const [field, rules] of Object.entries({ network, login })) {
     try {
       parseRules(rules)

@@ -24,7 +24,7 @@ export const codex: AgentProfile = {
   // Its own sandbox cannot be made inside another.
   unattended: ['--dangerously-bypass-approvals-and-sandbox'],
   files: ['AGENTS.md'],
-  state: { mount: '/home/agent/.codex', env: { CODEX_HOME: '{{state}}' }, files: {} },
+  state: { mount: '/home/agent/.codex', env: { CODEX_HOME: '{{state}}' }, files: {}, instructions: 'AGENTS.md' },
   credentials: [
     { from: { variable: 'CODEX_API_KEY' }, broker: byKey() },
     { from: { variable: 'OPENAI_API_KEY' }, broker: byKey() },

@@ -24,6 +24,7 @@ export const gemini: AgentProfile = {
         general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
       }),
     },
+    instructions: '.gemini/GEMINI.md',
   },
   credentials: [
     {

@@ -22,6 +22,7 @@ export const opencode: AgentProfile = {
       XDG_CACHE_HOME: '{{state}}/cache',
     },
     files: {},
+    instructions: 'config/opencode/AGENTS.md',
   },
   credentials: [
     byKey('anthropic', 'ANTHROPIC_API_KEY', 'https://api.anthropic.com', { 'x-api-key': '{{value}}' }),

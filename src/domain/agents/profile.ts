@@ -28,7 +28,7 @@ export interface AgentProfile {
   readonly prompt: 'input' | 'argument'
   /** Arguments that keep it from asking for permission. They are given only where there are walls around it. */
   readonly unattended: readonly string[]
-  /** Names of files in the content that it reads as instructions. */
+  /** Names of the files that it reads as instructions. What comes with a workspace is put there, at its root. */
   readonly files: readonly string[]
   readonly state: AgentState
   /** Ways to a credential, the best first. The first whose value is there is taken. */
@@ -64,6 +64,11 @@ export interface AgentState {
   readonly env: Readonly<Record<string, string>>
   /** Files that are put there once, as long as nobody has made them: text by path. */
   readonly files: Readonly<Record<string, string>>
+  /**
+   * A file there that it reads as instructions of its user. What comes with a workspace is put into it if the content is
+   * below the root of the workspace, for an agent that does not look above its repository by itself.
+   */
+  readonly instructions?: string | undefined
 }
 
 /** One way to a credential: where its value is, and how the agent may use it. */

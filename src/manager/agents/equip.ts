@@ -25,12 +25,14 @@ const programsInside = '/opt/aw/programs'
 /**
  * Made anew each time a sandbox is started, of the profile as it is then: so one that is started again after a restore has
  * the same. `agent_not_installed` if its program is not there.
+ *
+ * @param instructions what the agent is to be told in its own state, as it would not find it in the workspace
  */
 export async function equipmentOf(
   core: Core,
   workspace: string,
   box: Omit<BoxFacts, 'sandbox'>,
-  { withCredential = true } = {},
+  { withCredential = true, instructions = '' } = {},
 ): Promise<Equipment> {
   if (box.agent === undefined) return none
   const { profile } = await agentOf(core, box.agent)
@@ -38,6 +40,7 @@ export async function equipmentOf(
   const given = withCredential ? await givenCredential(core, profile, box) : nothingGiven
   const { arguments: words = [], env = {}, files = {} } = box.mcp === true ? profile.mcp : {}
   const url = { url: bridgeUrl }
+  const { instructions: path } = profile.state
   const places = await core.agents.prepare(workspace, profile.name, {
     program: {
       name: nameInside(profile),
@@ -46,6 +49,7 @@ export async function equipmentOf(
     },
     runtime: program.runtime,
     files: { ...profile.state.files, ...fillPairs(files, url) },
+    ...(path !== undefined && instructions !== '' && { instructions: { path, text: instructions } }),
   })
   const inside = box.isolation === 'namespace' ? { state: profile.state.mount, programs: programsInside } : places
   const { state, programs } = inside

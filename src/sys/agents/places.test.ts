@@ -38,6 +38,32 @@ test('what it has written stays; another program is in another directory, and th
   expect(await make()).toEqual(first)
 })
 
+test('it is told one thing at a time, beside what it writes there itself', async () => {
+  const tell = (text: string) =>
+    makePlaces(
+      join(folder, 'ws_1', 'mine'),
+      { program, runtime, files: {}, instructions: { path: 'own/AGENTS.md', text } },
+      undefined,
+    )
+  const { state } = await tell('The first')
+  const file = join(state, 'own/AGENTS.md')
+  const told = (): string => fs.readFileSync(file, 'utf8')
+  expect(told()).toContain('\nThe first\n')
+  fs.appendFileSync(file, 'What it remembers\n')
+  await tell('The second')
+  expect(told()).toContain('\nThe second\n')
+  expect(told()).not.toContain('The first')
+  expect(told()).toContain('What it remembers\n')
+  const { ino } = fs.statSync(file)
+  await tell('The second')
+  // Nothing was to be done.
+  expect(fs.statSync(file).ino).toBe(ino)
+  fs.rmSync(file)
+  fs.symlinkSync(join(folder, 'outside'), file)
+  await tell('The third')
+  expect(fs.existsSync(join(folder, 'outside'))).toBe(false)
+})
+
 test('what an agent puts in the way neither leads out nor keeps its sandbox from being started', async () => {
   const { state } = await make()
   fs.mkdirSync(join(folder, 'outside'))

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { closeSync, lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { injectAlone } from '../../domain/agent-files.ts'
 import { AwError, type ErrorCode } from '../../domain/errors.ts'
 import type { AgentPlaces, WantedPlaces } from '../../ports/agents.ts'
 import { ensureDirectory, isThere } from '../directories.ts'
@@ -22,7 +23,7 @@ export async function makePlaces(
   const state = join(directory, 'state')
   ensureDirectory(state, 0o700)
   if (owner !== undefined && lstatSync(state).uid !== owner) hostFs.lchownSync(state, owner, owner)
-  putFiles(state, wanted.files)
+  putFiles(state, wanted.files, wanted.instructions)
   return { state, programs: await makePrograms(directory, wanted) }
 }
 
@@ -30,17 +31,26 @@ export async function makePlaces(
  * The agent writes there: no link that it has put in the way leads out. What it has made itself stays, also if it is in
  * the way: that harms nobody but the agent, and must not keep its sandbox from being started.
  */
-function putFiles(state: string, texts: Readonly<Record<string, string>>): void {
+function putFiles(
+  state: string,
+  texts: Readonly<Record<string, string>>,
+  instructions: WantedPlaces['instructions'],
+): void {
   using files = openRoot(state, { resolver: 'walk' })
-  for (const [path, text] of Object.entries(texts)) {
+  const put = (path: string, change: (existing: Buffer | null) => Buffer | null): void => {
     try {
-      if (files.resolve(path).exists) continue
+      const existing = files.resolve(path).exists ? files.read(path) : null
+      const wanted = change(existing)
+      if (wanted === null || existing?.equals(wanted) === true) return
       if (dirname(path) !== '.') files.mkdir(dirname(path), { parents: true })
-      files.write(path, text)
+      files.write(path, wanted)
     } catch (error) {
       if (!(error instanceof AwError) || !inTheWay.includes(error.code)) throw error
     }
   }
+  for (const [path, text] of Object.entries(texts))
+    put(path, (existing) => (existing === null ? Buffer.from(text) : null))
+  if (instructions !== undefined) put(instructions.path, (existing) => injectAlone(existing, instructions.text))
 }
 
 const inTheWay: readonly ErrorCode[] = [
@@ -49,6 +59,7 @@ const inTheWay: readonly ErrorCode[] = [
   'file_exists',
   'not_a_directory',
   'not_a_file',
+  'file_too_large',
   'permission_denied',
 ]
 
