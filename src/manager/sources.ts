@@ -3,13 +3,15 @@ import { AwError } from '../domain/errors.ts'
 import { parseGitRef } from '../domain/git-ref.ts'
 import { isCleanGitUrl } from '../domain/git-url.ts'
 import { profileOf } from '../domain/profiles.ts'
-import type { Source } from '../domain/workspace/state.ts'
+import { filledIn, findTemplate } from '../domain/templates.ts'
+import { ofRepository, type Source } from '../domain/workspace/state.ts'
 import type { Core } from './core.ts'
+import { templatesOf } from './template-tree.ts'
 import { wholeLayout } from './whole-archive.ts'
 
 type Creation = Pick<
   Inputs['create'],
-  'from' | 'repo' | 'ref' | 'full' | 'from_workspace' | 'at' | 'exclude' | 'ignored'
+  'from' | 'repo' | 'ref' | 'full' | 'from_workspace' | 'at' | 'exclude' | 'ignored' | 'template' | 'variables'
 >
 type From = Exclude<NonNullable<Creation['from']>, 'empty'>
 
@@ -38,6 +40,7 @@ export async function startOf(core: Core, input: Creation): Promise<Start> {
   if (from.archive !== undefined) return archiveStart(core, from)
   if (from.workspace !== undefined) return { fork: from.workspace, at: from.at }
   if (from.snapshot !== undefined) return { fork: from.snapshot }
+  if (from.template !== undefined) return templateStart(core, from.template, input.variables)
   return { source: { kind: 'empty' } }
 }
 
@@ -59,7 +62,7 @@ export function startAgain(source: Source): Start {
   }
 }
 
-const kinds = ['git', 'folder', 'archive', 'workspace', 'snapshot'] as const
+const kinds = ['git', 'folder', 'archive', 'workspace', 'snapshot', 'template'] as const
 type Kind = (typeof kinds)[number]
 const belonging: Partial<Record<keyof From, Kind>> = {
   exclude: 'folder',
@@ -73,15 +76,18 @@ const nouns: Readonly<Record<Kind, string>> = {
   archive: 'an archive',
   workspace: 'a workspace to begin from',
   snapshot: 'a snapshot',
+  template: 'a template',
 }
 
 function asked(input: Creation): From {
-  const { from, repo, ref, full, from_workspace: workspace, at, exclude, ignored } = input
+  const { from, repo, ref, full, from_workspace: workspace, at, exclude, ignored, template } = input
   const given = from === undefined || from === 'empty' ? {} : from
   const flags = Object.fromEntries(
-    Object.entries({ workspace, at, exclude, ignored }).filter(([, value]) => value !== undefined),
+    Object.entries({ workspace, at, exclude, ignored, template }).filter(([, value]) => value !== undefined),
   )
-  if (from === 'empty' && (repo !== undefined || workspace !== undefined)) throw wrong('Empty, or from something?')
+  if (from === 'empty' && [repo, workspace, template].some((one) => one !== undefined))
+    throw wrong('Empty, or from something?')
+  if (given.template !== undefined && template !== undefined) throw wrong('The template is given twice', 'template')
   if (repo === undefined) {
     if (ref !== undefined || full !== undefined)
       throw wrong('ref and full say something about a repository, and none was given', 'repo')
@@ -90,6 +96,13 @@ function asked(input: Creation): From {
   if (given.git !== undefined) throw wrong('The repository is given twice', 'repo')
   const git = { url: repo, ...(ref !== undefined && { ref }), ...(full !== undefined && { shallow: !full }) }
   return { ...given, ...flags, git }
+}
+
+async function templateStart(core: Core, ref: string, variables: Creation['variables'] = {}): Promise<Start> {
+  const template = findTemplate(await templatesOf(core), ref)
+  const { name, version, base, profile } = template
+  const values = filledIn(template, variables)
+  return { source: { kind: 'template', name, version, variables: values, base, ...ofRepository(template) }, profile }
 }
 
 async function gitStart(core: Core, { url: given, ref, shallow }: NonNullable<From['git']>): Promise<Start> {

@@ -4,14 +4,12 @@ import type { NewEvent } from '../domain/event.ts'
 import { isWorkspaceId, type WorkspaceId } from '../domain/ids.ts'
 import type { WorkspaceName } from '../domain/names.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
-import { filledIn, findTemplate } from '../domain/templates.ts'
-import { nameOf, ofRepository, type Workspace } from '../domain/workspace/state.ts'
+import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
 import { createFrom, nameFor } from './create.ts'
 import { destroy } from './destroy.ts'
 import { lookUp } from './find.ts'
 import { fork } from './fork.ts'
-import { templatesOf } from './template-tree.ts'
 import { checkpointSignal, withWorkspace } from './operations.ts'
 import { failRequest, firstRun, requestRun, type RunRequest } from './run-request.ts'
 import { sideOf } from './sides.ts'
@@ -48,7 +46,7 @@ async function createWith(
   request: Request,
   also?: (name: WorkspaceName) => readonly NewEvent[],
 ): Promise<WorkspaceView> {
-  const start = input.template === undefined ? await startOf(core, input) : await templateStart(core, input)
+  const start = await startOf(core, input)
   if (!('source' in start)) return forked(core, input, start, request)
   const { source, access, profile = input.profile } = start
   if (input.profile !== undefined && input.profile !== profile)
@@ -86,20 +84,6 @@ async function replacing<T>(
 
 const isWaiting = ({ state, problem, operation }: Workspace): boolean =>
   state === 'failed' && problem?.code === 'source_failed' && operation === null
-
-async function templateStart(core: Core, input: Inputs['create']): Promise<Start> {
-  const others = ['from', 'repo', 'from_workspace', 'at', 'ref', 'full', 'exclude', 'ignored'] as const
-  const other = others.find((field) => input[field] !== undefined)
-  if (other !== undefined)
-    throw new AwError('invalid_input', `A workspace begins as one thing, not as a template and ${other}`, {
-      hint: 'See: aw create --help',
-      data: { field: other },
-    })
-  const template = findTemplate(await templatesOf(core), input.template ?? '')
-  const { name, version, base, profile } = template
-  const variables = filledIn(template, input.variables ?? {})
-  return { source: { kind: 'template', name, version, variables, base, ...ofRepository(template) }, profile }
-}
 
 /** Idempotent: the live workspace of that name is the answer, whatever it was made from. */
 export async function ensure(core: Core, input: Inputs['ensure'], request: Request): Promise<WorkspaceView> {

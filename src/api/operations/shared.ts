@@ -35,34 +35,33 @@ const ignored = choice(
   'Of a folder, the files that git ignores: all (the default), those listed in its .worktreeinclude, or none',
 )
 
+const origins = {
+  folder: optional(string('A folder of this machine: its whole state is copied')),
+  exclude: optional(list(string('A pattern'), 'What is left out of the folder')),
+  ignored: optional(ignored),
+  archive: optional(string('A file that aw export made, or a tar file')),
+  trust: optional(
+    boolean('Keep owners, set-user-id bits, devices and capabilities of the archive: only for files of your own'),
+  ),
+  git: optional(
+    object({
+      url: string('https://…, ssh://…, user@host:path, or an absolute path'),
+      ref: optional(string('A branch, a tag or a commit (default: the default branch)')),
+      shallow: optional(boolean('Without its history (default: the setting git.shallow)')),
+    }),
+  ),
+  workspace: optional(string('Another workspace: this one begins as a fork of it')),
+  at: optional(string('Which snapshot of that workspace (default: as it is now)')),
+  snapshot: optional(string('A snapshot by its id, of whichever workspace')),
+}
+
+const empty = choice(['empty'], 'Start empty')
+const about = 'Start empty (the default), or from a folder or an archive'
+const template = string('Start from a template: NAME, or NAME@VERSION')
+
 /** What something is made from. */
 export const beginning = {
-  from: optional(
-    either(
-      choice(['empty'], 'Start empty'),
-      object({
-        folder: optional(string('A folder of this machine: its whole state is copied')),
-        exclude: optional(list(string('A pattern'), 'What is left out of the folder')),
-        ignored: optional(ignored),
-        archive: optional(string('A file that aw export made, or a tar file')),
-        trust: optional(
-          boolean('Keep owners, set-user-id bits, devices and capabilities of the archive: only for files of your own'),
-        ),
-        git: optional(
-          object({
-            url: string('https://…, ssh://…, user@host:path, or an absolute path'),
-            ref: optional(string('A branch, a tag or a commit (default: the default branch)')),
-            shallow: optional(boolean('Without its history (default: the setting git.shallow)')),
-          }),
-        ),
-        workspace: optional(string('Another workspace: this one begins as a fork of it')),
-        at: optional(string('Which snapshot of that workspace (default: as it is now)')),
-        snapshot: optional(string('A snapshot by its id, of whichever workspace')),
-      }),
-      'Start empty (the default), or from a folder or an archive',
-      { 'x-cli': 'start' },
-    ),
-  ),
+  from: optional(either(empty, object(origins), about, { 'x-cli': 'start' })),
   repo: optional(string('Start from a git repository: a url or a path', { 'x-cli': 'repository' })),
   ref: optional(string('Which branch, tag or commit of it (default: the default branch)')),
   full: optional(boolean('With the whole history of it')),
@@ -78,7 +77,8 @@ export const creation = {
   generate: optional(string('Make up a name from this text, for instance "planning" gives planning-x7k2f9/main')),
   profile: optional(string('Layout: aw, ipa, repo or session (default: the configured profile)')),
   ...beginning,
-  template: optional(string('Start from a template: NAME, or NAME@VERSION')),
+  from: optional(either(empty, object({ ...origins, template: optional(template) }), about, { 'x-cli': 'start' })),
+  template: optional(template),
   variables: optional(pairs('What is filled in where the template says {{NAME}}')),
   config: optional(
     json(

@@ -22,6 +22,12 @@ export function sourceContract(open: OpenManager): void {
       { id: 'x', at: 'head' },
       { id: 'x', exclude: ['a'] },
       { id: 'x', template: 'a', from: { folder: path } },
+      { id: 'x', template: 'a', from: 'empty' as const },
+      { id: 'x', template: 'a', repo: path },
+      { id: 'x', template: 'a', from: { template: 'b' } },
+      { id: 'x', from: { template: 'a', folder: path } },
+      { id: 'x', from: { template: 'a' }, from_workspace: 'y' },
+      { id: 'x', from: { template: 'a', exclude: ['a'] } },
       { id: 'x', from: { folder: 'relative' } },
       { id: 'x', repo: '--upload-pack=evil' },
       { id: 'x', repo: 'https://example.com/a.git', ref: '-x' },
@@ -81,6 +87,12 @@ export function sourceContract(open: OpenManager): void {
     const values = { title: 'Prices' }
     const made = await manager.call('create', { id: 'made', template: 'page', variables: values })
     expect(made.source).toMatchObject({ kind: 'template', name: 'page', version: 1, base: first.base })
+    const same = await manager.call('ensure', { id: 'same', from: { template: 'page@1' }, variables: values })
+    expect(same.source).toEqual(made.source)
+    await manager.call('purge', { id: (await manager.call('destroy', { id: 'same' })).workspace?.id ?? '' })
+    await expect(manager.call('create', { id: 'x', from: { template: 'none' } })).rejects.toEqual(
+      code('template_not_found'),
+    )
     expect(text(await manager.call('fs read', { id: 'made', path: 'work/README' }))).toBe('# Prices, MIT, {{other}}\n')
     const second = await manager.call('template update', { name: 'page', from: { workspace: 'made' } })
     expect(second).toMatchObject({ version: 2, versions: [1, 2], description: 'a page', files: [] })
