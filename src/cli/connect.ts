@@ -6,8 +6,9 @@ import { remoteManager } from '../client/remote/remote.ts'
 import { isOfMachine } from '../api/machine-fields.ts'
 import { operations } from '../api/table.ts'
 import type { Operation } from '../api/operation.ts'
-import { toAwError } from '../domain/errors.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
 import { longestSocket, socketName, stampOfFile, type DaemonFacts } from '../domain/daemon.ts'
+import { isLeaseId } from '../domain/ids.ts'
 import type { Manager } from '../ports/manager.ts'
 import { version } from '../version.ts'
 import type { Globals } from './globals.ts'
@@ -20,6 +21,8 @@ export interface ConnectOptions {
   readonly set?: Readonly<Record<string, string>>
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
+  /** Under which writes are asked for. */
+  readonly lease?: string
   /** The command stays, as a server does. */
   readonly longLived?: boolean
 }
@@ -27,10 +30,17 @@ export interface ConnectOptions {
 export type Connect = (options: ConnectOptions) => Promise<Manager>
 
 /** The daemon of the home if one answers, else the core in this process. */
-export const connect: Connect = async (options) => {
+export const connect: Connect = async ({ lease, ...options }) => {
   const socket = daemonSocket(options)
-  return socket === undefined ? openCore(options) : eitherOf(socket, options)
+  const manager = socket === undefined ? await openCore(options) : eitherOf(socket, options)
+  return lease === undefined ? manager : underLease(manager, lease)
 }
+
+const underLease = (manager: Manager, lease: string): Manager => ({
+  call: (name, input, context) => manager.call(name, input, { ...context, lease }),
+  stream: (name, input, context) => manager.stream(name, input, { ...context, lease }),
+  [Symbol.asyncDispose]: () => manager[Symbol.asyncDispose](),
+})
 
 /** It is loaded only now: `aw --help` or a misspelt flag does not need it. */
 async function openCore({ longLived, ...options }: ConnectOptions): Promise<Manager> {
@@ -39,7 +49,7 @@ async function openCore({ longLived, ...options }: ConnectOptions): Promise<Mana
 }
 
 /** Variables that are no settings. */
-const plain = /^AW_(HOME|DEBUG|WORKSPACE|TASK|AGENT|SLUG|PORT_BASE|MCP_URL|TOKEN)$/
+const plain = /^AW_(HOME|LEASE|DEBUG|WORKSPACE|TASK|AGENT|SLUG|PORT_BASE|MCP_URL|TOKEN)$/
 
 /** Whoever brings settings of their own does it with them, and so by themselves. */
 function daemonSocket(options: ConnectOptions): string | undefined {
@@ -115,10 +125,26 @@ function isNear(name: string, input: object): boolean {
   )
 }
 
-export const placeOf = ({ home, configFile, set }: Globals, { env, cwd }: Pick<Io, 'env' | 'cwd'>): ConnectOptions => ({
-  ...(home === undefined ? {} : { home }),
-  ...(configFile === undefined ? {} : { configFile }),
-  set,
-  env,
-  cwd,
-})
+export function placeOf(globals: Globals, { env, cwd }: Pick<Io, 'env' | 'cwd'>): ConnectOptions {
+  const { home, configFile, set } = globals
+  const lease = leaseOf(globals, env)
+  return {
+    ...(home === undefined ? {} : { home }),
+    ...(configFile === undefined ? {} : { configFile }),
+    ...(lease === undefined ? {} : { lease }),
+    set,
+    env,
+    cwd,
+  }
+}
+
+/** What is no lease at all is a mistake; whether it is held is asked when something is written. */
+function leaseOf({ lease: flag }: Globals, { AW_LEASE: variable = '' }: Io['env']): string | undefined {
+  const lease = flag ?? variable
+  if (isLeaseId(lease)) return lease
+  if (flag === undefined && variable === '') return undefined
+  throw new AwError('invalid_input', `${flag === undefined ? 'AW_LEASE' : '--lease'} is ${JSON.stringify(lease)}`, {
+    hint: 'Give the id that aw lease acquire has told: ls_…',
+    data: { lease },
+  })
+}

@@ -14,6 +14,7 @@ export const globalFlags: readonly GlobalFlag[] = [
   { name: 'home', value: 'DIR', about: 'Where aw keeps its log and workspaces (also AW_HOME; default ~/.aw)' },
   { name: 'config-file', value: 'FILE', about: 'Read this file instead of aw.toml in the home (also AW_CONFIG)' },
   { name: 'set', value: 'KEY=VALUE', about: 'Override a setting of aw.toml; may be repeated' },
+  { name: 'lease', value: 'ID', about: 'Do it under this lease; refused if it is not held any more (also AW_LEASE)' },
   { name: 'json', about: 'Print JSON; errors are one JSON object on standard error' },
   { name: 'format', value: 'FORMAT', choices: ['text', 'json'], about: 'The same choice as a word' },
   { name: 'quiet', short: 'q', about: 'Print results only: no notes, no progress, no confirmations' },
@@ -25,6 +26,7 @@ export const globalFlags: readonly GlobalFlag[] = [
 export interface Globals {
   readonly home?: string
   readonly configFile?: string
+  readonly lease?: string
   readonly set: Readonly<Record<string, string>>
   readonly json: boolean
   readonly quiet: boolean
@@ -44,9 +46,11 @@ export function readGlobals(given: ReadonlyMap<string, readonly string[]>): Glob
   const last = (name: string): string | undefined => given.get(name)?.at(-1)
   const home = last('home')
   const configFile = last('config-file')
+  const lease = last('lease')
   return {
     ...(home === undefined ? {} : { home }),
     ...(configFile === undefined ? {} : { configFile }),
+    ...(lease === undefined ? {} : { lease }),
     set: Object.fromEntries((given.get('set') ?? []).map((text) => splitPair(text, '--set'))),
     json: given.has('json') || format(last('format')) === 'json',
     quiet: given.has('quiet'),

@@ -56,7 +56,16 @@ export function resolveConfig(sources: ConfigSources): Config {
 export const variableOf = (key: string): string => `AW_${key.replace('.', '_').toUpperCase()}`
 
 /** Variables of `aw` that are no settings. */
-const ownVariables = ['AW_HOME', 'AW_CONFIG', 'AW_RESOLVER', 'AW_DEBUG', 'AW_CRASH_AT', 'AW_BENCH_DIR', 'AW_RUNS']
+const ownVariables = [
+  'AW_HOME',
+  'AW_LEASE',
+  'AW_CONFIG',
+  'AW_RESOLVER',
+  'AW_DEBUG',
+  'AW_CRASH_AT',
+  'AW_BENCH_DIR',
+  'AW_RUNS',
+]
 /** What processes in a workspace are given. */
 const givenVariables = ['AW_WORKSPACE', 'AW_TASK', 'AW_AGENT', 'AW_SLUG', 'AW_PORT_BASE']
 

@@ -27,6 +27,10 @@ const runId = /^run_[0-9a-hjkmnp-tv-z]{26}$/
 
 export const isRunId = (text: string): text is RunId => runId.test(text)
 
+const leaseId = /^ls_[0-9a-hjkmnp-tv-z]{26}$/
+
+export const isLeaseId = (text: string): text is LeaseId => leaseId.test(text)
+
 const snapshotId = /^snap_[0-9a-hjkmnp-tv-z]{26}$/
 
 export const isSnapshotId = (text: string): text is SnapshotId => snapshotId.test(text)

@@ -91,6 +91,21 @@ test('errors have the codes of the command line', async () => {
   await expect(own.call('exce', {})).rejects.toThrow('Did you mean exec?')
 })
 
+test('what it writes is under the lease that it was started with', async () => {
+  json('create', 'leased')
+  const { id } = json('lease', 'acquire', 'leased', '--holder', 'me') as { id: string }
+  const write = { id: 'leased', path: 'work/a', content: 'text' }
+  await using own = await stdioClient({ ...here, env: { ...here.env, AW_LEASE: id } })
+  expect((await own.call('write_file', write)).isError).toBeUndefined()
+  expect((await own.call('destroy_workspace', { id: 'leased' })).isError).toBeUndefined()
+  json('undelete', 'leased')
+  expect(await own.call('write_file', write)).toMatchObject({
+    isError: true,
+    structuredContent: { code: 'lease_lost' },
+  })
+  expect((await own.call('read_file', { id: 'leased', path: 'work/a' })).isError).toBeUndefined()
+})
+
 test('one workspace: its tools take no id, and mean it also when it has another name', async () => {
   here.aw('create', 'mine')
   here.aw('create', 'theirs')
