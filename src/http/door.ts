@@ -182,7 +182,7 @@ export function httpDoor(options: DoorOptions) {
       using _ = flying.enter(counted, 'streams')
       const stop = new AbortController()
       using _tracked = flying.track(caller.principal.actor, requestId, stop, 'streams')
-      using _checked = rechecked(caller, true, stop)
+      using _checked = rechecked(caller, true, stop, found.operation.name === 'events')
       const context = contextOf(request, caller.principal, trace.correlationId)
       const opened = sockets.accept(request, socket, head, traceHeaders(trace))
       await sockets.serve(opened, { manager: managerFor(caller), found, query, context, requestId, stop })
@@ -233,7 +233,7 @@ export function httpDoor(options: DoorOptions) {
     // Whoever runs something and leaves, leaves it running; everything else that nobody waits for is undone.
     if (operation.outlives !== true) whenLeft(response, () => stop.abort(new AwError('aborted', 'The caller has left')))
     // What takes something away may be what ends the token.
-    using _checked = rechecked(caller, operation.kind !== 'destructive', stop)
+    using _checked = rechecked(caller, operation.kind !== 'destructive', stop, operation.name === 'events')
     const context = {
       ...contextOf(request, caller.principal, correlationId),
       signal: stop.signal,
@@ -260,12 +260,15 @@ export function httpDoor(options: DoorOptions) {
     await sendItems(call, Readable.from(answer.value as object[]), limits)
   }
 
-  /** What goes on for long ends when its token does. */
-  function rechecked({ secret }: Caller, isEnded: boolean, stop: AbortController): Disposable {
+  /** What goes on for long ends when its token does; what is about many workspaces, also when it loses one of them. */
+  function rechecked({ secret, principal }: Caller, isEnded: boolean, stop: AbortController, isOfMany = false) {
     if (!isEnded || secret === undefined) return { [Symbol.dispose]: () => undefined }
+    const reach = JSON.stringify(principal.workspaces)
     const check = async (): Promise<void> => {
-      if ((await authenticate(secret)) === undefined)
-        stop.abort(new AwError('unauthorized', 'The token is not valid any more'))
+      const now = await authenticate(secret)
+      if (now === undefined) stop.abort(new AwError('unauthorized', 'The token is not valid any more'))
+      else if (isOfMany && JSON.stringify(now.workspaces) !== reach)
+        stop.abort(new AwError('aborted', 'The token is for other workspaces now', { hint: 'Ask again' }))
     }
     const timer = setInterval(() => void check().catch(() => undefined), 1000)
     timer.unref()

@@ -207,6 +207,24 @@ describe('a token that is revoked', () => {
   })
 })
 
+test('a token that loses a workspace sees no more of it, not even if that comes back', async () => {
+  const { core } = await open()
+  const { id: kept } = await core.call('create', { id: 'kept' })
+  const { id: lost } = await core.call('create', { id: 'lost' })
+  const principals: Record<string, Principal> = { agent: held(kept, lost) }
+  const own = await served(core, { over: 'tcp', principals })
+  closing.push(own)
+  const before = await read(own, '/api/events?follow=true', { token: 'agent' })
+  await until(() => before.seen.some(({ data }) => data?.stream === lost))
+  // As when it was destroyed, and brought back by its user.
+  principals['agent'] = held(kept)
+  await until(() => before.isOver())
+  expect(before.seen.at(-1)?.event).toBe('closing')
+  const after = await read(own, '/api/events?follow=true', { token: 'agent' })
+  await until(() => after.seen.some(({ data }) => data?.stream === kept))
+  expect(after.seen.filter(({ data }) => data?.stream === lost)).toEqual([])
+})
+
 describe('a WebSocket', () => {
   const refused = async (socket: WebSocket): Promise<number> => {
     const [, response] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage]
