@@ -87,6 +87,12 @@ export const configKeys = {
     default: 85,
     about: 'aw doctor and aw usage warn when so much of the disk, of its inodes or of a budget is taken; 0 never warns',
   },
+  'space.warn_total_mb': {
+    kind: 'count',
+    default: 51_200,
+    about:
+      'aw doctor and aw usage warn when workspaces, snapshots, bases and the trash take up more than this together; 0 never warns',
+  },
   'snapshots.max': {
     kind: 'count',
     default: 20,

@@ -6,14 +6,15 @@ import type { Core, Finding, Request } from './core.ts'
 import { agentFindings } from './agents/test.ts'
 import { overLimit } from './over-limit.ts'
 import { pressureFindings } from './pressure.ts'
-import { reservations, spaceWarnings } from './space-report.ts'
+import { spaceWarnings, totalWarnings } from './space-report.ts'
+import { quick, usage } from './usage.ts'
 
 /** Tries what can be tried, says what it saw and what would make it better. */
 export async function doctor(core: Core, input: Inputs['doctor'], request: Request): Promise<Outputs['doctor']> {
   const findings = [
     ...(await core.inspect()),
     await storage(core),
-    ...(await space(core)),
+    ...(await space(core, request)),
     ...(await overLimit(core)),
     ...(await pressureFindings(core)),
     ...(await unfinished(core)),
@@ -41,13 +42,14 @@ async function storage(core: Core): Promise<Finding> {
   return { name, status: 'problem', message: probe.reasons.join('; '), hint: 'Check storage.root with: aw config show' }
 }
 
-async function space(core: Core): Promise<Finding[]> {
+async function space(core: Core, request: Request): Promise<Finding[]> {
   try {
     const free = await core.storage.free()
     const enough = free.bytes >= core.config.settings['space.min_free_mb'] * 2 ** 20
     const inodes = free.files === null ? '' : `, and ${free.files.free} of ${free.files.total} inodes`
     const message = `${sizeText(free.bytes)} of ${sizeText(free.total)} are free where workspaces are kept${inodes}`
-    const warnings = spaceWarnings(core, free, reservations(core, await core.store.list()))
+    const { limits: reserved, totals } = await usage(core, {}, request, quick)
+    const warnings = [...spaceWarnings(core, free, reserved), ...totalWarnings(core, totals.all)]
     return [
       { name: 'space', status: enough ? 'ok' : 'problem', message, hint: enough ? null : 'Make room with aw gc' },
       ...warnings.map((warning): Finding => ({ name: 'space', status: 'warning', ...warning })),

@@ -1,4 +1,5 @@
 import type { Outputs } from '../api/table.ts'
+import { sizeText } from '../domain/size.ts'
 import { newlyUnder, reservedMb, type SharedLimit, spaceLimitsOf } from '../domain/space-limits.ts'
 import { usedPercent } from '../domain/watermarks.ts'
 import { isLive, type Workspace } from '../domain/workspace/state.ts'
@@ -48,6 +49,17 @@ export function spaceWarnings({ config: { settings } }: Core, free: Free, limits
       : []),
     ...limits.flatMap((limit) => limitWarnings(limit, isHigh)),
   ]
+}
+
+/** More than there should be, as far as it was counted. */
+export function totalWarnings(
+  { config: { settings } }: Core,
+  { bytes, complete }: { bytes: number | null; complete: boolean },
+): Warning[] {
+  const most = settings['space.warn_total_mb']
+  if (most === 0 || bytes === null || bytes <= most * 2 ** 20) return []
+  const message = `all that aw keeps takes up ${complete ? '' : 'at least '}${sizeText(bytes)}; space.warn_total_mb is ${most}`
+  return [{ message, hint: 'See what it is with aw usage; make room with aw gc, or raise the setting' }]
 }
 
 const limitName = ({ what, of }: Pick<Limit, 'what' | 'of'>): string =>

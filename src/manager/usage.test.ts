@@ -32,3 +32,32 @@ it('puts the one first that is likely to be larger where only a part was counted
   expect(workspaces.map(({ name }) => name)).toEqual(['b/main', 'c/main', 'a/main'])
   expect(workspaces.every(({ complete }) => !complete)).toBe(true)
 })
+
+it('warns when all of it takes up more than it should, here and in doctor', async () => {
+  const quiet = memoryCore({ set: { 'space.warn_total_mb': '2' } })
+  await fill(quiet, 'a', 3, 2 ** 20)
+  expect((await quiet.manager.call('usage', {})).warnings).toEqual([])
+  await fill(quiet, 'b', 3, 2 ** 20)
+  await quiet.manager.call('destroy', { id: 'b' })
+  const { warnings, totals } = await quiet.manager.call('usage', {})
+  expect(totals.all.bytes).toBeGreaterThan(2 * 2 ** 20)
+  expect(warnings).toEqual(['all that aw keeps takes up 2 MiB; space.warn_total_mb is 2'])
+  const { findings, ok } = await quiet.manager.call('doctor', {})
+  expect(findings.filter(({ name, status }) => name === 'space' && status === 'warning')).toMatchObject([
+    { message: warnings[0], hint: expect.stringContaining('aw gc') as string },
+  ])
+  expect(ok).toBe(true)
+  // Of some of them alone nothing follows.
+  expect((await quiet.manager.call('usage', { ids: ['a'] })).warnings).toEqual([])
+})
+
+it('counts what is shared once, and nothing at all if it is not asked to', async () => {
+  const core = memoryCore({ set: { 'space.warn_total_mb': '0' } })
+  await fill(core, 'a', 3, 3 * 2 ** 20)
+  expect((await core.manager.call('usage', {})).warnings).toEqual([])
+  await core.manager.call('snapshot', { id: 'a' })
+  const one = (await core.manager.call('usage', {})).totals.all.bytes ?? 0
+  await core.manager.call('fork', { id: 'a', count: 3 })
+  const { totals } = await core.manager.call('usage', {})
+  expect(totals.all.bytes).toBeLessThan(one + 2 ** 20)
+})

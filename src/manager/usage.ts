@@ -11,7 +11,7 @@ import { snapshotPlace, trashOf, volumeOf } from './places.ts'
 import { beganAs, gradeOf, growthOf, maxBytesOf } from './size-limit.ts'
 import { sharedAreas, sharedPlace } from './shared-areas.ts'
 import { snapshotsOf } from './snapshots.ts'
-import { reservations, spaceWarnings } from './space-report.ts'
+import { reservations, spaceWarnings, totalWarnings } from './space-report.ts'
 
 type Report = Outputs['usage']
 type Of<K extends 'workspaces' | 'bases' | 'shared'> = Report[K][number]
@@ -21,7 +21,12 @@ interface Amount {
 }
 
 /** What takes up how much. Only looks: it waits for no lock, and what goes away meanwhile is not counted. */
-export async function usage(core: Core, input: Inputs['usage'], request: Request): Promise<Report> {
+export async function usage(
+  core: Core,
+  input: Inputs['usage'],
+  request: Request,
+  bounds: Bounds = usual,
+): Promise<Report> {
   const free = await core.storage.free()
   const all = await core.store.list()
   const ids = input.ids ?? []
@@ -30,7 +35,7 @@ export async function usage(core: Core, input: Inputs['usage'], request: Request
   const areas = ids.length > 0 ? [] : await sharedTrees(core)
   const others = bases.length + areas.length
   const trees = chosen.reduce((sum, { trash, snapshots }) => sum + 1 + trash.length + snapshots.all, others)
-  const ruler = rulerFor(core, request, trees, input.full === true)
+  const ruler = rulerFor(core, request, trees, input.full === true ? none : bounds)
 
   const workspaces: Of<'workspaces'>[] = []
   const expected = new Map<string, number>()
@@ -49,6 +54,13 @@ export async function usage(core: Core, input: Inputs['usage'], request: Request
   for (const { place, ...area } of areas) shared.push({ ...area, ...amountOf(await ruler(place)) })
   const repositories = ids.length > 0 ? [] : await core.repositories.list()
   const limits = reservations(core, all)
+  const fetched = sum(repositories.map(({ bytes }) => ({ bytes, complete: true })))
+  const together = sum([
+    ...chosen.map((one, at) => onceOf(one, workspaces[at], expected)),
+    ...frozen,
+    ...shared,
+    fetched,
+  ])
   return {
     workspaces: workspaces.toSorted(
       (a, b) => (expected.get(b.id) ?? 0) - (expected.get(a.id) ?? 0) || (a.name < b.name ? -1 : 1),
@@ -61,8 +73,9 @@ export async function usage(core: Core, input: Inputs['usage'], request: Request
       snapshots: sum(workspaces.map(({ snapshots }) => snapshots)),
       bases: sum(frozen),
       trash: sum([...workspaces.map(({ trash }) => trash), ...shared.filter(({ state }) => state === 'trashed')]),
-      repositories: sum(repositories.map(({ bytes }) => ({ bytes, complete: true }))),
+      repositories: fetched,
       shared: sum(shared.filter(({ state }) => state === 'ready')),
+      all: together,
     },
     storage: {
       driver: core.storage.name,
@@ -75,6 +88,7 @@ export async function usage(core: Core, input: Inputs['usage'], request: Request
     warnings: [
       ...workspaces.filter(({ over }) => over).map(({ name, size_limit }) => `${name} is over its ${size_limit.mb} MB`),
       ...spaceWarnings(core, free, limits).map(({ message }) => message),
+      ...(ids.length > 0 ? [] : totalWarnings(core, together).map(({ message }) => message)),
     ],
   }
 }
@@ -107,23 +121,33 @@ const takesSpace = ({ state, snapshots }: Workspace): boolean => state !== 'purg
 
 type Ruler = (place: Place, options?: UsageOptions) => Promise<Usage | undefined>
 
-/** Files that are looked at in all, and in one tree at the least and at the most, if not everything is asked for. */
-const most = { all: 400_000, oneAtLeast: 1000, one: 20_000 }
+/** Files that are looked at in all, and in one tree at the least and at the most; and for how long, if that is bounded. */
+interface Bounds {
+  readonly all: number
+  readonly oneAtLeast: number
+  readonly one: number
+  readonly ms?: number
+}
+
+const usual: Bounds = { all: 400_000, oneAtLeast: 1000, one: 20_000 }
+const none: Bounds = { all: Infinity, oneAtLeast: Infinity, one: Infinity }
+/** For who wants to know something else: a second at the most. */
+export const quick: Bounds = { all: 40_000, oneAtLeast: 500, one: 5000, ms: 1000 }
 
 /**
  * Measures trees, each to a bound, until together they are at one: so it takes seconds at the most, however much there
  * is. Trees of an ordinary size are counted whole, and what they need no share of is left to those after them.
  */
-function rulerFor(core: Core, request: Request, trees: number, full: boolean): Ruler {
-  let left = full ? Infinity : most.all
+function rulerFor(core: Core, request: Request, trees: number, { all, oneAtLeast, one, ms = Infinity }: Bounds): Ruler {
+  let left = all
   let ahead = trees
-  const share = (): number => Math.max(most.oneAtLeast, Math.floor(left / Math.max(1, ahead--)))
+  const until = core.clock.now().getTime() + ms
+  const share = (): number => Math.max(oneAtLeast, Math.floor(left / Math.max(1, ahead--)))
   return async (place, options) => {
     checkpointSignal(request)
-    if (left <= 0 || !core.storage.capabilities.measures) return undefined
+    if (left <= 0 || core.clock.now().getTime() > until || !core.storage.capabilities.measures) return undefined
     try {
-      const maxFiles = full ? Infinity : Math.min(most.one, left, share())
-      const measured = await core.storage.usage(place, { ...options, maxFiles })
+      const measured = await core.storage.usage(place, { ...options, maxFiles: Math.min(one, left, share()) })
       left -= measured.files
       return measured
     } catch (error) {
@@ -177,6 +201,20 @@ async function expectedBytes(core: Core, workspace: Workspace, one: Of<'workspac
   const grown = Math.max(one.growth_bytes ?? 0, measured?.generation === workspace.generation ? measured.bytes : 0)
   const tree = one.bytes ?? 0
   return one.total_bytes - tree + Math.max(tree, (workspace.imported?.bytes ?? 0) + grown)
+}
+
+/** What a workspace adds to all the others: what it began as is counted there, and what it shares once. */
+function onceOf(
+  workspace: Workspace,
+  one: Of<'workspaces'> | undefined,
+  expected: ReadonlyMap<string, number>,
+): Amount {
+  if (one === undefined) return { bytes: 0, complete: true }
+  const { bytes, growth_bytes: growth, snapshots, trash, complete, total_bytes: total } = one
+  const whole = (expected.get(one.id) ?? total) - (snapshots.bytes ?? 0) - (trash.bytes ?? 0)
+  const tree = beganAs(workspace) === undefined || growth === null ? whole : Math.min(growth, bytes ?? growth)
+  const trees = trash.trees.reduce((sum, entry) => sum + (entry.own_bytes ?? entry.bytes ?? 0), 0)
+  return { bytes: tree + (snapshots.bytes ?? 0) + trees, complete: complete && snapshots.complete && trash.complete }
 }
 
 interface Sharing extends Amount {

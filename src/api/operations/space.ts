@@ -119,6 +119,7 @@ export const spaceOperations = [
         trash: object(amount),
         repositories: object(amount),
         shared: object(amount),
+        all: object(amount, 'All of it: what is shared counts once, as far as that can be told'),
       }),
       storage: object({
         driver: string('The storage driver'),

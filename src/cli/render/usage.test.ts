@@ -53,7 +53,7 @@ const report: Report = {
     { name: 'cache', task: null, state: 'ready', bytes: 60 * MB, complete: true },
     { name: 'former', task: null, state: 'trashed', bytes: 8 * MB, complete: true },
   ],
-  totals: { workspaces: none, snapshots: none, bases: none, trash: none, repositories: none, shared: none },
+  totals: { workspaces: none, snapshots: none, bases: none, trash: none, repositories: none, shared: none, all: none },
   storage: { driver: 'btrfs', free_bytes: 5e9, total_bytes: 50e9, used_percent: 90, files: null },
   limits: [
     { what: 'store', of: null, limit_mb: 5000, reserved_mb: 4900, workspaces: 4, unlimited: 1 },
