@@ -148,6 +148,31 @@ describe('git in a box', () => {
     )
   })
 
+  it('tells of no name that is there only to be protected, and leaves it alone', async () => {
+    const at = opened('namespace')
+    at.make('work/file', 'text')
+    execFileSync('git', ['init', '-q', join(at.tree, 'work')])
+    if (isRoot) execFileSync('chown', ['-R', `--reference=${at.tree}`, at.tree])
+    const gitUser = { name: 'a', email: 'a@example.org' }
+    const names = ['work/.mcp.json', 'work/.claude', 'work/.git/hooks', 'work/a b!.json', 'work/[x]*.json']
+    await using box = await at.driver.start('box_1', { ...at.spec, gitUser, protectWithin: names })
+    expect(await sh(box, 'cd work; git status --short; ls -A')).toBe(
+      '?? file\n.claude\n.git\n.mcp.json\n[x]*.json\na b!.json\nfile\n',
+    )
+    expect(await sh(box, 'cd work; git add -A && git commit -qm all && git show --format= --name-only')).toBe('file\n')
+    expect(await sh(box, 'cd work; git clean -fd && git status --short; touch x.json; git status --short')).toBe(
+      '?? x.json\n',
+    )
+    // Below the root they are as good as any others.
+    expect(await sh(box, 'cd work; mkdir deep; touch deep/.mcp.json; git status --short -uall')).toContain(
+      'deep/.mcp.json',
+    )
+    // A repository may begin above the content, too.
+    expect(await sh(box, 'git init -q . && mv work/.git/HEAD work/x; git status --short -uall')).not.toMatch(
+      /work\/\.mcp/,
+    )
+  })
+
   it('looks at repositories of others', async () => {
     const at = opened('namespace')
     at.make('file', 'text')

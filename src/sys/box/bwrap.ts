@@ -1,5 +1,5 @@
 import type { Network } from '../../domain/sandbox/spec.ts'
-import { boxHome, boxHostname, initPath, sizes } from './places.ts'
+import { boxHome, boxHostname, gitIgnorePath, initPath, sizes } from './places.ts'
 
 /**
  * The walls of a `namespace` box as arguments of bubblewrap. A pure function of what is given: nothing is looked at.
@@ -19,6 +19,7 @@ export interface Walls {
     readonly box: Descriptor
     readonly filter: Descriptor
     readonly git?: Descriptor
+    readonly gitIgnore?: Descriptor
   }
   /** Parents before what is in them. */
   readonly mounts: readonly BoxMount[]
@@ -55,6 +56,7 @@ export function bwrapArguments(walls: Walls): string[] {
     ...readOnlyData(data.group, '/etc/group', '0444'),
     ...(network === 'host' ? hostNames : readOnlyData(data.hosts, '/etc/hosts', '0444')),
     ...(data.git === undefined ? [] : readOnlyData(data.git, '/etc/gitconfig', '0444')),
+    ...(data.gitIgnore === undefined ? [] : readOnlyData(data.gitIgnore, gitIgnorePath, '0444')),
     ...readOnlyData(data.box, initPath, '0555'),
     ...walls.mounts.flatMap(mountArguments),
     ...words('--remount-ro /dev --remount-ro /'),

@@ -3,10 +3,10 @@ import { allSockets, seccompFilter } from '../seccomp.ts'
 import { type BoxMount, bwrapArguments } from './bwrap.ts'
 import type { Bubblewrap } from './bwrap-program.ts'
 import type { Tag } from './frames.ts'
-import { gitConfig } from './git-config.ts'
+import { gitConfig, gitIgnore } from './git-config.ts'
 import type { Handles } from './handles.ts'
 import { type Layers, layeredMounts, lookInLayers, upperIdentity } from './layers.ts'
-import { makeMounts, planMounts } from './mounts.ts'
+import { makeMounts, planMounts, type PlannedMounts } from './mounts.ts'
 import { partFile } from './parts.ts'
 import { boxHome } from './places.ts'
 import { boxProgram } from './program.ts'
@@ -59,7 +59,7 @@ function aroundTree({ spec, run, bwrap }: NamespaceBox, tree: BoxTree): Namespac
       return [
         ...sources.tags,
         ...(user.uid === undefined ? [] : [['u', `${user.uid}:${user.uid}`] as const]),
-        ...wallTags({ spec, run, bwrap }, mounts, held),
+        ...wallTags({ spec, run, bwrap }, planned, mounts, held),
       ]
     },
     [Symbol.dispose]: () => tree[Symbol.dispose](),
@@ -76,13 +76,18 @@ function overLayers({ spec, run, bwrap }: NamespaceBox, layers: Layers): Namespa
     notes: planned.notes,
     tags(directory, held) {
       const { tags, mounts } = layeredMounts({ spec, layers, planned, run, directory, held })
-      return [...tags, ...wallTags({ spec, run, bwrap }, mounts, held)]
+      return [...tags, ...wallTags({ spec, run, bwrap }, planned, mounts, held)]
     },
     [Symbol.dispose]: () => undefined,
   }
 }
 
-function wallTags({ spec, run, bwrap }: NamespaceBox, mounts: readonly BoxMount[], held: Handles): Tag[] {
+function wallTags(
+  { spec, run, bwrap }: NamespaceBox,
+  { placeholders }: PlannedMounts,
+  mounts: readonly BoxMount[],
+  held: Handles,
+): Tag[] {
   const part = (content: Buffer): number => held.open(partFile(run, content))
   const data = {
     passwd: part(passwd),
@@ -91,6 +96,7 @@ function wallTags({ spec, run, bwrap }: NamespaceBox, mounts: readonly BoxMount[
     box: held.open(boxProgram()),
     filter: part(filterOf(spec.network.mode === 'host')),
     ...(spec.gitUser === undefined ? {} : { git: part(gitConfig(spec.gitUser)) }),
+    ...(spec.gitUser === undefined || placeholders.length === 0 ? {} : { gitIgnore: part(gitIgnore(placeholders)) }),
   }
   const walls = bwrapArguments({
     bwrap: bwrap.path,

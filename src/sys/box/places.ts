@@ -7,6 +7,7 @@ export const boxHostname = 'aw'
 export const boxPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 export const initPath = '/run/aw/box'
 export const filesPath = '/run/aw/files'
+export const gitIgnorePath = '/etc/gitignore'
 
 const mebibyte = 1024 * 1024
 
