@@ -2,13 +2,16 @@ import type { Server } from 'node:http'
 import { owner } from '../access/principal.ts'
 import type { HttpDoor } from '../http/door.ts'
 import { httpServer, type ServerLimits } from '../http/server.ts'
-import { clearSocket, closeToOthers, reachable, socketOf } from '../sys/daemon-place.ts'
+import { isThere } from '../sys/directories.ts'
+import { clearSocket, closeToOthers, reachable, socketMark, socketOf } from '../sys/daemon-place.ts'
 import { openBridge } from './bridge.ts'
 import { closed, hostsOf, listening, type TcpPlace } from './listen.ts'
 
 export interface Entrances {
   /** `http://127.0.0.1:PORT`, if somebody asked for it. */
   readonly url: string | undefined
+  /** Puts the socket back that others find us by, if somebody has taken it away. Answers whether that was so. */
+  reopen(): Promise<boolean>
   /** Takes no more, and waits for the last answer; what is not read by then is cut off. */
   close(patienceMs: number): Promise<void>
 }
@@ -29,15 +32,17 @@ export async function openEntrances(
   try {
     // The port first: it is what may be somebody else's.
     const url = place === undefined ? undefined : await openPort(door, place, limits, servers)
-    clearSocket(home)
-    const local = httpServer(door, { hosts: ['localhost', 'aw'], local: owner(process.getuid?.() ?? 0) }, limits)
-    servers.push(local)
-    await listening(local, reachable(socketOf(home)))
-    closeToOthers(home)
+    let mark = await openSocket(door, home, limits, servers)
     const bridge = await openBridge(door, home, limits)
     servers.push(bridge.server)
     return {
       url,
+      async reopen() {
+        // Without a home there is nothing to be found.
+        if (socketMark(home) === mark || !isThere(home)) return false
+        mark = await openSocket(door, home, limits, servers)
+        return true
+      },
       async close(patienceMs) {
         await close(patienceMs)
         bridge.remove()
@@ -47,6 +52,16 @@ export async function openEntrances(
     await close(0)
     throw error
   }
+}
+
+/** Answers its mark. */
+async function openSocket(door: HttpDoor, home: string, limits: ServerLimits, servers: Server[]) {
+  clearSocket(home)
+  const server = httpServer(door, { hosts: ['localhost', 'aw'], local: owner(process.getuid?.() ?? 0) }, limits)
+  await listening(server, reachable(socketOf(home)))
+  servers.push(server)
+  closeToOthers(home)
+  return socketMark(home)
 }
 
 async function openPort(door: HttpDoor, place: TcpPlace, limits: ServerLimits, servers: Server[]): Promise<string> {

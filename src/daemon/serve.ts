@@ -67,7 +67,14 @@ export async function startDaemon({ listen, signal, log, ...options }: DaemonOpt
     countFromHere()
     const over = new AbortController()
     const gcMinutes = config.settings['server.gc_minutes']
-    const loops = startLoops({ manager, answers, gcMinutes, log, signal: over.signal })
+    const loops = startLoops({
+      manager,
+      answers,
+      gcMinutes,
+      reopen: () => entrances.reopen(),
+      log,
+      signal: over.signal,
+    })
     return {
       socket: socketOf(home),
       url: entrances.url,

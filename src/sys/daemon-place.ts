@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { chmodSync, closeSync, constants, openSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, constants, lstatSync, openSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { longestSocket, socketName, stampOfFile } from '../domain/daemon.ts'
 import { assertOurs } from './directories.ts'
@@ -29,6 +29,12 @@ export function clearSocket(home: string): void {
 }
 
 export const closeToOthers = (home: string): void => chmodSync(socketOf(home), 0o600)
+
+/** What tells the socket that is there from any other; undefined if there is nothing. */
+export function socketMark(home: string): string | undefined {
+  const found = lstatSync(socketOf(home), { throwIfNoEntry: false })
+  return found === undefined ? undefined : `${found.ino}-${found.birthtimeMs}`
+}
 
 export const removeSocket = (home: string): void => rmSync(socketOf(home), { force: true })
 
