@@ -66,6 +66,18 @@ describe('the names of other workspaces', () => {
   })
 })
 
+test('the log has no lease in it with which one would be another', async () => {
+  const { manager, id, mine } = await scene()
+  const { id: lease } = await manager.call('lease acquire', { id, holder: 'somebody' })
+  await manager.call('lease release', { id, lease })
+  const { id: second } = await manager.call('adopt', { id, holder: 'another' })
+  const told = JSON.stringify(await collect(mine.stream('events', { workspace: id })))
+  expect(told).toContain('"holder":"somebody"')
+  for (const one of [lease, second]) expect(told).not.toContain(one)
+  // Whoever has one has it from the answer.
+  expect((await mine.call('lease renew', { id, lease: second })).id).toBe(second)
+})
+
 test('an error within an answer tells as little of the machine as one that ends a call', async () => {
   const { manager, id, principal, places } = await scene()
   const problem = { code: 'source_failed', message: "EACCES: open '/srv/secret/key', and /asked/for is not there" }

@@ -57,6 +57,7 @@ export function redaction({ home, basePath, storageRoot }: Places): Redaction {
 
     const walk = (value: unknown, key: string, isSentence: boolean): unknown => {
       if (typeof value === 'string') {
+        if (key === ofAnother) return isSaid(value) ? value : hidden
         const clean = text(value)
         if (isSentence) return sentence(clean)
         return !said.includes(key) && isPath(clean) ? hidden : clean
@@ -77,6 +78,9 @@ export function redaction({ home, basePath, storageRoot }: Places): Redaction {
 
 /** A part of a name, or an id. */
 const segment = '[A-Za-z0-9][A-Za-z0-9._-]*'
+
+/** Of the lease of whoever works in it, as events have it: with it one would be them. */
+const ofAnother = 'lease_id'
 
 const ofErrors = ['message', 'hint']
 
