@@ -1,7 +1,7 @@
 import type { Operation, Reference } from '../api/operation.ts'
 import type { Outputs } from '../api/table.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
-import { isSnapshotId } from '../domain/ids.ts'
+import { isRunId, isSnapshotId } from '../domain/ids.ts'
 import { formatName, parseName } from '../domain/names.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import { reaches, type Principal } from './principal.ts'
@@ -53,7 +53,9 @@ async function pinOne(
   if (kind === 'tree' && isSnapshotId(ref)) return { ref }
   const view = await look(manager, workspace, context)
   if (view === undefined || !reaches(principal, { id: view.id, name: view.workspace_id })) throw unknown(workspace)
-  return { ref: [view.id, ...rest].join('@'), view }
+  // A run is of one workspace for ever, and is told from others of it by its id alone.
+  const isOfRun = isRunId(workspace) && view.workspace_id !== formatName(parseName(workspace))
+  return { ref: [isOfRun ? workspace : view.id, ...rest].join('@'), view }
 }
 
 async function pinNew(manager: Manager, principal: Principal, ref: string, context: CallContext | undefined) {

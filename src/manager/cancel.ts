@@ -4,7 +4,7 @@ import type { RunId, WorkspaceId } from '../domain/ids.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import { unlessSilent } from './commands.ts'
 import { afterwards, newEvent, type Core, type Request } from './core.ts'
-import { findWorkspace } from './find.ts'
+import { findWithRun } from './find.ts'
 import { append, whose, withWorkspace } from './operations.ts'
 import { overOf } from './run-end.ts'
 import { endRun, settle, settleRun } from './run-settle.ts'
@@ -12,19 +12,19 @@ import { findRun, noRun } from './runs.ts'
 
 /** Ends the run of a workspace. One that has ended by itself meanwhile is told as it is. */
 export async function cancel(core: Core, input: Inputs['cancel'], request: Request): Promise<Outputs['cancel']> {
-  const found = await findWorkspace(core, input.id)
-  const run = found.run?.run ?? found.last_run?.run
+  const { workspace: found, run: named } = await findWithRun(core, input.id)
+  const run = named ?? found.run?.run ?? found.last_run?.run
   if (run === undefined) throw noRun(found)
-  if (found.run === undefined)
-    throw new AwError(
-      'invalid_state',
-      `The last run of ${nameOf(found)} has ended already: it is ${found.last_run?.state}`,
-      {
-        hint: `See: aw runs ${nameOf(found)}`,
-        data: { id: found.id, run },
-      },
-    )
+  if (found.run?.run !== run) throw hasEnded(found, run, (await findRun(core, found, run)).state)
   return findRun(core, await cancelRun(core, request, found.id, run, input.grace_ms), run)
+}
+
+const hasEnded = (workspace: Workspace, run: RunId, state: string): AwError => {
+  const which = workspace.last_run?.run === run ? 'last run' : `run ${run}`
+  return new AwError('invalid_state', `The ${which} of ${nameOf(workspace)} has ended already: it is ${state}`, {
+    hint: `See: aw runs ${nameOf(workspace)}`,
+    data: { id: workspace.id, run },
+  })
 }
 
 /** The wish is in the log first. Then it is asked to end, and after the grace it is ended. */

@@ -1,10 +1,10 @@
 import { AwError } from '../domain/errors.ts'
 import { isRunId, isWorkspaceId, type RunId } from '../domain/ids.ts'
 import { formatName, parseName, type WorkspaceName } from '../domain/names.ts'
-import { hasWayBack, isLive, isLost, nameOf, workspaceStates, type Workspace } from '../domain/workspace/state.ts'
+import { hasWayBack, isLive, isLost, nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Core } from './core.ts'
 
-/** A live workspace by its name or its last run, or any by its id. */
+/** A live workspace by its name or one of its runs, or any by its id. */
 export async function findWorkspace(core: Core, ref: string): Promise<Workspace> {
   const found = await lookUp(core, ref)
   if (found !== undefined) return found
@@ -14,13 +14,20 @@ export async function findWorkspace(core: Core, ref: string): Promise<Workspace>
 export async function lookUp(core: Core, ref: string): Promise<Workspace | undefined> {
   if (isWorkspaceId(ref)) return core.store.get(ref)
   const { task, agent } = parseName(ref)
-  return (await core.store.find(task, agent)) ?? (isRunId(ref) ? await ofRun(core, ref) : undefined)
+  const owner = isRunId(ref) ? await core.store.ofRun(ref) : undefined
+  // The id of a run means its workspace for ever, also if another one is called so.
+  if (owner !== undefined) return isLive(owner.state) ? owner : undefined
+  return core.store.find(task, agent)
 }
 
-/** The id of its last run stands for a workspace too: programs that think in runs know no other. */
-async function ofRun(core: Core, run: RunId): Promise<Workspace | undefined> {
-  const all = await core.store.list({ states: workspaceStates.filter(isLive) })
-  return all.find((workspace) => workspace.run?.run === run || workspace.last_run?.run === run)
+/** The same for what is done with a run: the one whose id was given. Programs that think in runs know no other name. */
+export async function findWithRun(
+  core: Core,
+  ref: string,
+): Promise<{ readonly workspace: Workspace; readonly run: RunId | undefined }> {
+  const workspace = await findWorkspace(core, ref)
+  const run = isRunId(ref) && (await core.store.ofRun(ref))?.id === workspace.id ? ref : undefined
+  return { workspace, run }
 }
 
 /** As `findWorkspace`, or the only one of the name of which nothing but an archive is left. */
@@ -67,8 +74,10 @@ const goneAt = (workspace: Workspace): string =>
 
 /** With what the user can do about it. */
 export async function notFound(core: Core, ref: string): Promise<AwError> {
-  const known = isWorkspaceId(ref) ? await core.store.get(ref) : (await goneByName(core, parseName(ref)))[0]
-  const name = isWorkspaceId(ref) ? ref : formatName(parseName(ref))
+  const owner = isRunId(ref) ? await core.store.ofRun(ref) : undefined
+  const gone = async () => owner ?? (await goneByName(core, parseName(ref)))[0]
+  const known = isWorkspaceId(ref) ? await core.store.get(ref) : await gone()
+  const name = owner === undefined ? (isWorkspaceId(ref) ? ref : formatName(parseName(ref))) : nameOf(owner)
   if (known !== undefined && hasWayBack(known)) {
     return new AwError('workspace_not_found', `The tree of ${name} was removed by something other than aw`, {
       hint: `Make it anew from its last snapshot: aw undelete ${name}; see all: aw snapshots ${known.id}`,

@@ -1,6 +1,6 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import type { EventType, StreamId } from '../domain/event.ts'
-import { isWorkspaceId } from '../domain/ids.ts'
+import { isRunId, isWorkspaceId } from '../domain/ids.ts'
 import { parseName } from '../domain/names.ts'
 import type { Core, Request } from './core.ts'
 import { findWorkspace } from './find.ts'
@@ -39,6 +39,8 @@ async function filterOf(core: Core, input: Inputs['events']) {
   const { workspace: ref, task, correlation } = input
   if (ref === undefined) return { task, types, correlation }
   if (isWorkspaceId(ref)) return { task, types, correlation, stream: (await findWorkspace(core, ref)).id as StreamId }
+  const ofRun = isRunId(ref) ? await core.store.ofRun(ref) : undefined
+  if (ofRun !== undefined) return { task, types, correlation, stream: ofRun.id as StreamId }
   const name = parseName(ref)
   return { types, correlation, task: name.task, agent: name.agent }
 }

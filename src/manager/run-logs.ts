@@ -3,7 +3,7 @@ import { AwError } from '../domain/errors.ts'
 import type { RunId, WorkspaceId } from '../domain/ids.ts'
 import type { LogItem, ReadOptions } from '../ports/kept-logs.ts'
 import type { Core, Request } from './core.ts'
-import { findWorkspace } from './find.ts'
+import { findWithRun } from './find.ts'
 import { lastLines } from './log-tail.ts'
 import { overOf } from './run-end.ts'
 import { numberedRun } from './runs.ts'
@@ -11,8 +11,9 @@ import { numberedRun } from './runs.ts'
 /** What a run wrote, oldest first. */
 export async function* logs(core: Core, input: Inputs['logs'], request: Request): AsyncGenerator<Outputs['logs']> {
   assertOneWay(input)
-  const workspace = await findWorkspace(core, input.id)
-  const { run } = await numberedRun(core, workspace, input.run)
+  const { workspace, run: named } = await findWithRun(core, input.id)
+  const isNamed = named !== undefined && input.run === undefined
+  const run = isNamed ? named : (await numberedRun(core, workspace, input.run)).run
   const where = { from: input.from, last: input.last_kb === undefined ? undefined : input.last_kb * 1024 }
   const items = input.tail === undefined ? written(where) : tail(input.tail)
   for await (const { at, lost, ...item } of cancellable(items, request.signal))

@@ -4,7 +4,7 @@ import type { AnyEvent } from '../domain/event.ts'
 import type { RunId } from '../domain/ids.ts'
 import { isLive, nameOf, workspaceStates, type Workspace } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
-import { findWorkspace } from './find.ts'
+import { findWithRun, findWorkspace } from './find.ts'
 import { overOf, stateOf } from './run-end.ts'
 import { settle } from './run-settle.ts'
 
@@ -123,10 +123,11 @@ type Outcome = Pick<RunView, 'exit' | 'snapshot'> & Partial<Pick<RunView, 'not_k
 
 const outcome = ({ exit, snapshot, not_kept: notKept = null }: Outcome) => ({ exit, snapshot, not_kept: notKept })
 
-/** Until the last run of a workspace has ended; then it is in the log. */
+/** Until the last run of a workspace has ended, or the one whose id was given; then it is in the log. */
 export async function wait(core: Core, input: Inputs['wait'], request: Request): Promise<RunView> {
-  const { id, run: open, last_run: last, ...found } = await findWorkspace(core, input.id)
-  const run = open?.run ?? last?.run
+  const { workspace: found, run: named } = await findWithRun(core, input.id)
+  const { id } = found
+  const run = named ?? found.run?.run ?? found.last_run?.run
   if (run === undefined) throw noRun(found)
   const until = input.timeout_ms === undefined ? Infinity : performance.now() + input.timeout_ms
   for (;;) {

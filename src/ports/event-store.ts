@@ -1,5 +1,5 @@
 import type { AnyEvent, EventType, NewEvent, StreamId } from '../domain/event.ts'
-import type { LeaseId, SnapshotId, WorkspaceId } from '../domain/ids.ts'
+import type { LeaseId, RunId, SnapshotId, WorkspaceId } from '../domain/ids.ts'
 import type { SpaceLimits } from '../domain/space-limits.ts'
 import type { Workspace, WorkspaceStateName } from '../domain/workspace/state.ts'
 
@@ -64,6 +64,8 @@ export interface EventStore extends AsyncDisposable {
   get(id: WorkspaceId): Promise<Workspace | undefined>
   /** The live workspace with this name. */
   find(task: string, agent: string): Promise<Workspace | undefined>
+  /** The workspace that a run was asked for in, in whatever state, however many came after it. */
+  ofRun(run: RunId): Promise<Workspace | undefined>
   /** By filter, ordered by id (age); `after` is the last id of the page before. */
   list(filter?: WorkspaceFilter): Promise<Workspace[]>
 

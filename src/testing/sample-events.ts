@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { EventData, EventType, NewEvent } from '../domain/event.ts'
-import { makeId, type EventId, type OperationId, type WorkspaceId } from '../domain/ids.ts'
+import { makeId, type EventId, type OperationId, type RunId, type WorkspaceId } from '../domain/ids.ts'
 import { owner, sampleSetup, sampleSnapshot, sandboxSamples, whose } from './sample-sandbox-events.ts'
 
 /** One payload of each type, as it is written today. The type checker holds them to the types. */
@@ -221,7 +221,7 @@ export const sampleData: { readonly [T in EventType]: EventData[T] } = {
   },
 }
 
-type Id = { ws: WorkspaceId; ev: EventId; op: OperationId }
+type Id = { ws: WorkspaceId; ev: EventId; op: OperationId; run: RunId }
 
 export const newId = <P extends keyof Id>(prefix: P): Id[P] => makeId(prefix, Date.now(), randomBytes(10)) as Id[P]
 

@@ -74,7 +74,8 @@ test('the log and its care', () => {
   const events = here.aw('events', '--task', 'a', '--type', 'workspace_created', '--json')
   expect(events.stdout.trim().split('\n')).toHaveLength(1)
   expect(json(events)).toMatchObject({ type: 'workspace_created', data: { task_id: 'a', agent_id: 'one' } })
-  expect(here.aw('events', '--workspace', 'b/two').stdout).toMatch(/\tworkspace_created\tb\/two\t/)
+  for (const named of [['--workspace', 'b/two'], ['b/two']])
+    expect(here.aw('events', ...named).stdout).toMatch(/\tworkspace_created\tb\/two\t/)
   expect(here.aw('audit', 'seal').stdout).toContain('checkpoint\t1\n')
   expect(here.aw('audit', 'verify')).toMatchObject({
     code: 0,

@@ -24,7 +24,7 @@ export const careOperations = [
     summary: 'Show what happened, oldest first',
     input: object({
       task: optional(string('Only of this task')),
-      workspace: optional(string('Only of this workspace (name or id, also of a destroyed one)')),
+      workspace: optional(string('Only of this workspace (name, id or one of its runs, also of a destroyed one)')),
       type: optional(list(string('A type'), 'Only these types')),
       correlation: optional(string('Only of this request: the correlation_id of its events')),
       after: optional(integer('Only after this position', { minimum: 0 })),
@@ -34,10 +34,10 @@ export const careOperations = [
     }),
     output: eventView,
     form: 'stream',
-    positional: [],
+    positional: ['workspace'],
     flags: { 'task-id': 'task' },
     errors: ['workspace_not_found', 'invalid_input', 'log_busy'],
-    examples: ['aw events --task task-1', 'aw events --follow --json'],
+    examples: ['aw events fix-login', 'aw events --task task-1', 'aw events --follow --json'],
   }),
   operation({
     name: 'audit verify',

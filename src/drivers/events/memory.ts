@@ -108,6 +108,10 @@ export function memoryEvents(): EventStore {
 
     get: async (id) => parse(workspaces.get(id)),
     find: async (task, agent) => find(task, agent),
+    async ofRun(run) {
+      const isAsked = (event: AnyEvent): boolean => event.type === 'run_requested' && event.data.run === run
+      return parse(workspaces.get(log.find((record) => isAsked(decode(record)))?.stream ?? ''))
+    },
     async list(filter = {}) {
       const matching = all().filter((workspace) => matchesWorkspace(workspace, filter))
       return matching.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, filter.limit)

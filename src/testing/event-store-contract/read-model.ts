@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { WorkspaceId } from '../../domain/ids.ts'
+import type { RunId, WorkspaceId } from '../../domain/ids.ts'
 import type { EventStore, WorkspaceFilter } from '../../ports/event-store.ts'
 import { creation, newId, sampleEvent } from '../sample-events.ts'
 import type { OpenStore } from '../event-store-contract.ts'
@@ -30,6 +30,26 @@ export function readModelContract(open: OpenStore): void {
     await trash(store, id)
     expect(await store.find('a', 'b')).toBeUndefined()
     expect(await store.get(id)).toMatchObject({ state: 'trashed', trash: [{ tree: `${id}.1` }] })
+  })
+
+  it('finds the workspace of each of its runs, in every state', async () => {
+    const store = await open()
+    const [one, other] = [await make(store, 'a'), await make(store, 'b')]
+    const runs = [newId('run'), newId('run'), newId('run')] as const
+    const asked = (run: RunId) => sampleEvent('run_requested', { data: { task_id: 'a', agent_id: 'main', run } })
+    const ended = (run: RunId) => sampleEvent('run_cancelled', { data: { task_id: 'a', agent_id: 'main', run } })
+    await store.append(one, 2, [asked(runs[0]), ended(runs[0]), asked(runs[1])])
+    await store.append(other, 2, [asked(runs[2])])
+    for (const [run, id] of [
+      [runs[0], one],
+      [runs[1], one],
+      [runs[2], other],
+    ] as const)
+      expect((await store.ofRun(run))?.id).toBe(id)
+    expect(await store.ofRun(newId('run'))).toBeUndefined()
+    await store.append(one, 5, [ended(runs[1])])
+    await trash(store, one)
+    expect(await store.ofRun(runs[0])).toMatchObject({ id: one, state: 'trashed' })
   })
 
   it('gives a name to one live workspace at a time', async () => {

@@ -136,6 +136,31 @@ export function runContract(open: OpenManager): void {
     await expect(manager.call('show', { id: run })).rejects.toEqual(code('workspace_not_found'))
   })
 
+  it('each of its runs stands for a workspace, and what is done with a run is done with that one', async () => {
+    const { manager, aw } = await open()
+    const ids: string[] = []
+    for (const word of ['first', 'second'])
+      ids.push((await run(manager, { id: 'one', argv: ['echo', word] })).last?.run?.run ?? '')
+    for await (const item of manager.stream('run', { id: 'one', argv: ['sleep', '600'], detach: true }))
+      if (item.run !== undefined) ids.push(item.run.run)
+    const [first = '', second = '', last = ''] = ids
+    for (const id of ids) expect(await manager.call('show', { id })).toMatchObject({ workspace_id: 'one/main' })
+    expect(await logged(manager, { id: first })).toBe('first\n')
+    expect(await logged(manager, { id: first, run: 2 })).toBe('second\n')
+    expect(await manager.call('wait', { id: second })).toMatchObject({ run: second, state: 'completed' })
+    await expect(manager.call('cancel', { id: first })).rejects.toEqual(code('invalid_state', { run: first }))
+    expect(await manager.call('cancel', { id: last, grace_ms: 0 })).toMatchObject({ state: 'cancelled' })
+    const { id: workspace } = await manager.call('show', { id: first })
+    for (const id of ids) expect((await eventsOf(manager, id)).map(({ stream }) => stream)).toContain(workspace)
+    // Also if another is called so.
+    await aw.create({ id: first })
+    expect(await manager.call('show', { id: first })).toMatchObject({ workspace_id: 'one/main' })
+    expect(await manager.call('show', { id: `${first}/main` })).toMatchObject({ workspace_id: `${first}/main` })
+    await manager.call('destroy', { id: second })
+    expect((await eventsOf(manager, second)).at(-1)).toMatchObject({ type: 'workspace_cleanup', stream: workspace })
+    await expect(manager.call('show', { id: second })).rejects.toEqual(code('workspace_not_found', { id: workspace }))
+  })
+
   it('whoever stops listening leaves it to itself; a signal cancels it', async () => {
     const { manager } = await open()
     for await (const { type } of manager.stream('run', { id: 'left', argv: ['sleep', '600'] }))

@@ -150,10 +150,25 @@ describe('an older home', () => {
       await store.acquireLease(id, { id: 'ls_1', holder: 'ci', ...times })
       await store.touchLease(id, 'ls_1', '2026-01-01T00:30:00.000Z')
     }
-    edit(`ALTER TABLE leases DROP COLUMN active_at; UPDATE meta SET value = '2' WHERE key = 'format'`)
+    edit('ALTER TABLE leases DROP COLUMN active_at; DROP INDEX requested_runs')
+    edit(`UPDATE meta SET value = '2' WHERE key = 'format'`)
     await using store = await sqliteEvents(home)
     expect(await store.lease(id)).toMatchObject({ id: 'ls_1', holder: 'ci', active_at: '2026-01-01T00:00:00.000Z' })
     expect(await store.touchLease(id, 'ls_1', '2026-01-01T00:40:00.000Z')).toBeDefined()
+    expect((await store.verify()).problems).toEqual([])
+  })
+
+  it('of format 3 finds the runs that it has', async () => {
+    const [id, run] = [newId('ws'), newId('run')]
+    {
+      await using store = await sqliteEvents(home)
+      const { intent, outcome } = creation('a')
+      const whose = { task_id: 'a', agent_id: 'main' }
+      await store.append(id, 0, [intent, outcome, sampleEvent('run_requested', { data: { ...whose, run } })])
+    }
+    edit(`DROP INDEX requested_runs; UPDATE meta SET value = '3' WHERE key = 'format'`)
+    await using store = await sqliteEvents(home)
+    expect((await store.ofRun(run))?.id).toBe(id)
     expect((await store.verify()).problems).toEqual([])
   })
 

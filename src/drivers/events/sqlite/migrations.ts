@@ -21,4 +21,10 @@ export const migrations: readonly Migration[] = [
         ALTER TABLE leases ADD COLUMN active_at TEXT NOT NULL DEFAULT '';
         UPDATE leases SET active_at = acquired_at;`),
   },
+  // A run is found by its id.
+  {
+    from: 3,
+    up: (database) =>
+      database.script("CREATE INDEX requested_runs ON events (data ->> '$.run') WHERE type = 'run_requested'"),
+  },
 ]

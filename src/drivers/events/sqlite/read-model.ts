@@ -101,6 +101,14 @@ export const getWorkspace = (database: Database, id: string): Workspace | undefi
 export const findWorkspace = (database: Database, task: string, agent: string): Workspace | undefined =>
   fold(database.get('SELECT data FROM workspaces WHERE task = ? AND agent = ? AND live = 1', task, agent))
 
+/** In these words, which are those of the index. */
+export const ofRunSql = `
+SELECT w.data FROM events e JOIN workspaces w ON w.id = e.stream
+WHERE e.type = 'run_requested' AND e.data ->> '$.run' = ?`
+
+export const workspaceOfRun = (database: Database, run: string): Workspace | undefined =>
+  fold(database.get(ofRunSql, run))
+
 export function listWorkspaces(database: Database, filter: WorkspaceFilter): Workspace[] {
   const conditions: string[] = []
   const cells: Cell[] = []

@@ -1,6 +1,6 @@
 /** The tables of a home. `docs/spec/event-log.md` explains each; change one only with a migration. */
 
-export const currentFormat = 3
+export const currentFormat = 4
 
 export const schema = `
 CREATE TABLE meta (
@@ -25,6 +25,7 @@ CREATE TABLE events (
 ) STRICT;
 
 CREATE INDEX events_of_task ON events (task) WHERE task IS NOT NULL;
+CREATE INDEX requested_runs ON events (data ->> '$.run') WHERE type = 'run_requested';
 
 CREATE TRIGGER events_never_change BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'events never change'); END;
 CREATE TRIGGER events_never_leave BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'events never leave'); END;

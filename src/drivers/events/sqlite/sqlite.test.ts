@@ -1,3 +1,4 @@
+import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
 import { afterEach, expect, it } from 'vitest'
 import type { NewEvent } from '../../../domain/event.ts'
@@ -5,6 +6,7 @@ import { eventStoreContract } from '../../../testing/event-store-contract.ts'
 import { makeIds, perform, steps } from '../../../testing/event-store-contract/properties.ts'
 import { makeLogHome, type LogHome } from '../../../testing/log-home.ts'
 import { memoryEvents } from '../memory.ts'
+import { ofRunSql } from './read-model.ts'
 import { sqliteEvents } from './sqlite.ts'
 
 const homes: LogHome[] = []
@@ -19,6 +21,18 @@ afterEach(() => {
 })
 
 eventStoreContract('sqlite', () => sqliteEvents(newHome()))
+
+it('finds a run without a look at the whole log', async () => {
+  const home = newHome()
+  await using _ = await sqliteEvents(home)
+  using database = new DatabaseSync(home.file, { readOnly: true })
+  const steps = database
+    .prepare(`EXPLAIN QUERY PLAN ${ofRunSql}`)
+    .all('run_x')
+    .map(({ detail }) => String(detail))
+  expect(steps[0]).toMatch(/^SEARCH e USING INDEX requested_runs /)
+  expect(steps[1]).toMatch(/^SEARCH w USING (COVERING )?INDEX /)
+})
 
 it('answers as the store in memory does', async () => {
   await fc.assert(

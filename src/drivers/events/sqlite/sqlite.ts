@@ -10,7 +10,7 @@ import { anchorIsBehind, anchorText, completeAnchor, seal } from './checkpoints.
 import { sqliteFeed } from './follow.ts'
 import { formats as ourFormats, prepareHome, type Formats } from './format.ts'
 import { sqliteLeases } from './leases.ts'
-import { findWorkspace, getWorkspace, listWorkspaces, streamVersion } from './read-model.ts'
+import { findWorkspace, getWorkspace, listWorkspaces, streamVersion, workspaceOfRun } from './read-model.ts'
 import { rebuild } from './rebuild.ts'
 import { lastPosition, readStream } from './records.ts'
 import { verify } from './verify.ts'
@@ -64,6 +64,7 @@ export async function sqliteEvents(options: SqliteEventsOptions): Promise<EventS
     version: (stream) => database.reading(() => streamVersion(database, stream)),
     get: (id) => database.reading(() => getWorkspace(database, id)),
     find: (task, agent) => database.reading(() => findWorkspace(database, task, agent)),
+    ofRun: (run) => database.reading(() => workspaceOfRun(database, run)),
     list: (filter = {}) => database.reading(() => listWorkspaces(database, filter)),
     ...sqliteLeases(database),
     async seal(at) {
