@@ -14,6 +14,7 @@ export async function doctor(core: Core, input: Inputs['doctor'], request: Reque
   const findings = [
     ...(await core.inspect()),
     await storage(core),
+    abilities(core),
     ...(await space(core, request)),
     ...(await overLimit(core)),
     ...(await pressureFindings(core)),
@@ -40,6 +41,22 @@ async function storage(core: Core): Promise<Finding> {
   const name = `storage ${core.storage.name}`
   if (probe.usable) return { name, status: 'ok', message: probe.notes.join('; '), hint: null }
   return { name, status: 'problem', message: probe.reasons.join('; '), hint: 'Check storage.root with: aw config show' }
+}
+
+/** What the trees can and cannot do, and why not. */
+function abilities({ storage: { capabilities } }: Core): Finding {
+  const { visibility, live, hardlinks, dirRename, idmap, unfaithful } = capabilities
+  const why = (what: string): string => unfaithful.find((one) => one.what === what)?.why ?? 'nobody knows why'
+  const said = [
+    visibility === 'host' ? 'every program sees the workspaces' : 'only sandboxes see the workspaces',
+    live === 'atomic' ? 'a snapshot is of one instant' : 'a snapshot of what is being written to may be a mixture',
+    `hard links ${hardlinks ? 'stay together' : `come apart: ${why('hard links')}`}`,
+    `directories are renamed ${dirRename ? 'in one step' : `by copying: ${why('renames of directories')}`}`,
+    idmap
+      ? 'each workspace can have a user of its own in its sandbox (idmap)'
+      : 'sandboxes have the user of the workspaces',
+  ]
+  return { name: 'storage abilities', status: 'info', message: said.join('; '), hint: null }
 }
 
 async function space(core: Core, request: Request): Promise<Finding[]> {

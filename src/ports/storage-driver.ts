@@ -1,7 +1,9 @@
 import type { Change } from '../domain/tree-diff.ts'
+import type { StorageCapabilities } from './storage-capabilities.ts'
 import type { Free, Usage, UsageOptions } from './usage.ts'
 
 export type { Change } from '../domain/tree-diff.ts'
+export type { StorageCapabilities } from './storage-capabilities.ts'
 export type { Free, Usage, UsageOptions } from './usage.ts'
 
 /**
@@ -162,36 +164,6 @@ export type Attachment =
 export interface Reached extends Disposable {
   readonly path: string
 }
-
-export interface StorageCapabilities {
-  /** Where a tree can be seen: by every process of the host, or only inside a sandbox (and by who reaches for it). */
-  readonly visibility: 'host' | 'sandbox'
-  /** Whether copies share blocks; `probed` = depends on the file system, `probe` tells. */
-  readonly reflink: 'always' | 'probed' | 'never'
-  readonly needsRoot: boolean
-  /** What a snapshot costs: nothing that grows with the tree, what changed since the last, or the whole tree. */
-  readonly snapshot: Cost
-  /** What a tree from a snapshot costs. */
-  readonly fork: Cost
-  readonly diff: Cost
-  /** What a snapshot of a tree is that is being written to. */
-  readonly live: 'atomic' | 'fuzzy'
-  /** `exchange`: the tree is replaced whole, in one step; `in place`: its files are changed one by one. */
-  readonly restore: 'exchange' | 'in place'
-  /** Whether the kernel can hold a tree to `maxBytes`. */
-  readonly quota: 'kernel' | 'none'
-  /** Whether `usage` can look into the trees. */
-  readonly measures: boolean
-  /**
-   * Whom an empty tree belongs to, as user and group, if not whoever runs this; what is put into it by `import` and by
-   * file handles then does too. Trees that are made from others have their owners.
-   */
-  readonly owner?: number | undefined
-  /** What a snapshot does not keep, and why. */
-  readonly unfaithful: readonly { readonly what: string; readonly why: string }[]
-}
-
-export type Cost = 'constant' | 'changes' | 'linear'
 
 export type Probe =
   | { readonly usable: true; readonly notes: readonly string[] }

@@ -3,6 +3,7 @@ import type { ErrorCode } from '../domain/errors.ts'
 import type { Place, StorageDriver } from '../ports/storage-driver.ts'
 import type { Edit } from './edits.ts'
 import { attributesContract } from './storage-contract/attributes.ts'
+import { capabilitiesContract } from './storage-contract/capabilities.ts'
 import { diffContract } from './storage-contract/diff.ts'
 import { fidelityContract } from './storage-contract/fidelity.ts'
 import { forkContract } from './storage-contract/fork.ts'
@@ -59,6 +60,7 @@ const suites: Readonly<Record<string, Suite>> = {
 
 const hostSuites: Readonly<Record<string, Suite>> = {
   attributes: attributesContract,
+  capabilities: capabilitiesContract,
   fidelity: fidelityContract,
   'import by difference, from outside': importUpdateHostContract,
   'live trees': liveContract,
@@ -67,6 +69,11 @@ const hostSuites: Readonly<Record<string, Suite>> = {
 /** Everything `ports/storage-driver.ts` promises, for any driver. */
 export function storageContract(name: string, makeStorage: OpenStorage): void {
   runSuites(name, makeStorage, suites)
+}
+
+/** The same, for drivers whose trees only this process gets to. */
+export function heldStorageContract(name: string, makeStorage: OpenStorage): void {
+  runSuites(name, makeStorage, { ...suites, capabilities: capabilitiesContract })
 }
 
 /** The same, and what can be seen only from outside: for drivers whose trees are directories of the host. */

@@ -1,4 +1,4 @@
-import { storageContract } from '../../src/testing/storage-contract.ts'
+import { heldStorageContract } from '../../src/testing/storage-contract.ts'
 import { subjects } from './subjects.ts'
 
-storageContract('overlay', subjects.overlay)
+heldStorageContract('overlay', subjects.overlay)

@@ -6,6 +6,7 @@ import { commit, removeSubvolume, snapshotSubvolume, withSubvolume } from '../..
 import { syncDirectory } from '../../sys/directories.ts'
 import { hasCode } from '../../sys/errno.ts'
 import { dropFolderIndex } from '../../sys/folder-index.ts'
+import { canMapIds } from '../../sys/file-system.ts'
 import { readInTree } from '../../sys/read-in-tree.ts'
 import { measureTree } from '../../sys/safe-fs/index.ts'
 import { moveTree } from '../../sys/storage-root.ts'
@@ -20,7 +21,7 @@ import { openWork, workDirectory } from './btrfs/work.ts'
 import { importTree } from './import-tree.ts'
 import { missing, onHost, taken, treeRoot, type TreeRootOptions } from './tree-root.ts'
 
-const capabilities: StorageCapabilities = {
+const capabilities: Omit<StorageCapabilities, 'idmap'> = {
   visibility: 'host',
   reflink: 'always',
   needsRoot: false,
@@ -29,6 +30,8 @@ const capabilities: StorageCapabilities = {
   diff: process.getuid?.() === 0 ? 'changes' : 'linear',
   live: 'fuzzy',
   restore: 'exchange',
+  hardlinks: true,
+  dirRename: true,
   quota: 'none',
   measures: true,
   unfaithful: [
@@ -70,7 +73,7 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
 
     get capabilities() {
       const quota = canLimit(options.root) ? ('kernel' as const) : ('none' as const)
-      return { ...capabilities, quota, owner: options.owner }
+      return { ...capabilities, idmap: canMapIds(options.root), quota, owner: options.owner }
     },
 
     probe: () => probeBtrfs(trees, work),

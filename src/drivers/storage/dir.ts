@@ -7,6 +7,7 @@ import { freeze, lookThrough } from '../../sys/content-store/freeze.ts'
 import { usageOfFrozen, verifyFrozen } from '../../sys/content-store/inspect.ts'
 import { type Manifest, readIfWhole, readManifest } from '../../sys/content-store/manifest.ts'
 import { readFrozen } from '../../sys/content-store/read-file.ts'
+import { canMapIds } from '../../sys/file-system.ts'
 import { dropFolderIndex, indexDirectory } from '../../sys/folder-index.ts'
 import { readInTree } from '../../sys/read-in-tree.ts'
 import { resumeRestore, restoreVolume } from '../../sys/content-store/restore.ts'
@@ -29,7 +30,7 @@ import { eraseFrozen, eraseTree } from './dir/erase.ts'
 import { importInto } from './dir/import.ts'
 import { areas, isFrozen, missing, noLimits, onHost, taken, type TreeRootOptions } from './tree-root.ts'
 
-const capabilities: StorageCapabilities = {
+const capabilities: Omit<StorageCapabilities, 'idmap'> = {
   visibility: 'host',
   reflink: 'probed',
   needsRoot: false,
@@ -38,6 +39,8 @@ const capabilities: StorageCapabilities = {
   diff: 'linear',
   live: 'fuzzy',
   restore: 'in place',
+  hardlinks: true,
+  dirRename: true,
   quota: 'none',
   measures: true,
   unfaithful: [
@@ -84,7 +87,13 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
 
   return {
     name: 'dir',
-    capabilities: { ...capabilities, owner },
+    capabilities: {
+      ...capabilities,
+      owner,
+      get idmap() {
+        return canMapIds(root)
+      },
+    },
 
     probe: async () => probeRoot(root, key),
 

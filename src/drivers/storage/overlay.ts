@@ -38,6 +38,10 @@ const capabilities: StorageCapabilities = {
   diff: 'changes',
   live: 'fuzzy',
   restore: 'exchange',
+  hardlinks: isRoot,
+  dirRename: isRoot,
+  // The kernel maps no ids of an overlay.
+  idmap: false,
   quota: 'none',
   measures: true,
   unfaithful: [

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import { statfsSync, statSync } from 'node:fs'
-import { release } from 'node:os'
+import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import { assertOurs, ensureDirectory } from '../directories.ts'
+import { canMapIds } from '../file-system.ts'
 import { hostFs } from '../host-fs.ts'
-import { hasAllIds, hasId, isRootInside } from '../ids.ts'
+import { hasId, isRootInside } from '../ids.ts'
 
 /** Whom a box runs as on the host, and how what belongs to others is made its own. */
 export interface BoxUser {
@@ -64,22 +64,6 @@ const usual = 61_000
 
 /** Whether boxes are shown what they mount by a stage, as somebody else cannot get to it; else by a handle. */
 export const usesStage = (): boolean => process.getuid?.() === 0 && !isRootInside()
-
-/** File systems that know id-mapped mounts, and since which Linux. */
-const mapping: Readonly<Record<number, readonly [major: number, minor: number]>> = {
-  0xef53: [5, 12], // ext4
-  0x58465342: [5, 12], // xfs
-  0x9123683e: [5, 15], // btrfs
-  0x01021994: [6, 3], // tmpfs
-}
-
-/** In a user namespace the file systems of the machine are not ours to map. */
-function canMapIds(path: string): boolean {
-  if (!hasAllIds()) return false
-  const since = mapping[statfsSync(path).type]
-  const [major = 0, minor = 0] = release().split('.').map(Number)
-  return since !== undefined && (major > since[0] || (major === since[0] && minor >= since[1]))
-}
 
 /** Whether a user can get to a path: every directory above it lets others, or that user, through. */
 export function canReach(path: string, uid: number): boolean {

@@ -51,6 +51,9 @@ export function careContract(open: OpenManager): void {
     const model = findings.find(({ name }) => name === 'read model')
     expect(model).toMatchObject({ status: 'ok', message: expect.stringMatching(/; 0 differed$/) as unknown })
     expect(findings.find(({ name }) => name === 'log')).toMatchObject({ status: 'ok' })
+    const abilities = findings.find(({ name }) => name === 'storage abilities')
+    for (const what of ['hard links', 'directories are renamed', 'user'])
+      expect(abilities).toMatchObject({ status: 'info', message: expect.stringContaining(what) as string })
   })
 
   it('the configuration tells each setting and where it came from', async () => {

@@ -23,6 +23,9 @@ export const wreckTree = (path: string): Promise<unknown> => ask('wreck', path)
 /** Makes one of the trees in `fidelity_cases.py`. */
 export const makeCase = (name: string, path: string): Promise<unknown> => ask('make', name, path)
 
+/** Whether it can be mounted as if it belonged to others. */
+export const canBeMapped = async (path: string): Promise<boolean> => (await ask('mapped', path)) as boolean
+
 interface Outsider {
   readonly input: Writable
   readonly answers: AsyncIterator<string>

@@ -8,13 +8,16 @@ Every line it reads is a request, every line it prints an answer, both JSON:
     ["tell", ROOT]          by path, what is there
     ["wreck", ROOT]
     ["make", CASE, ROOT]    one of the trees in fidelity_cases.py
+    ["mapped", ROOT]        whether it can be mounted as if it belonged to others
 """
 
+import ctypes
 import hashlib
 import json
 import os
 import shutil
 import stat
+import struct
 import sys
 from contextlib import contextmanager
 
@@ -194,12 +197,50 @@ def make(case, root):
         os.chdir('/')
 
 
+CLONE_NEWUSER = 0x10000000
+OPEN_TREE, MOUNT_SETATTR = 428, 442
+OPEN_TREE_CLONE = 1
+AT_EMPTY_PATH = 0x1000
+MOUNT_ATTR_IDMAP = 0x100000
+
+
+def mapped(root):
+    libc = ctypes.CDLL(None, use_errno=True)
+    ready, done = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        libc.unshare(CLONE_NEWUSER)
+        os.write(ready[1], b'x')
+        os.read(done[0], 1)
+        os._exit(0)
+    try:
+        os.read(ready[0], 1)
+        for kind in ('uid_map', 'gid_map'):
+            with open(f'/proc/{child}/{kind}', 'w') as file:
+                file.write('0 100000 1000')
+        namespace = os.open(f'/proc/{child}/ns/user', os.O_RDONLY)
+        tree = libc.syscall(OPEN_TREE, -100, os.fsencode(root), OPEN_TREE_CLONE)
+        wish = struct.pack('QQQQ', MOUNT_ATTR_IDMAP, 0, 0, namespace)
+        failed = tree < 0 or libc.syscall(MOUNT_SETATTR, tree, b'', AT_EMPTY_PATH, wish, len(wish)) != 0
+        if tree >= 0:
+            os.close(tree)
+        os.close(namespace)
+        return not failed
+    except PermissionError:
+        return False
+    finally:
+        os.write(done[1], b'x')
+        os.waitpid(child, 0)
+        for end in (*ready, *done):
+            os.close(end)
+
+
 if __name__ == '__main__':
     os.umask(0o022)
     for line in sys.stdin:
         command, *arguments = json.loads(line)
         try:
-            answer = {'tell': tell_all, 'wreck': wreck_all, 'make': make}[command](*arguments)
+            answer = {'tell': tell_all, 'wreck': wreck_all, 'make': make, 'mapped': mapped}[command](*arguments)
             print(json.dumps({'answer': answer}), flush=True)
         except Exception as error:
             print(json.dumps({'error': repr(error)}), flush=True)

@@ -31,8 +31,7 @@ export async function fill({ storage, folder }: StorageSubject, place: Place, tr
 }
 
 /** Whether a file of a snapshot that has several names is still one file when it is written to. */
-export const keepsLinks = ({ storage }: StorageSubject): boolean =>
-  !storage.capabilities.unfaithful.some(({ what }) => what === 'hard links')
+export const keepsLinks = ({ storage }: StorageSubject): boolean => storage.capabilities.hardlinks
 
 let looks = 0
 
