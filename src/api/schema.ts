@@ -70,9 +70,12 @@ export const integer = (description: string, more: JsonSchema = {}): Schema<numb
   description,
   ...more,
 })
+/** No clock that ends something counts further: 24 days. */
+const longestMs = 2 ** 31 - 1
+
 /** A field whose name ends with `_ms`. */
 export const milliseconds = (description: string, more: JsonSchema = {}): Schema<number> =>
-  integer(description, { minimum: 0, 'x-cli': 'milliseconds', ...more })
+  integer(description, { minimum: 0, maximum: longestMs, 'x-cli': 'milliseconds', ...more })
 export const boolean = (description: string, more: JsonSchema = {}): Schema<boolean> => ({
   type: 'boolean',
   description,

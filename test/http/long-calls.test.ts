@@ -4,7 +4,7 @@ import type { Principal } from '../../src/access/principal.ts'
 import { memoryCore } from '../../src/testing/memory-core.ts'
 import { served } from '../../src/testing/served.ts'
 import type { CallContext, Manager } from '../../src/ports/manager.ts'
-import { admin, dial, held, lines, until } from './ask.ts'
+import { admin, ask, dial, held, lines, until } from './ask.ts'
 
 /** Calls that go on for long: readers that do not read, and tokens that end meanwhile. */
 
@@ -55,7 +55,7 @@ test('an upload ends with its token, and a wait does', async () => {
   } as Manager
   const principals: Record<string, Principal> = { admin, agent: held(id) }
   await using door = await served(slow, { over: 'tcp', principals })
-  const ask = (first: string, ...headers: string[]) => {
+  const begin = (first: string, ...headers: string[]) => {
     const socket = dial(door)
     const got = { text: '' }
     socket.on('data', (part) => (got.text += part.toString('latin1')))
@@ -63,9 +63,12 @@ test('an upload ends with its token, and a wait does', async () => {
     socket.write(lines(`${first} HTTP/1.1`, ...auth, 'Transfer-Encoding: chunked', ...headers))
     return { socket, got }
   }
-  const upload = ask(`PUT /api/workspaces/${id}/files/upload?path=work/file`, 'Content-Type: application/octet-stream')
+  const upload = begin(
+    `PUT /api/workspaces/${id}/files/upload?path=work/file`,
+    'Content-Type: application/octet-stream',
+  )
   upload.socket.write('5\r\nhello\r\n')
-  const wait = ask(`POST /api/workspaces/${id}/wait`, 'Content-Type: application/json')
+  const wait = begin(`POST /api/workspaces/${id}/wait`, 'Content-Type: application/json')
   wait.socket.write('2\r\n{}\r\n0\r\n\r\n')
   await until(() => signals.length === 1)
   delete principals['agent']
@@ -74,4 +77,18 @@ test('an upload ends with its token, and a wait does', async () => {
   expect(await manager.call('fs list', { id, path: 'work' })).toMatchObject({ entries: [] })
   upload.socket.destroy()
   wait.socket.destroy()
+})
+
+test('a time that no clock counts to is refused, before anything has begun', async () => {
+  const manager = core()
+  await manager.call('create', { id: 'one' })
+  await using door = await served(manager, { over: 'tcp' })
+  const at = async (path: string, json: object) =>
+    (await ask(door, 'POST', `/api/workspaces/one/${path}`, { json })).status
+  expect(await at('exec', { argv: ['true'], timeout_ms: 2 ** 31 - 1 })).toBe(200)
+  for (const ms of [2 ** 31, 2 ** 32, Number.MAX_SAFE_INTEGER, 1e300, -1, 0.5]) {
+    expect(await at('exec', { argv: ['true'], timeout_ms: ms }), `on ${ms}`).toBe(400)
+    expect(await at('stop', { grace_ms: ms }), `on ${ms}`).toBe(400)
+  }
+  expect(await manager.call('history', { id: 'one' })).toHaveLength(1)
 })
