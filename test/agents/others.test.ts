@@ -73,6 +73,27 @@ const elsewhere = (agent: string, variable: string, upstream: string) =>
     .credentials.filter(({ from }) => 'variable' in from && from.variable === variable)
     .map(({ from, broker }) => ({ from, broker: { ...broker, upstream } }))
 
+it('what makes other agents and editors run programs is not written by an agent, and no trace of that is left', async () => {
+  const attack = `git init -q; for name in ${planted.join(' ')}; do
+    mkdir -p "$(dirname $name)"; echo planted > $name; mkdir -p $name/x; mv $name moved; ln -sfn /tmp $name
+    mv "$(dirname $name)" moved; done 2> refused; git add -A; git commit -qm all; git show --format= --name-only`
+  await using api = await standIn([{ tool: 'exec_command', input: { cmd: attack } }, { text: 'It is made' }])
+  await using own = stage('ordinary', 'codex')
+  own.here.env['OPENAI_API_KEY'] = key
+  own.profile('codex', { credentials: elsewhere('codex', 'OPENAI_API_KEY', api.url) })
+  await own.aw(['create', 'job'])
+  await own.aw(['fs', 'write', 'job', 'work/.vscode/tasks.json', '--parents'], 'as it was')
+  const { argv, stdin } = commandOf(profileOf('codex'), { prompt: 'Begin', model: 'played', isolation: 'namespace' })
+  expect(await own.aw(['exec', 'job', '--agent', 'codex', '--', ...argv], stdin)).toMatchObject({ code: 0 })
+  expect((await own.aw(['fs', 'read', 'job', 'work/.vscode/tasks.json'])).stdout).toBe('as it was')
+  expect(own.here.sh('ls -A "$AW_HOME/workspaces/job/main/work"').stdout).toBe('.git\n.vscode\nrefused\n')
+  // What it has committed is the last that it told its model.
+  expect(api.seen.at(-1)?.body).toMatch(/Output:\\n\.vscode\/tasks\.json\\nrefused\\n"/)
+})
+
+/** By which Claude Code, Gemini CLI, OpenCode, editors and Codex itself would be led astray. */
+const planted = ['.claude/settings.json', '.mcp.json', '.gemini/settings.json', 'opencode.json', '.codex/config.toml']
+
 it.each(['codex', 'gemini', 'opencode'] as const)('%s starts in a sandbox, with what runs it', async (agent) => {
   await using own = stage('same', agent)
   const { code, stdout } = await own.aw(['agents', 'test', agent, '--json'])

@@ -108,6 +108,7 @@ describe.each(users)('as the %s user', (user) => {
     const git = (line: string) => own.here.sh(`cd ${repo} && git ${line}`).stdout
     expect(git('show greeting:GREETING.md')).toBe('Hello\nmore\n')
     expect(git('log --format=%s -2 greeting').trim().split('\n').at(-1)).toBe('Greet')
+    expect(git('show --format= --name-only greeting~1')).toBe('GREETING.md\n')
     expect(git('diff --name-status HEAD greeting')).toBe('A\tGREETING.md\nD\tLICENSE\n')
     expect(
       `${git('status --porcelain=v2 --branch')}${git('for-each-ref')}`.replace(/^.*refs\/heads\/greeting\n/m, ''),

@@ -1,3 +1,4 @@
+import { configuration } from './configuration.ts'
 import type { AgentProfile, CredentialBroker } from './profile.ts'
 
 /** Codex. It takes another address only as a provider of its own, by arguments; a ChatGPT plan needs a login inside. */
@@ -32,7 +33,7 @@ export const codex: AgentProfile = {
   ],
   network: [],
   login: ['openai'],
-  protect: ['.codex'],
+  protect: configuration,
   env: {},
   reads: [],
   mcp: { arguments: ['--config=mcp_servers.aw.url="{{url}}"'] },

@@ -1,3 +1,4 @@
+import { configuration } from './configuration.ts'
 import type { AgentProfile, Credential } from './profile.ts'
 
 /** OpenCode. It works with many providers; those are here that it can be led to the proxy for. */
@@ -30,7 +31,7 @@ export const opencode: AgentProfile = {
   ],
   network: [],
   login: ['anthropic', 'openai'],
-  protect: ['opencode.json', 'opencode.jsonc', '.opencode/plugin', '.opencode/plugins', '.opencode/tool'],
+  protect: configuration,
   env: {
     OPENCODE_DISABLE_AUTOUPDATE: '1',
     OPENCODE_DISABLE_MODELS_FETCH: '1',

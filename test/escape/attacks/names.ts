@@ -1,5 +1,14 @@
 /** Names in the tree that commands may read and not change. */
-import { chownSync, existsSync, linkSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, join } from 'node:path'
 import { isRoot, owner } from '../../sandbox/place.ts'
 import type { Attack, Expected, Ground } from '../attack.ts'
@@ -18,6 +27,9 @@ function furnish({ own, uid }: Ground, isPlain: boolean): string[] {
 }
 
 const names = ['.aw', '.git/hooks']
+
+/** Of which none is there before. */
+const missing = ['.aw', '.mcp.json', '.claude', '.vscode']
 
 /** Every one is as it was, with nothing beside what was there. */
 const isTouched = ({ own }: Ground): boolean =>
@@ -119,16 +131,20 @@ export const nameAttacks: readonly Attack[] = [
   {
     name: 'names-missing',
     kind: 'protected names',
-    does: 'makes a protected name that was not there: as a directory, a file, a link',
-    spec: (_, { own }) => ({ protect: [join(basename(own), '.aw'), join(basename(own), '.mcp.json')] }),
+    does: 'makes a protected name that was not there, as the settings of an agent or an editor: as a directory, a file, a link',
+    spec: (_, { own }) => ({ protect: missing.map((name) => join(basename(own), name)) }),
     expected: { none: 'refused', guarded: 'refused', namespace: 'held' },
     async attempt(stage) {
-      const script =
-        'rmdir .aw; rm -f .mcp.json; mkdir .aw; echo x > .aw/new; ln -sfn /tmp .aw; echo x > .mcp.json; mv y .mcp.json'
+      const script = `for name in ${missing.join(' ')}; do
+        rmdir $name; rm -f $name; mkdir $name; echo x > $name/new; ln -sfn /tmp $name; echo x > $name; mv y $name
+      done`
       await stage.run(['sh', '-c', script, '%marker'])
-      const config = join(stage.own, '.mcp.json')
-      const made = existsSync(join(stage.own, '.aw')) && readdirSync(join(stage.own, '.aw')).length > 0
-      return made || (existsSync(config) && readFileSync(config).length > 0)
+      return missing.some((name) => {
+        const path = join(stage.own, name)
+        const stats = lstatSync(path, { throwIfNoEntry: false })
+        if (stats === undefined) return false
+        return stats.isDirectory() ? readdirSync(path).length > 0 : !stats.isFile() || stats.size > 0
+      })
     },
   },
   {
