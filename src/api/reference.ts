@@ -114,6 +114,7 @@ const kindText = {
   'label limits': 'label=value:MB, …',
   count: 'whole number',
   positive: 'whole number',
+  milliseconds: 'whole number',
   switch: 'true or false',
   mode: 'octal mode',
   'directory mode': 'octal mode',

@@ -15,6 +15,8 @@ export interface Loops {
 }
 
 const minute = 60_000
+/** A timer that is to wait for longer does not wait at all. */
+const longest = 2 ** 31 - 1
 const answersLast = 24 * 60 * minute
 
 /**
@@ -37,10 +39,13 @@ export function startLoops({ manager, answers, gcMinutes, reopen, log, signal }:
       if (!signal.aborted) plan()
     }
     const plan = (): void => {
-      const timer = setTimeout(() => {
-        timers.delete(timer)
-        void tick()
-      }, ms)
+      const timer = setTimeout(
+        () => {
+          timers.delete(timer)
+          void tick()
+        },
+        Math.min(ms, longest),
+      )
       timer.unref()
       timers.add(timer)
     }

@@ -6,6 +6,7 @@ export type Kind =
   | 'label limits'
   | 'count'
   | 'positive'
+  | 'milliseconds'
   | 'switch'
   | 'mode'
   | 'directory mode'
@@ -171,7 +172,7 @@ export const configKeys = {
   'sandbox.processes': { kind: 'count', default: 1024, about: 'Processes in a sandbox; 0 means no limit' },
   'sandbox.open_files': { kind: 'count', default: 4096, about: 'Open files of a process; 0 means no limit' },
   'sandbox.file_size_mb': { kind: 'count', default: 0, about: 'Largest file that may be written; 0 means no limit' },
-  'sandbox.timeout_ms': { kind: 'count', default: 0, about: 'How long a command may run; 0 means no limit' },
+  'sandbox.timeout_ms': { kind: 'milliseconds', default: 0, about: 'How long a command may run; 0 means no limit' },
   'sandbox.output_mb': {
     kind: 'count',
     default: 0,
@@ -238,7 +239,7 @@ export const configKeys = {
     about: 'What aw shutdown does with workspaces: leave them, end what runs around them, or move them to the trash',
   },
   'shutdown.timeout_ms': {
-    kind: 'count',
+    kind: 'milliseconds',
     default: 5000,
     about: 'How long aw shutdown may take',
   },
@@ -269,7 +270,7 @@ export const configKeys = {
   },
   'files.max_read_mb': { kind: 'count', default: 64, about: 'Largest file that is read in one piece' },
   'locks.timeout_ms': {
-    kind: 'count',
+    kind: 'milliseconds',
     default: 10_000,
     about: 'How long to wait for another operation on a workspace',
   },

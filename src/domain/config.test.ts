@@ -41,6 +41,15 @@ describe('settings', () => {
       expect(() => resolveConfig({ set: { 'workspaces.dir_mode': mode } })).toThrow(/enter \(0700\)/)
   })
 
+  it('refuse a time that no timer waits for: it would be over at once', () => {
+    const keys = Object.keys(configKeys).filter((key) => key.endsWith('_ms'))
+    expect(keys.length).toBeGreaterThan(5)
+    for (const key of keys) {
+      expect(resolveConfig({ set: { [key]: '2147483647' } }).settings).toMatchObject({ [key]: 2 ** 31 - 1 })
+      expect(() => resolveConfig({ set: { [key]: '2147483648' } })).toThrow(/24 days/)
+    }
+  })
+
   it('refuse an unknown key and name the nearest', () => {
     const hint = 'Did you mean trash.retention_days?'
     const file = { trash: { retention_day: 1 } }

@@ -6,7 +6,7 @@ import { parseLabelLimits } from './space-limits.ts'
 export { configKeys }
 
 export type ConfigKey = keyof typeof configKeys
-type Value<K extends Key> = K['kind'] extends 'count' | 'positive' | 'mode' | 'directory mode'
+type Value<K extends Key> = K['kind'] extends 'count' | 'positive' | 'milliseconds' | 'mode' | 'directory mode'
   ? number
   : K['kind'] extends 'switch'
     ? boolean
@@ -110,6 +110,7 @@ const expectations = {
   text: 'text without a NUL byte',
   count: 'a whole number, 0 or more',
   positive: 'a whole number, 1 or more',
+  milliseconds: 'a whole number, from 0 to 2147483647 (24 days): no clock counts further',
   switch: 'true or false',
   mode: 'an octal mode such as 0644 that lets its owner read and write (0600)',
   'directory mode': 'an octal mode such as 0755 that lets its owner read, write and enter (0700)',
@@ -123,14 +124,17 @@ function fromText(kind: Exclude<Kind, 'text'>, value: unknown): unknown {
   if (kind === 'switch') return typeof value === 'boolean' ? value : { true: true, false: false }[String(value)]
   if (kind === 'count') return count(value)
   if (kind === 'positive') return count(value) || undefined
+  if (kind === 'milliseconds') return count(value, 2 ** 31 - 1)
   if (kind === 'mode') return mode(value, 0o600)
   if (kind === 'directory mode') return mode(value, 0o700)
   return typeof value === 'string' && kind.includes(value) ? value : undefined
 }
 
-function count(value: unknown): number | undefined {
+function count(value: unknown, most = Number.MAX_SAFE_INTEGER): number | undefined {
   const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
-  return Number.isSafeInteger(number) && (number as number) >= 0 ? (number as number) : undefined
+  return Number.isSafeInteger(number) && (number as number) >= 0 && (number as number) <= most
+    ? (number as number)
+    : undefined
 }
 
 /** Octal text, or a number from a TOML octal literal. A mode that locks its owner out would break the workspace. */

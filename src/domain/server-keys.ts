@@ -34,14 +34,18 @@ export const serverKeys = {
     default: 64,
     about: 'Largest content that is sent in one request; an upload piece by piece too, where 0 means no limit',
   },
-  'server.request_timeout_ms': { kind: 'count', default: 30_000, about: 'How long a request may take to come in' },
+  'server.request_timeout_ms': {
+    kind: 'milliseconds',
+    default: 30_000,
+    about: 'How long a request may take to come in',
+  },
   'server.slow_reader_ms': {
-    kind: 'count',
+    kind: 'milliseconds',
     default: 10_000,
     about: 'How long a reader of events may leave what was sent to it unread before it is dropped',
   },
   'server.drain_ms': {
-    kind: 'count',
+    kind: 'milliseconds',
     default: 10_000,
     about: 'How long requests that are being answered may go on when the daemon ends, before they are undone',
   },
