@@ -1,6 +1,6 @@
 import { errorTable, type ErrorCode } from '../domain/errors.ts'
 
-/** What `aw exec` ends with when it fails itself: the codes below are those of the program. */
+/** What a command that runs a program ends with when it fails itself: the codes below are those of the program. */
 export const cannotRun = 125
 export const notExecutable = 126
 export const notFound = 127
@@ -17,9 +17,9 @@ const meanings: Readonly<Record<number, string>> = {
   8: 'An approval is pending or was denied',
   9: 'In use, or another operation is in progress',
   124: 'The time ran out',
-  125: 'aw exec, aw shell: the command could not be run, whatever the reason',
-  126: 'aw exec, aw shell: the command is not executable',
-  127: 'aw exec, aw shell: the command was not found',
+  125: 'aw exec, shell, run, wait, git: the command could not be run, whatever the reason',
+  126: 'aw exec, shell, run, wait, git: the command is not executable',
+  127: 'aw exec, shell, run, wait, git: the command was not found',
   130: 'Stopped by Ctrl-C or a signal',
 }
 
