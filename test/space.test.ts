@@ -16,7 +16,10 @@ const each = isRoot ? drawn(places, ({ fileSystem }) => fileSystem) : []
 it.each(each)(
   'size limits on $fileSystem as $as',
   (place) => {
-    const { passed, failures } = runOnImage({ ...place, files: ['test/space/limits.inside.ts', 'test/space/usage.inside.ts'] })
+    const { passed, failures } = runOnImage({
+      ...place,
+      files: ['test/space/limits.inside.ts', 'test/space/usage.inside.ts'],
+    })
     expect(failures).toEqual([])
     expect(passed).toBe(5)
   },

@@ -83,8 +83,21 @@ export function runContract(open: OpenManager): void {
       prompt: null,
       prompt_sha256: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown,
     })
-    const all = JSON.stringify([await eventsOf(manager, 'job'), await manager.call('runs', { id: 'job' }), about])
+    const told = [await eventsOf(manager, 'job'), await manager.call('runs', { id: 'job' })]
+    const all = JSON.stringify([...told, await manager.call('snapshots', { id: 'job' }), about])
     expect(all).not.toContain('secret plan')
+  })
+
+  it('of one that is recorded the log has the first line, as the label of the run and of what it left', async () => {
+    const { manager } = await open()
+    const argv = ['touch', 'new']
+    const prompt = 'Mend the login\nThe password is in the plan'
+    await run(manager, { id: 'job', prompt, argv })
+    const events = await eventsOf(manager, 'job')
+    const { data } = events.find(({ type }) => type === 'run_requested') ?? {}
+    expect(data).toMatchObject({ label: 'Mend the login', prompt: { length: prompt.length } })
+    expect((await manager.call('snapshots', { id: 'job' })).map(({ label }) => label)).toContain('Mend the login')
+    expect(JSON.stringify(events)).not.toContain('password')
   })
 
   it('another run goes on in the same workspace; its log and its end are its own', async () => {
