@@ -21,7 +21,10 @@ managerContract('in memory', async (set) => {
 
 managerContract('on this machine', async (set) => {
   const base = mkdtempSync(join(tmpdir(), 'aw-manager-'))
-  const manager = await openManager({ home: join(base, 'home'), env: {}, set })
+  const manager = await openManager({ home: join(base, 'home'), env: {}, set }).catch((error: unknown) => {
+    rmSync(base, { recursive: true, force: true })
+    throw error
+  })
   let folders = 0
   const folder = (tree: Tree): string => {
     const path = join(base, `folder-${++folders}`)

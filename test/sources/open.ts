@@ -3,6 +3,7 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { letGo } from '../storage/unmount-below.ts'
 import { endBoxes } from '../../src/testing/end-boxes.ts'
 import { toAwError } from '../../src/domain/errors.ts'
 import { openAw, type Aw } from '../../src/index.ts'
@@ -26,6 +27,8 @@ export async function openGround(set: Readonly<Record<string, string>> = {}, at?
   onTestFinished(async () => {
     await aw[Symbol.asyncDispose]()
     await endBoxes(home)
+    letGo(base, ['--lazy'])
+    fs.rmSync(base, { recursive: true, force: true })
   })
   return { aw, home, base }
 }
