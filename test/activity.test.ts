@@ -74,6 +74,29 @@ describe.each(uses)('a process with $how', ({ uses, start }) => {
   })
 })
 
+it('a process in a container that has the workspace mounted keeps it', async () => {
+  const manager = await makeManager()
+  const { id, path } = await manager.call('create', { id: 'used' })
+  const elsewhere = mkdtempSync(join(tmpdir(), 'aw-elsewhere-'))
+  onTestFinished(() => rmSync(elsewhere, { recursive: true, force: true }))
+  const script = 'mount --bind "$1" "$2"; cd "$2/work"; echo there; exec sleep 600'
+  const user = process.getuid?.() === 0 ? [] : ['--user', '--map-root-user']
+  const child = spawn('unshare', [...user, '--mount', 'sh', '-ec', script, 'sh', `${path}/`, elsewhere], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  await once(child.stdout, 'data')
+  const active = expect.objectContaining({
+    code: 'workspace_active',
+    data: { id, processes: [{ pid: child.pid, command: 'sleep', uses: 'cwd' }] },
+  }) as unknown
+  await expect(manager.call('destroy', { id })).rejects.toEqual(active)
+  await expect(manager.call('reset', { id })).rejects.toEqual(active)
+  const ended = once(child, 'exit')
+  child.kill('SIGKILL')
+  await ended
+  expect(await manager.call('destroy', { id })).toMatchObject({ removed: true })
+})
+
 it('a process elsewhere, also in a workspace whose name begins the same, does not matter', async () => {
   const manager = await makeManager()
   const { path } = await manager.call('create', { id: 'other' })

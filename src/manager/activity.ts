@@ -56,7 +56,9 @@ async function assertNoProcesses(
 ): Promise<void> {
   if (risks.force === true || risks.include_active === true) return
   const users = []
-  for (const place of places) users.push(...(await core.host.users(core.storage.attachment(place).path)))
+  // What runs in its sandbox was asked for before; the sandbox itself ends with the workspace.
+  const except = workspace.sandbox === undefined ? [] : [workspace.sandbox.supervisor.pid]
+  for (const place of places) users.push(...(await core.host.users(core.storage.attachment(place).path, { except })))
   if (users.length === 0) return
   const some = users.slice(0, 3).map(({ pid, command, uses }) => `${command} (${pid}, ${uses})`)
   const others = users.length > 3 ? ' and others' : ''

@@ -41,9 +41,9 @@ async function keptStill(
     for (const box of boxes) await box.freeze()
     const frozen = await keep(false)
     if (frozen.consistency === 'atomic') return frozen
-    const others = await core.host.users(core.storage.attachment(volumeOf(workspace)).path)
-    const ours = new Set(boxes.map(({ owner }) => owner.pid))
-    if (others.every(({ pid }) => ours.has(pid))) return { ...frozen, consistency: 'frozen' }
+    const { path } = core.storage.attachment(volumeOf(workspace))
+    const others = await core.host.users(path, { except: boxes.map(({ owner }) => owner.pid) })
+    if (others.length === 0) return { ...frozen, consistency: 'frozen' }
     if (!consistent) return frozen
     throw new AwError('workspace_active', `${nameOf(workspace)} is written to from outside its sandbox`, {
       hint: 'End these processes, or take it as it is, without --consistent',

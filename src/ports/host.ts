@@ -29,8 +29,11 @@ export interface Host {
   /** Resolves after that time, or at once when the signal fires. */
   pause(ms: number, signal?: AbortSignal): Promise<void>
 
-  /** Processes (not this one) with their working directory, root or an open file below a directory. */
-  users(directory: string): Promise<ProcessUse[]>
+  /**
+   * Processes (not this one) with their working directory, root or an open file below a directory, also by another mount
+   * of it, as containers have one. @param except processes that do not count, nor does what they have started
+   */
+  users(directory: string, options?: { readonly except?: readonly number[] | undefined }): Promise<ProcessUse[]>
 
   /** Makes `path` a symbolic link to `target`, with missing parents. `file_exists` if something else is there. */
   publish(path: string, target: string): Promise<void>

@@ -115,11 +115,13 @@ export function isMounted(path: string, parent: string): boolean {
   return there !== undefined && there.dev !== fs.lstatSync(parent).dev
 }
 
-interface Mounted {
+export interface Mounted {
   readonly id: string
   /** The id of the mount that it is mounted on. */
   readonly parent: string
   readonly device: string
+  /** Which directory of the file system is seen there. */
+  readonly root: string
   readonly path: string
   /** Groups of mounts: what is mounted or unmounted on one of the first becomes so on all that name it. */
   readonly tells: string | undefined
@@ -129,7 +131,7 @@ interface Mounted {
 }
 
 /** All mounts that a process sees; of one that is gone, or that we may not look into, undefined. */
-function mountsOf(process: string): Mounted[] | undefined {
+export function mountsOf(process: string): Mounted[] | undefined {
   let text: string
   try {
     text = fs.readFileSync(`/proc/${process}/mountinfo`, 'latin1')
@@ -148,6 +150,7 @@ function mountedFrom(line: string): Mounted {
     id: fields[0] ?? '',
     parent: fields[1] ?? '',
     device: fields[2] ?? '',
+    root: plain(fields[3] ?? ''),
     path: plain(fields[4] ?? ''),
     tells: groups.find(([kind]) => kind === 'shared')?.[1],
     hears: groups.flatMap(([kind, group]) => ((kind === 'shared' || kind === 'master') && group ? [group] : [])),
@@ -199,7 +202,7 @@ export function mountsWhere(matches: (mount: Mounted) => boolean): { own: string
 /** What a mount is mounted on. */
 const below = (all: readonly Mounted[], { parent }: Mounted): Mounted | undefined => all.find(({ id }) => id === parent)
 
-function namespaceOf(process: string): string | undefined {
+export function namespaceOf(process: string): string | undefined {
   try {
     return fs.readlinkSync(`/proc/${process}/ns/mnt`)
   } catch (error) {

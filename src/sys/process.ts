@@ -1,4 +1,4 @@
-import { closeSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
+import { closeSync, readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError } from '../domain/errors.ts'
@@ -84,54 +84,6 @@ function handle(pid: number): Handle | undefined {
   return { kill: () => quietly(() => signals.byHandle(pidfd)), [Symbol.dispose]: () => closeSync(pidfd) }
 }
 
-export interface ProcessUse {
-  readonly pid: number
-  readonly command: string
-  readonly uses: 'cwd' | 'root' | 'file'
-}
-
-/** Processes, other than this one, with their working directory, root or an open file below a directory. */
-export function processesUsing(path: string): ProcessUse[] {
-  // The kernel tells real paths; a home may be reached through links.
-  const directory = attempt(() => realpathSync.native(path)) ?? path
-  return processIds().flatMap((pid) => {
-    const uses = useOf(pid, directory)
-    return uses === undefined ? [] : [{ pid, command: commandOf(pid), uses }]
-  })
-}
-
-function useOf(pid: number, directory: string): ProcessUse['uses'] | undefined {
-  const below = (link: string): boolean => isBelow(readLink(link), directory)
-  const cwd = readLink(`/proc/${pid}/cwd`)
-  // It has ended, or may not be looked into: then nothing about it is told, and asking for each file costs a lot.
-  if (cwd === undefined) return undefined
-  if (isBelow(cwd, directory)) return 'cwd'
-  if (below(`/proc/${pid}/root`)) return 'root'
-  const descriptors = `/proc/${pid}/fd`
-  const open = hasDescriptors(descriptors) && names(descriptors).some((fd) => below(`${descriptors}/${fd}`))
-  return open ? 'file' : undefined
-}
-
-/** Since Linux 6.2 the size of the directory tells how many there are; a thread of the kernel, as most are, has none. */
-function hasDescriptors(directory: string): boolean {
-  sizeTells ??= (sizeOf('/proc/self/fd') ?? 0) > 0
-  return !sizeTells || (sizeOf(directory) ?? 0) > 0
-}
-
-let sizeTells: boolean | undefined
-
-const sizeOf = (path: string): number | undefined => attempt(() => statSync(path).size)
-
-const isBelow = (target: string | undefined, directory: string): boolean =>
-  target !== undefined && (target === directory || target.startsWith(`${directory}/`))
-
-function processIds(): number[] {
-  return names('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => pid !== process.pid)
-}
-
 /** Field 22 of /proc/PID/stat; the name in field 2 may hold spaces and brackets, so count from its end. */
 function startTime(pid: number): string | undefined {
   const stat = read(`/proc/${pid}/stat`)
@@ -141,29 +93,19 @@ function startTime(pid: number): string | undefined {
   return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19]
 }
 
-/** The program's name as it was started, without its arguments, which may hold secrets. `comm` is that of a thread. */
-function commandOf(pid: number): string {
-  const started = (read(`/proc/${pid}/cmdline`) ?? '').split('\0')[0]?.split('/').at(-1)
-  return started || (read(`/proc/${pid}/comm`) ?? '').trim()
-}
-
 const bootId = (): string => (read('/proc/sys/kernel/random/boot_id') ?? '').trim()
 const pidNamespace = (): string => readLink('/proc/self/ns/pid') ?? ''
 
-function read(file: string): string | undefined {
+export function read(file: string): string | undefined {
   return attempt(() => readFileSync(file, 'latin1'))
 }
 
-function readLink(file: string): string | undefined {
+export function readLink(file: string): string | undefined {
   return attempt(() => readlinkSync(file))
 }
 
-function names(directory: string): string[] {
-  return attempt(() => readdirSync(directory)) ?? []
-}
-
 /** /proc changes while it is read: what is gone or forbidden is simply not there. */
-function attempt<T>(look: () => T): T | undefined {
+export function attempt<T>(look: () => T): T | undefined {
   try {
     return look()
   } catch {

@@ -129,6 +129,7 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/overlay-records.ts': 'the records of a storage root, which say what trees are made of',
   'src/sys/overlay-remake.ts': 'a tree by descriptors, into one that nobody else can reach yet',
   'src/sys/process.ts': '/proc',
+  'src/sys/process-use.ts': '/proc, and the top of a tree to ask for its mount',
   'src/sys/proxy/log.ts': 'nothing: writes to an open file',
   'src/sys/proxy/settings.ts': 'a file that the driver of a box wrote for its proxy',
   'src/sys/programs/look.ts': 'nothing: asks where programs of the user are',

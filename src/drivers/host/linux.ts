@@ -5,7 +5,8 @@ import { initRepository } from '../../sys/git.ts'
 import { copyIn, copyOut } from '../../sys/host-copy.ts'
 import { publish, published, unpublish } from '../../sys/links.ts'
 import { lock } from '../../sys/lock.ts'
-import { killProcess, liveness, ownProcess, processesUsing } from '../../sys/process.ts'
+import { killProcess, liveness, ownProcess } from '../../sys/process.ts'
+import { processesUsing } from '../../sys/process-use.ts'
 
 interface Places {
   readonly home: string
@@ -22,7 +23,7 @@ export function linuxHost({ home, locks, avoid }: Places): Host {
     kill: killProcess,
     lock: (name, options) => lock(join(locks, `${name}.lock`), options),
     pause: (ms, signal) => sleep(ms, undefined, signal && { signal }).catch(() => undefined),
-    users: async (directory) => processesUsing(directory),
+    users: async (directory, options) => processesUsing(directory, options),
     publish: (path, target) => publish(path, target, home),
     unpublish: async (path, target, base) => unpublish(path, target, base, home),
     published: async (path) => published(path),

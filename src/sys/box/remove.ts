@@ -6,7 +6,8 @@ import type { Owner } from '../../domain/workspace/state.ts'
 import { removeGroup } from '../cgroups/group.ts'
 import { unless } from '../errno.ts'
 import { hostFs } from '../host-fs.ts'
-import { killProcess, liveness, processesUsing, processOwner } from '../process.ts'
+import { killProcess, liveness, processOwner } from '../process.ts'
+import { processesHaving } from '../process-use.ts'
 import { directoryFlags } from '../safe-fs/descriptors.ts'
 import { removeTree } from '../safe-fs/index.ts'
 import { connectBox } from './connection.ts'
@@ -68,7 +69,7 @@ async function endSupervisor(directory: string, known: Owner | undefined): Promi
 
 /** One that was started a moment before whoever started it was killed: it has the box's directory open, as root sees. */
 function strayOf(directory: string): Owner | undefined {
-  const found = processesUsing(directory).find(({ command }) => command.startsWith('aw-box'))
+  const found = processesHaving(directory).find(({ command }) => command.startsWith('aw-box'))
   return found && processOwner(found.pid)
 }
 

@@ -1,0 +1,179 @@
+import { closeSync, openSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { mountsOf, namespaceOf, type Mounted } from './mounts.ts'
+import { attempt, read, readLink } from './process.ts'
+import { directoryFlags, mountId } from './safe-fs/descriptors.ts'
+
+export interface ProcessUse {
+  readonly pid: number
+  readonly command: string
+  readonly uses: 'cwd' | 'root' | 'file'
+}
+
+interface UseOptions {
+  /** Processes that do not count, nor does what they have started. */
+  readonly except?: readonly number[] | undefined
+}
+
+/**
+ * Processes, other than this one, with their working directory, root or an open file below a directory, by whatever
+ * mount and in whatever mount namespace they have it. Of those that we may not look into nothing is known.
+ */
+export function processesUsing(path: string, { except = [] }: UseOptions = {}): ProcessUse[] {
+  const within = withinTree(path)
+  return processIds().flatMap((pid) => {
+    const uses = useOf(pid, within)
+    if (uses === undefined || isFrom(pid, except)) return []
+    return [{ pid, command: commandOf(pid), uses }]
+  })
+}
+
+/** Those that have it open by its own path. */
+export function processesHaving(path: string): ProcessUse[] {
+  const directory = realPath(path)
+  return processIds().flatMap((pid) => {
+    const uses = useOf(pid, () => (target) => isBelow(target, directory))
+    return uses === undefined ? [] : [{ pid, command: commandOf(pid), uses }]
+  })
+}
+
+/** Whether what a process has open is in the tree, by what the kernel calls it; undefined if it does not see the tree. */
+type Within = (target: string) => boolean
+type WithinFor = (pid: number, root: string | undefined) => Within | undefined
+
+function useOf(pid: number, withinFor: WithinFor): ProcessUse['uses'] | undefined {
+  const cwd = readLink(`/proc/${pid}/cwd`)
+  // It has ended, or may not be looked into: then nothing about it is told, and asking for each file costs a lot.
+  if (cwd === undefined) return undefined
+  const root = readLink(`/proc/${pid}/root`)
+  const within = withinFor(pid, root)
+  if (within === undefined) return undefined
+  if (within(cwd)) return 'cwd'
+  if (root !== undefined && within(root)) return 'root'
+  const descriptors = `/proc/${pid}/fd`
+  const isOpen = (fd: string): boolean => within(readLink(`${descriptors}/${fd}`) ?? '')
+  return hasDescriptors(descriptors) && names(descriptors).some(isOpen) ? 'file' : undefined
+}
+
+/**
+ * A mount shows a directory of a file system at a path; so the same tree has as many names as it has mounts. Those of a
+ * namespace are read once, when its first process is met.
+ */
+function withinTree(path: string): WithinFor {
+  const directory = realPath(path)
+  const here = mountsOf('self') ?? []
+  const place = placeOf(directory, here)
+  if (place === undefined) return () => (target) => isBelow(target, directory)
+  const ours = namespaceOf('self')
+  const own = withinOf(here, place)
+  const known = new Map<string, Within | undefined>()
+  return (pid, root = '/') => {
+    const namespace = namespaceOf(String(pid))
+    if (namespace === undefined || namespace === ours) return own
+    const key = `${namespace} ${root}`
+    if (!known.has(key)) known.set(key, withinOf(mountsOf(String(pid)) ?? [], place, root))
+    return known.get(key)
+  }
+}
+
+/** @param root of who sees the mounts so: what the kernel says of an open file does not begin there */
+function withinOf(seen: readonly Mounted[], place: TreePlace, root = '/'): Within | undefined {
+  const mounts = seen.map((mount) => ({ ...mount, path: joined(root, mount.path) }))
+  const all = namesIn(mounts, place)
+  if (all.length === 0) return undefined
+  return (target) => {
+    if (!all.some((name) => isBelow(target, name))) return false
+    // Something else may be mounted over it.
+    const mount = topmost(mounts, target)
+    return mount?.device === place.device && isBelow(joined(mount.root, rest(target, mount.path)), place.path)
+  }
+}
+
+/** Later mounts are above earlier ones. */
+const topmost = (mounts: readonly Mounted[], path: string): Mounted | undefined =>
+  mounts.reduce<Mounted | undefined>(
+    (found, mount) => (isBelow(path, mount.path) && mount.path.length >= (found?.path.length ?? 0) ? mount : found),
+    undefined,
+  )
+
+/** A directory by its file system and its path there. */
+interface TreePlace {
+  readonly device: string
+  readonly path: string
+}
+
+function placeOf(directory: string, mounts: readonly Mounted[]): TreePlace | undefined {
+  const id = attempt(() => mountOf(directory))
+  const mount = mounts.find((one) => one.id === id)
+  if (mount === undefined || !isBelow(directory, mount.path)) return undefined
+  return { device: mount.device, path: joined(mount.root, rest(directory, mount.path)) }
+}
+
+function mountOf(directory: string): string {
+  const fd = openSync(directory, directoryFlags)
+  try {
+    return mountId(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Where the tree is seen: by mounts of it or of a part of it, and by those of what it is in. */
+const namesIn = (mounts: readonly Mounted[], { device, path }: TreePlace): string[] =>
+  mounts
+    .filter((mount) => mount.device === device)
+    .flatMap((mount) => {
+      if (isBelow(mount.root, path)) return [mount.path]
+      return isBelow(path, mount.root) ? [joined(mount.path, rest(path, mount.root))] : []
+    })
+
+/** Both absolute. */
+const joined = (above: string, below: string): string =>
+  above === '/' ? below : below === '/' ? above : `${above}${below}`
+
+const rest = (path: string, above: string): string => (above === '/' ? path : path.slice(above.length) || '/')
+
+/** The kernel tells real paths; a home may be reached through links. */
+const realPath = (path: string): string => attempt(() => realpathSync.native(path)) ?? path
+
+const isBelow = (target: string, directory: string): boolean =>
+  target === directory || target.startsWith(directory === '/' ? '/' : `${directory}/`)
+
+/** Whether it is one of these, or has one of them among those who started it. */
+function isFrom(pid: number, ancestors: readonly number[]): boolean {
+  for (let one = pid, steps = 0; one > 1 && steps < mostSteps; one = parentOf(one), steps += 1)
+    if (ancestors.includes(one)) return true
+  return false
+}
+
+const mostSteps = 1000
+
+/** Field 4 of /proc/PID/stat; the name in field 2 may hold spaces and brackets, so count from its end. */
+function parentOf(pid: number): number {
+  const stat = read(`/proc/${pid}/stat`) ?? ''
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1] ?? 0)
+}
+
+/** Since Linux 6.2 the size of the directory tells how many there are; a thread of the kernel, as most are, has none. */
+function hasDescriptors(directory: string): boolean {
+  sizeTells ??= (sizeOf('/proc/self/fd') ?? 0) > 0
+  return !sizeTells || (sizeOf(directory) ?? 0) > 0
+}
+
+let sizeTells: boolean | undefined
+
+const sizeOf = (path: string): number | undefined => attempt(() => statSync(path).size)
+
+function processIds(): number[] {
+  return names('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => pid !== process.pid)
+}
+
+const names = (directory: string): string[] => attempt(() => readdirSync(directory)) ?? []
+
+/** The program's name as it was started, without its arguments, which may hold secrets. `comm` is that of a thread. */
+function commandOf(pid: number): string {
+  const started = (read(`/proc/${pid}/cmdline`) ?? '').split('\0')[0]?.split('/').at(-1)
+  return started || (read(`/proc/${pid}/comm`) ?? '').trim()
+}
