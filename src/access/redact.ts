@@ -16,9 +16,9 @@ const hidden = '(hidden)'
 
 export interface Redaction {
   /** @param input what the caller has said: paths that are in it may be said back in a sentence */
-  redact<T>(value: T, inside: Inside, input?: object): T
+  readonly redact: <T>(value: T, inside: Inside, input?: object) => T
   /** Names and ids of the workspaces whose paths are in it. */
-  refsIn(value: unknown): string[]
+  readonly refsIn: (value: unknown) => string[]
 }
 
 /**

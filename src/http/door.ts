@@ -102,9 +102,11 @@ export function httpDoor(options: DoorOptions) {
     assertServed(target.path, entrance)
     const { segments } = target
     const method = request.method ?? ''
-    const named = [target.path, target.path.replace(/\/[^/]*$/, '/:id')].map((path) => `${method} ${path}`)
+    // Whoever looks whether it is well may do without the answer's body.
+    const asked = method === 'HEAD' ? 'GET' : method
+    const named = [target.path, target.path.replace(/\/[^/]*$/, '/:id')].map((path) => `${asked} ${path}`)
     const name = named.find((one) => segments !== undefined && Object.hasOwn(own, one)) ?? ''
-    const plain = own[name]
+    const plain = method === 'HEAD' && own[name]?.open !== true ? undefined : own[name]
     if (plain?.open === true) return plain.handle({ request, response, requestId: trace.requestId })
     assertSame(request.headers, options.stamps)
     const caller = await callerOf(request, entrance, authenticate)

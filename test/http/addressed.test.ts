@@ -135,6 +135,13 @@ test('a preflight gets no leave, with a token or without one', async () => {
   }
 })
 
+test('whether it is well can be asked without the answer, of everything else nothing can', async () => {
+  for (const path of ['/api/health', '/api/ready'])
+    expect(await ask(door, 'HEAD', path, { token: '' })).toMatchObject({ status: 200, text: '' })
+  for (const path of ['/metrics', '/api/workspaces', '/api/events'])
+    expect((await ask(door, 'HEAD', path)).status).toBeGreaterThanOrEqual(404)
+})
+
 test('no answer has headers for other pages, or a cookie, and none may be kept', async () => {
   for (const path of ['/api/health', '/api/openapi.json', '/metrics', '/api/workspaces', '/api/none', '/api/events']) {
     const { headers } = await ask(door, 'GET', path, { headers: { cookie: 'a=b' } })
