@@ -106,7 +106,7 @@ it('a hostile set-up reaches nothing outside, and nothing of it goes on', { time
     printf 'bytes' > "$(printf 'bad\\377name')"
     cp /bin/sh shell; chmod 6755 shell
     (setsid sleep 987.${process.pid} >/dev/null 2>&1 &) ; (setsid sh -c 'while :; do echo > late; sleep 0.05; done' >/dev/null 2>&1 &)
-    true`
+    until [ -e late ]; do sleep 0.01; done`
   const made = await aw.template.create({
     name: 'evil',
     from: { folder },
