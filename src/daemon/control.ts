@@ -1,11 +1,10 @@
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { settle, type OpenOptions } from '../aw.ts'
 import { askToEnd, daemonAt } from '../client/remote/daemon-at.ts'
 import type { DaemonFacts } from '../domain/daemon.ts'
 import { AwError } from '../domain/errors.ts'
 import { cliCommand } from '../sys/cli-program.ts'
-import { logTail, reachable, socketOf, startDetached, takeHome } from '../sys/daemon-place.ts'
+import { logOf, logTail, reachable, socketOf, startDetached, takeHome } from '../sys/daemon-place.ts'
 import { prepareHome } from '../sys/home.ts'
 
 const startMs = 60_000
@@ -25,7 +24,7 @@ export async function detach(options: OpenOptions, args: readonly string[], sign
   const socket = reachable(socketOf(home))
   if ((await daemonAt(socket)) !== undefined)
     throw new AwError('invalid_state', `A daemon serves ${home} already`, { hint: 'End it with: aw serve --stop' })
-  const log = join(home, 'daemon.log')
+  const log = logOf(home)
   const child = startDetached([...cliCommand(), ...args], log)
   for (let waited = 0; waited < startMs; waited += 50) {
     await sleep(50, undefined, { signal })

@@ -9,7 +9,7 @@ import { httpDoor, type DoorLimits, type DoorOptions } from '../http/door.ts'
 import { makeMetrics } from '../http/metrics.ts'
 import type { ServerLimits } from '../http/server.ts'
 import { countFromHere } from '../sys/crash-points.ts'
-import { removeSocket, socketOf, stampOf, takeHome } from '../sys/daemon-place.ts'
+import { removeSocket, socketOf, stampOf, takeHome, logOf, turnLog } from '../sys/daemon-place.ts'
 import { version } from '../version.ts'
 import { startChecks, type StartReport } from './checks.ts'
 import { openEntrances } from './entrances.ts'
@@ -72,6 +72,7 @@ export async function startDaemon({ listen, signal, log, ...options }: DaemonOpt
       answers,
       gcMinutes,
       reopen: () => entrances.reopen(),
+      turnLog: () => turnLog(logOf(home)),
       log,
       signal: over.signal,
     })

@@ -1,5 +1,17 @@
 import { spawn } from 'node:child_process'
-import { chmodSync, closeSync, constants, lstatSync, openSync, readFileSync, rmSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  fstatSync,
+  ftruncateSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { longestSocket, socketName, stampOfFile } from '../domain/daemon.ts'
 import { assertOurs } from './directories.ts'
@@ -53,6 +65,21 @@ export function startDetached(argv: readonly string[], log: string): { readonly 
   } finally {
     closeSync(out)
   }
+}
+
+export const logOf = (home: string): string => join(home, 'daemon.log')
+
+/**
+ * A log that this process writes to and that has grown long begins anew; what it held is beside it, in the place of what
+ * was kept there before. True if it did. It stays the same file, as it is this process's standard error.
+ */
+export function turnLog(log: string, mostBytes = 16 * 2 ** 20): boolean {
+  const standardError = 2
+  const [own, there] = [fstatSync(standardError), lstatSync(log, { throwIfNoEntry: false })]
+  if (there === undefined || there.ino !== own.ino || there.dev !== own.dev || own.size <= mostBytes) return false
+  copyFileSync(log, `${log}.1`)
+  ftruncateSync(standardError, 0)
+  return true
 }
 
 /** The last line that a daemon wrote. */
