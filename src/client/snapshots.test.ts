@@ -93,7 +93,7 @@ describe('forks', () => {
 describe('diff', () => {
   it('is awaited or iterated, as often as one likes', async () => {
     const { aw } = await changed()
-    const diff = aw.diff('a', undefined, { text: true })
+    const diff = aw.diff('a@head', 'a', { text: true })
     const all = await diff
     expectTypeOf(all).toEqualTypeOf<Outputs['diff'][]>()
     expect(all).toMatchObject([
