@@ -40,7 +40,7 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
     sh('aw snapshot task; aw exec task -- sh -c "echo x > x"')
     expect(sh('aw diff task@head --stat')).toBe('A\twork/x\t+1 -0\n')
     // What a started sandbox without these walls would run, is not run.
-    sh('aw start task --isolation none')
+    sh('aw start task --isolation none -q')
     expect(here.aw('git', 'task', 'status')).toMatchObject({ code: 125, stdout: '' })
     sh('aw stop task; aw start task')
     expect(sh('aw git task rev-parse --show-toplevel')).toBe('/workspace/work\n')

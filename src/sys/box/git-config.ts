@@ -23,6 +23,8 @@ export function gitConfig({ name, email }: NonNullable<SandboxSpec['gitUser']>):
 export function gitIgnore(placeholders: readonly Placeholder[]): Buffer {
   const lines = placeholders.flatMap(({ path }) => {
     const names = path.split('/')
+    // There git does not look.
+    if (names.includes('.git')) return []
     return names.map((_, index) => `/${names.slice(index).map(literal).join('/')}`)
   })
   return Buffer.from(lines.map((line) => `${line}\n`).join(''))

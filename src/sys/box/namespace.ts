@@ -89,6 +89,7 @@ function wallTags(
   held: Handles,
 ): Tag[] {
   const part = (content: Buffer): number => held.open(partFile(run, content))
+  const ignored = gitIgnore(placeholders)
   const data = {
     passwd: part(passwd),
     group: part(group),
@@ -96,7 +97,7 @@ function wallTags(
     box: held.open(boxProgram()),
     filter: part(filterOf(spec.network.mode === 'host')),
     ...(spec.gitUser === undefined ? {} : { git: part(gitConfig(spec.gitUser)) }),
-    ...(spec.gitUser === undefined || placeholders.length === 0 ? {} : { gitIgnore: part(gitIgnore(placeholders)) }),
+    ...(spec.gitUser === undefined || ignored.length === 0 ? {} : { gitIgnore: part(ignored) }),
   }
   const walls = bwrapArguments({
     bwrap: bwrap.path,
