@@ -44,14 +44,17 @@ function useOf(pid: number, withinFor: WithinFor): ProcessUse['uses'] | undefine
   const cwd = readLink(`/proc/${pid}/cwd`)
   // It has ended, or may not be looked into: then nothing about it is told, and asking for each file costs a lot.
   if (cwd === undefined) return undefined
+  const descriptors = `/proc/${pid}/fd`
+  const hasOpen = hasDescriptors(descriptors)
+  // A thread of the kernel, as most are.
+  if (!hasOpen && cwd === '/') return undefined
   const root = readLink(`/proc/${pid}/root`)
   const within = withinFor(pid, root)
   if (within === undefined) return undefined
   if (within(cwd)) return 'cwd'
   if (root !== undefined && within(root)) return 'root'
-  const descriptors = `/proc/${pid}/fd`
   const isOpen = (fd: string): boolean => within(readLink(`${descriptors}/${fd}`) ?? '')
-  return hasDescriptors(descriptors) && names(descriptors).some(isOpen) ? 'file' : undefined
+  return hasOpen && names(descriptors).some(isOpen) ? 'file' : undefined
 }
 
 /**
@@ -153,7 +156,7 @@ function parentOf(pid: number): number {
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1] ?? 0)
 }
 
-/** Since Linux 6.2 the size of the directory tells how many there are; a thread of the kernel, as most are, has none. */
+/** Since Linux 6.2 the size of the directory tells how many there are. */
 function hasDescriptors(directory: string): boolean {
   sizeTells ??= (sizeOf('/proc/self/fd') ?? 0) > 0
   return !sizeTells || (sizeOf(directory) ?? 0) > 0
