@@ -55,9 +55,12 @@ export const agentOperations: Readonly<Record<string, Swept>> = {
       const { id } = view
       const { sandbox } = await crash.manager.call('show', { id })
       if (done) expect(sandbox).not.toBeNull()
-      expect(workOf(view.path)).toEqual(tree)
+      if (sandbox === null) expect(workOf(view.path)).toEqual(tree)
       if (sandbox === null) await crash.manager.call('start', { id, agent: 'mine' })
       expect(await said(crash, id)).toBe('first.json\nhttp://127.0.0.1:3128/.aw/mine held\n')
+      await crash.manager.call('stop', { id })
+      // What was there only to be protected has gone with the sandbox.
+      expect(workOf(view.path)).toEqual(tree)
       await crash.manager.call('destroy', { id, purge: true, include_active: true })
       expect(leftOver(crash)).not.toContain(id)
     },
