@@ -28,6 +28,8 @@ export async function openGround(set: Readonly<Record<string, string>> = {}, at?
     await aw[Symbol.asyncDispose]()
     await endBoxes(home)
     letGo(base, ['--lazy'])
+    // What a test has locked, an ordinary user has to open again.
+    execFileSync('chmod', ['-R', 'u+rwX', base])
     fs.rmSync(base, { recursive: true, force: true })
   })
   return { aw, home, base }
