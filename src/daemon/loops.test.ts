@@ -12,8 +12,7 @@ test('what is done seldom is not done all the time: a timer that is to wait for 
       return { items: [], bytes: 0 }
     },
   } as unknown as Manager
-  const about = { answers: memoryAnswers(), reopen: async () => false,
-    turnLog: () => false, log: () => undefined }
+  const about = { answers: memoryAnswers(), reopen: async () => false, turnLog: () => false, log: () => undefined }
   const { signal } = new AbortController()
   using _ = startLoops({ manager, ...about, gcMinutes: 60 * 24 * 365, signal })
   await sleep(50)
