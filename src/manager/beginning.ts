@@ -1,12 +1,12 @@
-import { toAwError } from '../domain/errors.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
 import { profileOf } from '../domain/profiles.ts'
-import { baseNameOf, baseOf, type Workspace } from '../domain/workspace/state.ts'
+import { baseNameOf, baseOf, nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import { basePlace } from './bases.ts'
 import { initRepository } from './build.ts'
-import type { Core, Request } from './core.ts'
+import { withoutLease, type Core, type Request } from './core.ts'
 import { takeTree } from './export-history.ts'
-import { nothingKept, withDesk } from './export-tree.ts'
+import { withDesk } from './export-tree.ts'
 import { withGitBox } from './git-box.ts'
 import { snapshotPlace, volumeOf } from './places.ts'
 import { openScratch, withScratch } from './scratch.ts'
@@ -22,8 +22,8 @@ export interface Beginning extends AsyncDisposable {
 
 /**
  * The snapshot that a fork began as, or the base of the source. Without any it is made once more: of an empty workspace
- * what aw had put there, of a repository the files of its commit. Of another source nothing is kept then: the first
- * snapshot has to do.
+ * what aw had put there, of a repository the files of its commit, if there are walls to read it behind. Of another source
+ * nothing is kept then: the first snapshot has to do.
  */
 export async function beginningOf(core: Core, request: Request, workspace: Workspace): Promise<Beginning> {
   const [snapshot, base] = [baseOf(workspace), baseNameOf(workspace)]
@@ -31,12 +31,16 @@ export async function beginningOf(core: Core, request: Request, workspace: Works
   if (base !== null && (await core.storage.exists(basePlace(base)))) return kept(basePlace(base))
   const { source } = workspace
   if (source.kind === 'empty') return madeAgain(core, request, (place) => asEmpty(core, workspace, place))
+  const [first] = (await snapshotsOf(core, workspace.id)).keys()
   if (source.kind === 'git' && source.commit !== undefined) {
     const { commit } = source
-    const made = await madeAgain(core, request, (place) => asCommitted(core, request, workspace, commit, place))
-    return { ...made, unknown: repositoryOf(workspace) }
+    try {
+      const made = await madeAgain(core, request, (place) => asCommitted(core, request, workspace, commit, place))
+      return { ...made, unknown: repositoryOf(workspace) }
+    } catch (error) {
+      if (first === undefined || toAwError(error).code !== 'sandbox_unenforceable') throw error
+    }
   }
-  const [first] = (await snapshotsOf(core, workspace.id)).keys()
   if (first !== undefined) return kept(snapshotPlace(first))
   throw noHead(workspace)
 }
@@ -82,23 +86,39 @@ async function asCommitted(
   await bare(core, workspace, place)
   await withScratch(core, request, async (copy) => {
     await bare(core, workspace, copy)
-    await copyRepository(core, request, workspace, copy)
+    await copyRepository(core, request, workspace, commit, copy)
     await withDesk({ core, request, workspace, frozen: copy }, async ({ results, maxBytes }) => {
-      const tree = await withGitBox(core, request, workspace.id, copy, (box) =>
+      const tree = await withGitBox(core, withoutLease(request), workspace.id, copy, (box) =>
         takeTree(box, results, commit, maxBytes),
       )
-      if (tree === undefined) throw nothingKept()
+      if (tree === undefined) throw unreadable(workspace, commit)
       using reached = await core.storage.reach(place)
       await results.checkOut(tree, content === '.' ? reached.path : `${reached.path}/${content}`)
     })
   })
 }
 
-async function copyRepository(core: Core, request: Request, workspace: Workspace, copy: Place): Promise<void> {
+async function copyRepository(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  commit: string,
+  copy: Place,
+): Promise<void> {
   const path = repositoryOf(workspace)
   try {
     await core.storage.import(copy, { place: volumeOf(workspace), path }, { into: path, signal: request.signal })
   } catch (error) {
-    throw toAwError(error).code === 'file_not_found' ? nothingKept() : error
+    throw toAwError(error).code === 'file_not_found' ? unreadable(workspace, commit) : error
   }
 }
+
+const unreadable = (workspace: Workspace, commit: string): AwError =>
+  new AwError(
+    'snapshot_not_found',
+    `${nameOf(workspace)} began as the commit ${commit}, which its repository does not have any more`,
+    {
+      hint: `Compare with a snapshot: aw diff ${nameOf(workspace)}@SNAPSHOT; see which there are: aw snapshots ${nameOf(workspace)}`,
+      data: { id: workspace.id, commit },
+    },
+  )

@@ -66,3 +66,19 @@ test(
     expect(stderr.match(/The isolation namespace cannot be had here/g)).toHaveLength(2)
   },
 )
+
+test('without such walls a repository is compared with the first snapshot', { timeout: 60_000 }, () => {
+  using here = place('ordinary')
+  const { code, stdout, stderr } = here.sh(`set -e; ${repository}
+    exec unshare --user --map-root-user sh -c '
+      aw() { "${process.execPath}" "${launcher}" "$@"; }
+      aw create task --repo repo > path; echo two > $(cat path)/work/README
+      aw diff task --stat
+      echo 0 > /proc/sys/user/max_user_namespaces
+      aw diff task; echo $?
+      aw snapshot task --quiet > kept; echo three > $(cat path)/work/new
+      aw diff task --stat'`)
+  const before = 'M\twork/README\tcontent\t+1 -1\n'
+  expect({ code, stdout }).toEqual({ code: 0, stdout: `${before}6\nA\twork/new\t+1 -0\n` })
+  expect(stderr).toContain('Allow user namespaces')
+})
