@@ -86,7 +86,7 @@ const plain: Member = {
 }
 
 /** In chunks of any size. */
-function read(bytes: Buffer, chunk: number): { member: Member; content: string }[] {
+function read(bytes: Buffer, chunk: number) {
   const found: { member: Member; content: string }[] = []
   const input = newInput()
   const steps = readArchive(
@@ -107,8 +107,9 @@ function read(bytes: Buffer, chunk: number): { member: Member; content: string }
     steps.next()
   }
   input.end()
-  expect(steps.next()).toMatchObject({ done: true, value: { header: { made_by: 'a test' } } })
-  return found
+  const { done, value } = steps.next()
+  expect(done).toBe(true)
+  return { found, header: (value as { header: unknown }).header }
 }
 
 const byPath = (members: readonly Member[]): Member[] =>
@@ -118,14 +119,15 @@ it('whatever is written is read again, however it comes', () => {
   fc.assert(
     fc.property(fc.array(member, { maxLength: 8 }), fc.integer({ min: 1, max: 3000 }), (members, chunk) => {
       const sorted = byPath(members)
-      const found = read(write(sorted), chunk)
+      const { found, header } = read(write(sorted), chunk)
+      expect(header).toMatchObject({ made_by: 'a test' })
       expect(found.map((one) => one.member)).toEqual(sorted)
       expect(found.map((one) => one.content)).toEqual(sorted.map((one) => contentOf(one).toString('latin1')))
     }),
   )
 })
 
-it('with other bytes it is refused, or they mean the same', () => {
+it('with other bytes it is refused, or is not one of ours any more, or they mean the same', () => {
   const members = byPath([
     { ...plain, path: 'a', size: 700, mtimeNs: 1n },
     { ...plain, path: 'b', kind: 'directory' },
@@ -139,7 +141,9 @@ it('with other bytes it is refused, or they mean the same', () => {
       const bytes = Buffer.from(whole)
       for (const [at, to] of changes) bytes.writeUInt8(to, at)
       try {
-        const found = read(bytes.subarray(0, end), 512)
+        const { found, header } = read(bytes.subarray(0, end), 512)
+        // Two changes can make up for each other in the sum of the first head: then it is a plain archive of somebody.
+        if (header === null) return
         expect([end, found.map((one) => one.member)]).toEqual([whole.length, members])
       } catch (error) {
         if (!(error instanceof AwError)) throw error
