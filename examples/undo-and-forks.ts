@@ -9,7 +9,7 @@ await origin.snapshot({ label: 'a plan' })
 
 await origin.files.write('work/plan.md', 'Rewrite everything\n')
 await origin.files.write('work/rewrite.ts', 'let x\n')
-for (const { change, path } of await origin.diff()) console.log(`${change} ${path}`)
+for (const { change, path } of await aw.diff('forks/origin@head')) console.log(`${change} ${path}`)
 
 const { removed, changed } = await origin.undo()
 console.log(`undone: ${changed} changed, ${removed} removed; ${(await origin.files.readText('work/plan.md')).trim()}`)

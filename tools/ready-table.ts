@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Plugin } from 'esbuild'
-import { operations } from '../src/api/table.ts'
+import type { operations } from '../src/api/table.ts'
+
+type Table = typeof operations
 
 /**
  * The operation table is data. What is built holds the data itself instead of the calls that make it, each schema read
@@ -9,11 +11,14 @@ import { operations } from '../src/api/table.ts'
 export const readyTable: Plugin = {
   name: 'ready-table',
   setup(build) {
-    build.onLoad({ filter: /\/src\/api\/table\.ts$/ }, () => ({ contents: tableModule(), loader: 'js' }))
+    build.onLoad({ filter: /\/src\/api\/table\.ts$/ }, async () => {
+      const { operations } = await import('../src/api/table.ts')
+      return { contents: tableModule(operations), loader: 'js' }
+    })
   },
 }
 
-function tableModule(): string {
+function tableModule(operations: Table): string {
   if (!isDeepStrictEqual(JSON.parse(JSON.stringify(operations)), operations))
     throw new Error('The operation table is more than data: something in it does not come back from JSON')
   return [
@@ -22,7 +27,7 @@ function tableModule(): string {
   ].join('\n')
 }
 
-const entryText = ({ input, output, ...rest }: (typeof operations)[number]): string =>
+const entryText = ({ input, output, ...rest }: Table[number]): string =>
   `{ ...${parsed(rest)}, ${later('input', input)}, ${later('output', output)} }`
 
 const later = (field: string, schema: object): string =>
