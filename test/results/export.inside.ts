@@ -1,5 +1,6 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { sh } from '../exec/ran.ts'
 import { codeOf, makeRepository, openGround } from '../sources/open.ts'
@@ -83,6 +84,8 @@ it('with all its history, squashed, rewritten, made by the agent alone', { timeo
   expect(files(repo, 'own')).toEqual(['y', 'z'])
   await aw.create({ id: 'cut', repo })
   await sh(aw, 'cut', 'echo x > x; git add x; git commit -q -m x')
+  // In another second, and so of other commits.
+  await sleep(1100)
   const late = makeRepository({ base: join(ground.base, 'late') })
   expect(await aw.export({ of: 'cut', branch: 'cut', repo: late })).toMatchObject({ history: false, commits: 1 })
   for (const one of [repo, late]) expect(git(one, ['fsck', '--strict', '--full', '--no-dangling'])).toBe('')
