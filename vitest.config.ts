@@ -7,7 +7,8 @@ const second = 1000
 export default defineConfig({
   test: {
     pool: 'forks',
-    maxWorkers: 2,
+    // For two cores: a third of the time a test waits for a process or a disk.
+    maxWorkers: 3,
     projects: [
       {
         extends: true,
