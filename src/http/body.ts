@@ -4,6 +4,7 @@ import type { Operation } from '../api/operation.ts'
 import { AwError } from '../domain/errors.ts'
 import { readJson, type JsonLimits } from '../domain/strict-json.ts'
 import type { CommandInput } from '../ports/sandbox-driver.ts'
+import { expectMore } from './arrival.ts'
 import { bytesField } from './input.ts'
 import { Refusal } from './refusal.ts'
 
@@ -43,8 +44,10 @@ async function* pieces(request: IncomingMessage, mostBytes: number): AsyncGenera
   let size = 0
   for await (const data of arriving(request)) {
     size += data.length
-    if (mostBytes > 0 && size > mostBytes) throw tooLarge(mostBytes)
+    if (size > mostBytes) throw tooLarge(mostBytes)
+    expectMore(request)
     yield { kind: 'data', data }
+    expectMore(request)
   }
 }
 
@@ -99,4 +102,9 @@ async function* arriving(request: IncomingMessage): AsyncGenerator<Buffer> {
 }
 
 const tooLarge = (mostBytes: number): Refusal =>
-  new Refusal(413, 'invalid_input', `The body is larger than ${mostBytes} bytes`)
+  new Refusal(
+    413,
+    'invalid_input',
+    `The body is larger than ${mostBytes} bytes`,
+    'It is a setting: server.body_kb, and for the content of files server.upload_mb',
+  )

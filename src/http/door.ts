@@ -228,7 +228,9 @@ export function httpDoor(options: DoorOptions) {
     if (page.length > 1 || !/^\d{1,9}$/.test(page[0] ?? '0'))
       throw new Refusal(400, 'invalid_input', 'The cursor is not one that came with a page')
     query.delete(cursor)
-    const body = await bodyOf(request, operation, limits)
+    // The user's own files are of any size, as without a daemon.
+    const own = caller.secret === undefined ? { ...limits, uploadBytes: Infinity } : limits
+    const body = await bodyOf(request, operation, own)
     const input = { ...sessionInput(target, operation), ...inputOf(found, query, body.json) }
     const stop = new AbortController()
     using _tracked = flying.track(caller.principal.actor, requestId, stop, kindOf(operation))

@@ -1,5 +1,6 @@
 import { createServer, STATUS_CODES, type Server } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { expectSoon } from './arrival.ts'
 import type { Entrance } from './authenticate.ts'
 import type { HttpDoor } from './door.ts'
 import { endSoon } from './end-soon.ts'
@@ -19,14 +20,18 @@ export function httpServer(door: HttpDoor, entrance: Entrance, limits: ServerLim
     {
       maxHeaderSize: headerBytes,
       headersTimeout: Math.min(10_000, requestMs),
-      requestTimeout: requestMs,
+      // An upload may take longer: see expectSoon.
+      requestTimeout: 0,
       keepAliveTimeout: 65_000,
       connectionsCheckingInterval: 2_000,
       // The door says what is wrong with it.
       requireHostHeader: false,
       highWaterMark: 64 * 1024,
     },
-    (request, response) => void door.handle(request, response, entrance),
+    (request, response) => {
+      expectSoon(request, response, requestMs)
+      void door.handle(request, response, entrance)
+    },
   )
   server.maxConnections = connections
   server.on('upgrade', (request, socket, head) => void door.upgrade(request, socket, head, entrance))

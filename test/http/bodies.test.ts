@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
@@ -153,6 +153,48 @@ test('content is taken up to its limit, in every form', async () => {
   expect((await ask(door, 'PUT', plain, { json: inJson(Buffer.alloc(2 * most)) })).status).toBe(413)
   expect((await ask(door, 'PUT', plain, { json: { path: 'x', content: '*** no base64 ***' } })).status).toBe(400)
   expect((await core.call('fs stat', { id: 'one', path: 'work/uploaded' })).size).toBe(most)
+})
+
+test('the user at the socket has files of any size, and no warning is given on the way', async () => {
+  await using near = await served(core, { over: 'socket', limits: { uploadBytes: kib } })
+  const warnings: Error[] = []
+  const note = (warning: Error): void => void warnings.push(warning)
+  process.on('warning', note)
+  const piece = Buffer.alloc(64 * kib, 'a')
+  async function* input(): AsyncGenerator<{ kind: 'data'; data: Buffer }> {
+    for (let i = 0; i < 64; i++) yield { kind: 'data', data: piece }
+  }
+  const sent = await near.manager.call('fs upload', { id: 'one', path: 'work/large' }, { input: input() })
+  expect(sent.size).toBe(64 * piece.length)
+  await near.manager.call('fs write', { id: 'one', path: 'work/large', content: piece })
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  process.off('warning', note)
+  expect(warnings).toEqual([])
+})
+
+test('an upload may take longer than a request as long as it goes on; what stands still is refused', async () => {
+  const begin = (path: string, type: string): Socket => {
+    const socket = dial(door)
+    const head = [`PUT ${path} HTTP/1.1`, `Host: 127.0.0.1:${door.port}`, 'Authorization: Bearer admin']
+    socket.write(lines(...head, `Content-Type: ${type}`, 'Transfer-Encoding: chunked', 'Connection: close'))
+    return socket
+  }
+  const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+  const said = async (socket: Socket): Promise<string> => Buffer.concat(await socket.toArray()).toString()
+  const upload = '/api/workspaces/one/files/upload?path=work/slow'
+  const slow = begin(upload, raws['content-type'])
+  const answer = said(slow)
+  for (let i = 0; i < 5; i++) {
+    slow.write('1\r\na\r\n')
+    await pause(400)
+  }
+  slow.write('0\r\n\r\n')
+  expect(statusIn(await answer)).toBe(200)
+  expect((await core.call('fs stat', { id: 'one', path: 'work/slow' })).size).toBe(5)
+  const still = [begin(upload, raws['content-type']), begin('/api/workspaces/one/env', json['content-type'])]
+  for (const socket of still) socket.write('1\r\n{\r\n')
+  for (const socket of still) expect(statusIn(await said(socket))).toBe(408)
+  expect((await core.call('fs stat', { id: 'one', path: 'work/slow' })).size).toBe(5)
 })
 
 test('content that is packed for the way is not kept as it came', async () => {

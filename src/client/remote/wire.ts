@@ -133,6 +133,7 @@ async function write(socket: Socket, { method, path, headers, body }: WireReques
   socket.uncork()
   if (isWhole) return
   for await (const piece of body) {
+    if (socket.destroyed) return
     if (piece.length === 0) continue
     socket.write(`${piece.length.toString(16)}\r\n`)
     socket.write(piece)
@@ -143,8 +144,11 @@ async function write(socket: Socket, { method, path, headers, body }: WireReques
 
 const drained = (socket: Socket): Promise<void> =>
   new Promise((resolve) => {
-    socket.once('drain', resolve)
-    socket.once('close', resolve)
+    const done = (): void => {
+      socket.off('drain', done).off('close', done)
+      resolve()
+    }
+    socket.on('drain', done).on('close', done)
   })
 
 async function readHead(line: Line): Promise<Omit<Reply, 'body'>> {
