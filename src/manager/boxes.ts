@@ -111,7 +111,7 @@ async function sharedMounts(core: Core, { task }: Workspace, wishes: readonly st
 /** What the driver is to make of it. */
 export async function specOf(core: Core, workspace: Slotted, box: BoxFacts, once = false): Promise<SandboxSpec> {
   const { settings } = core.config
-  const { metadata } = profileOf(workspace.profile)
+  const { metadata, content } = profileOf(workspace.profile)
   const areas = box.shared.length === 0 ? undefined : (await sharedAreas(core)).live
   const instructions = box.agent === undefined ? '' : await toldBeside(core, workspace)
   const equipment = await equipmentOf(core, workspace.id, box, { instructions })
@@ -119,6 +119,7 @@ export async function specOf(core: Core, workspace: Slotted, box: BoxFacts, once
   return {
     attachment: core.storage.attachment(volumeOf(workspace)),
     mount: box.mount,
+    content,
     ...(box.isolation === 'namespace'
       ? {
           protect: [metadata],

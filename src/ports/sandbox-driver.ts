@@ -52,6 +52,8 @@ export interface SandboxSpec {
   readonly attachment: Attachment
   /** Where the tree is inside: absolute, `/workspace` by default of the caller. Without meaning for `none` and `guarded`. */
   readonly mount: string
+  /** Where in the tree the work is, as `work`: git may have its repository there. Without it, at the tree's root. */
+  readonly content?: string | undefined
   /**
    * Names below the tree's root, as `.aw` or `work/.git/hooks`, that are read-only and there before anything runs. One
    * that is missing is there, empty, as long as the box is. `sandbox_unenforceable` if its directory is missing

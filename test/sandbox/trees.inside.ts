@@ -155,7 +155,7 @@ describe('git in a box', () => {
     if (isRoot) execFileSync('chown', ['-R', `--reference=${at.tree}`, at.tree])
     const gitUser = { name: 'a', email: 'a@example.org' }
     const names = ['work/.mcp.json', 'work/.claude', 'work/.git/hooks', 'work/a b!.json', 'work/[x]*.json']
-    await using box = await at.driver.start('box_1', { ...at.spec, gitUser, protectWithin: names })
+    await using box = await at.driver.start('box_1', { ...at.spec, content: 'work', gitUser, protectWithin: names })
     expect(await sh(box, 'cd work; git status --short; ls -A')).toBe(
       '?? file\n.claude\n.git\n.mcp.json\n[x]*.json\na b!.json\nfile\n',
     )
@@ -170,6 +170,24 @@ describe('git in a box', () => {
     // A repository may begin above the content, too.
     expect(await sh(box, 'git init -q . && mv work/.git/HEAD work/x; git status --short -uall')).not.toMatch(
       /work\/\.mcp/,
+    )
+  })
+
+  it('adds what only ends as a name that is there to be protected', async () => {
+    const at = opened('namespace')
+    at.make('work/.opencode/x', 'text')
+    for (const path of ['work/plugin/a', 'work/deep/.opencode/plugin/a', 'plugin/a']) at.make(path, 'text')
+    execFileSync('git', ['init', '-q', join(at.tree, 'work')])
+    if (isRoot) execFileSync('chown', ['-R', `--reference=${at.tree}`, at.tree])
+    const held = { content: 'work', gitUser: { name: 'a', email: 'a@example.org' } }
+    const protectWithin = ['work/.opencode/plugin']
+    await using box = await at.driver.start('box_1', { ...at.spec, ...held, protectWithin })
+    const added = 'git add -A && git diff --cached --name-only'
+    expect(await sh(box, `cd work; touch .opencode/plugin/x; ${added}`)).toMatch(
+      /Read-only[^\n]*\n\.opencode\/x\ndeep\/\.opencode\/plugin\/a\nplugin\/a\n$/,
+    )
+    expect(await sh(box, `rm -rf work/.git; git init -q .; ${added}`)).toBe(
+      'plugin/a\nwork/.opencode/x\nwork/deep/.opencode/plugin/a\nwork/plugin/a\n',
     )
   })
 

@@ -25,6 +25,7 @@ export async function setupSpec(core: Core, { place, plan, profile, slot }: Arou
   return {
     attachment: core.storage.attachment(place),
     mount: plan.mount,
+    content,
     ...(plan.isolation === 'namespace'
       ? {
           protect: [metadata],

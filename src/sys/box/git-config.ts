@@ -19,19 +19,19 @@ export function gitConfig({ name, email }: NonNullable<SandboxSpec['gitUser']>):
   return Buffer.from(`${lines.join('\n')}\n`)
 }
 
-/** Names that are there only as long as the box is: git adds and removes none of them, wherever its repository begins. */
-export function gitIgnore(placeholders: readonly Placeholder[]): Buffer {
-  const lines = placeholders.flatMap(({ path }) => {
-    const names = path.split('/')
-    // There git does not look.
-    if (names.includes('.git')) return []
-    return names.map((_, index) => `/${names.slice(index).map(literal).join('/')}`)
-  })
-  return Buffer.from(lines.map((line) => `${line}\n`).join(''))
+/**
+ * Names that are there only as long as the box is: git adds and removes none of them, whether its repository begins at the
+ * root of the tree or where its content does. The same names elsewhere are as good as any others.
+ */
+export function gitIgnore(placeholders: readonly Placeholder[], content = '.'): Buffer {
+  // There git does not look.
+  const paths = placeholders.map(({ path }) => path).filter((path) => !path.split('/').includes('.git'))
+  const within = paths.flatMap((path) => (path.startsWith(`${content}/`) ? [path.slice(content.length + 1)] : []))
+  return Buffer.from([...new Set([...paths, ...within])].map((path) => `/${literal(path)}\n`).join(''))
 }
 
-/** A pattern that means just this name. */
-const literal = (name: string): string => name.replace(/[\\*?[\] ]/g, '\\$&')
+/** A pattern that means just this path. */
+const literal = (path: string): string => path.replace(/[\\*?[\] ]/g, '\\$&')
 
 /** Names have one line: whatever else could end it, or the text, is a space. */
 const quoted = (value: string): string => `"${value.replace(/\p{Cc}/gu, ' ').replace(/["\\]/g, '\\$&')}"`

@@ -89,7 +89,7 @@ function wallTags(
   held: Handles,
 ): Tag[] {
   const part = (content: Buffer): number => held.open(partFile(run, content))
-  const ignored = gitIgnore(placeholders)
+  const ignored = gitIgnore(placeholders, spec.content)
   const data = {
     passwd: part(passwd),
     group: part(group),
