@@ -191,6 +191,18 @@ describe('git in a box', () => {
     )
   })
 
+  it('leaves out what another sandbox has there to be protected', async () => {
+    const at = opened('namespace')
+    at.make('file', 'text')
+    const spec = { ...at.spec, gitUser: { name: 'a', email: 'a@example.org' } }
+    await using first = await at.driver.start('box_1', { ...spec, protectWithin: ['.mcp.json'] })
+    await using second = await at.driver.start('box_2', spec)
+    expect(await sh(second, 'git init -q .; ls -A; git add -A && git diff --cached --name-only')).toBe(
+      '.git\n.mcp.json\nfile\nfile\n',
+    )
+    await first.stop()
+  })
+
   it('looks at repositories of others', async () => {
     const at = opened('namespace')
     at.make('file', 'text')

@@ -84,8 +84,8 @@ export function boxDriver({ run }: BoxOptions, level: Level): SandboxDriver {
         once: spec.once === true,
         ...prepared.about(boxDirectory(run, name)),
       },
-      tags: (directory, held) => [
-        ...prepared.tags(directory, held),
+      tags: (directory, held, placeholders) => [
+        ...prepared.tags(directory, held, placeholders),
         ...(group === undefined ? [] : groupTags(group)),
         ...(spec.once === true ? ([['i', '']] as const) : []),
       ],

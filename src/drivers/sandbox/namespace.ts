@@ -60,7 +60,10 @@ export function namespaceSandbox(options: BoxOptions): SandboxDriver {
         env: { ...surroundings, PATH: pathWith(spec, boxPath), ...networkEnv(network), ...spec.env },
       }),
       makesPlaceholders: walls.makesPlaceholders,
-      tags: (directory, held) => [...walls.tags(directory, held), ...networkTags(network, directory, held)],
+      tags: (directory, held, placeholders) => [
+        ...walls.tags(directory, held, placeholders),
+        ...networkTags(network, directory, held),
+      ],
       [Symbol.dispose]: () => walls[Symbol.dispose](),
     }
   }

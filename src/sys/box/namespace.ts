@@ -6,11 +6,11 @@ import type { Tag } from './frames.ts'
 import { gitConfig, gitIgnore } from './git-config.ts'
 import type { Handles } from './handles.ts'
 import { type Layers, layeredMounts, lookInLayers, upperIdentity } from './layers.ts'
-import { makeMounts, planMounts, type PlannedMounts } from './mounts.ts'
+import { makeMounts, planMounts } from './mounts.ts'
 import { partFile } from './parts.ts'
 import { boxHome } from './places.ts'
 import { boxProgram } from './program.ts'
-import type { BoxRecord } from './record.ts'
+import type { BoxRecord, Placeholder } from './record.ts'
 import { byStage, bySelf } from './sources.ts'
 import { systemArguments } from './system-view.ts'
 import { type BoxTree, lookBelow, openTree } from './tree.ts'
@@ -27,7 +27,8 @@ export interface NamespaceWalls extends Disposable, Pick<BoxRecord, 'tree' | 'mo
   readonly makesPlaceholders: boolean
   /** What is held in another way than was asked for, or not at all, in words. */
   readonly notes: readonly string[]
-  tags(directory: string, held: Handles): Tag[]
+  /** @param placeholders all that are in the tree, also of other boxes */
+  tags(directory: string, held: Handles, placeholders: readonly Placeholder[]): Tag[]
 }
 
 export function namespaceWalls(box: NamespaceBox): NamespaceWalls {
@@ -53,13 +54,13 @@ function aroundTree({ spec, run, bwrap }: NamespaceBox, tree: BoxTree): Namespac
     placeholders: planned.placeholders,
     makesPlaceholders: true,
     notes: [...planned.notes, ...(user.note === undefined ? [] : [user.note])],
-    tags(_, held) {
+    tags(_, held, placeholders) {
       const sources = user.uid === undefined ? bySelf(held) : byStage(ensureStage(run), user)
       const mounts = makeMounts({ spec, run }, tree, planned, sources)
       return [
         ...sources.tags,
         ...(user.uid === undefined ? [] : [['u', `${user.uid}:${user.uid}`] as const]),
-        ...wallTags({ spec, run, bwrap }, planned, mounts, held),
+        ...wallTags({ spec, run, bwrap }, placeholders, mounts, held),
       ]
     },
     [Symbol.dispose]: () => tree[Symbol.dispose](),
@@ -74,9 +75,9 @@ function overLayers({ spec, run, bwrap }: NamespaceBox, layers: Layers): Namespa
     placeholders: planned.placeholders,
     makesPlaceholders: false,
     notes: planned.notes,
-    tags(directory, held) {
+    tags(directory, held, placeholders) {
       const { tags, mounts } = layeredMounts({ spec, layers, planned, run, directory, held })
-      return [...tags, ...wallTags({ spec, run, bwrap }, planned, mounts, held)]
+      return [...tags, ...wallTags({ spec, run, bwrap }, placeholders, mounts, held)]
     },
     [Symbol.dispose]: () => undefined,
   }
@@ -84,7 +85,7 @@ function overLayers({ spec, run, bwrap }: NamespaceBox, layers: Layers): Namespa
 
 function wallTags(
   { spec, run, bwrap }: NamespaceBox,
-  { placeholders }: PlannedMounts,
+  placeholders: readonly Placeholder[],
   mounts: readonly BoxMount[],
   held: Handles,
 ): Tag[] {

@@ -17,6 +17,7 @@ import {
   type BoxRecord,
   ensureRun,
   ownersFile,
+  type Placeholder,
   readOwners,
   readRecord,
   writeRecord,
@@ -29,8 +30,12 @@ export interface BoxPlan {
   readonly group?: { readonly places: CgroupPlaces; readonly name: string; readonly limits: GroupLimits } | undefined
   /** Whether the names to be mounted on are made here, and not by what makes the walls. */
   readonly makesPlaceholders: boolean
-  /** Makes what is in the box's own directory, and says what its supervisor is to do. */
-  tags(directory: string, held: Handles): Tag[]
+  /**
+   * Makes what is in the box's own directory, and says what its supervisor is to do.
+   *
+   * @param placeholders all that are in the tree, also of other boxes
+   */
+  tags(directory: string, held: Handles, placeholders: readonly Placeholder[]): Tag[]
 }
 
 /** A box that lives, and our connection to it. */
@@ -81,7 +86,7 @@ async function make(
   try {
     using held = handles()
     using file = ownersFile(directory)
-    const tags = plan.tags(directory, held)
+    const tags = plan.tags(directory, held, placeholders)
     const { descriptors } = held
     const { supervisor, first } = await launchBox({
       path: directory,
