@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { blocksFor, compose, inject, withoutBlocks } from './agent-files.ts'
+import { blocksFor, compose, inject, injectAlone, withoutBlocks } from './agent-files.ts'
 
 const known = (...texts: string[]) => texts.flatMap((text) => blocksFor(text, ['CLAUDE.md']))
 const injected = (existing: string | null, text: string, ...texts: string[]): string =>
@@ -65,6 +65,31 @@ describe('agent files', () => {
   it('give back what was written around the block', () => {
     const edited = Buffer.from(`before\n\n${injected(null, 'ours')}after\n`)
     expect(withoutBlocks(edited, known('ours')).rest?.toString()).toBe('before\nafter\n')
+  })
+
+  it('hold nothing that could be taken for the end of one, or its beginning', () => {
+    const text = `above\n${injected(null, 'theirs')}below`
+    const once = injected('a\n', text)
+    expect(withoutBlocks(Buffer.from(once), known(text)).rest?.toString()).toBe('a\n')
+    const alone = injectAlone(null, text)
+    expect(injectAlone(alone, text).equals(alone)).toBe(true)
+  })
+
+  it('are found where somebody has written a beginning before them', () => {
+    const [beginning = ''] = injected(null, 'ours').split('\n')
+    const edited = Buffer.from(`${beginning}\n${injected('a', 'ours')}`)
+    expect(withoutBlocks(edited, known('ours')).rest?.toString()).toBe(`${beginning}\na`)
+  })
+
+  it('may be many, or only seem to be', () => {
+    const [beginning = '', , ending = ''] = injected(null, 'ours').split('\n')
+    const seeming = `${`${beginning}\n`.repeat(12_000)}${`${ending}\n`.repeat(12_000)}`
+    const ours = injected(null, 'ours').repeat(8_000)
+    const content = Buffer.from(`${ours}${seeming}`)
+    expect(content.length).toBeGreaterThan(2 ** 20)
+    const { rest, blocks: found } = withoutBlocks(content, known('ours'))
+    expect([rest?.equals(Buffer.from(seeming)), found]).toEqual([true, 8_000])
+    expect(injectAlone(content, 'ours').toString()).toContain(`${beginning}\n${beginning}`)
   })
 
   it('need not be text', () => {

@@ -52,7 +52,12 @@ export interface AgentBlock {
 const begin = '<!-- aw:begin (written by aw; changes inside this block are lost) -->'
 const end = '<!-- aw:end -->'
 
-const blockOf = (text: string): string => `${begin}\n${text.trimEnd()}\n${end}\n`
+/** A larger file is nobody's instructions: it is neither added to nor searched. */
+export const mostAgentFileBytes = 2 ** 20
+
+/** In the text itself a marker would be taken for one of these. */
+const blockOf = (text: string): string =>
+  `${begin}\n${text.trimEnd().replaceAll(/<!-- aw:(?=begin|end)/g, '<!-- aw: ')}\n${end}\n`
 
 /** What is known of the block that a text becomes, for each file that gets it. */
 export const blocksFor = (text: string, paths: readonly string[]): AgentBlock[] =>
@@ -86,16 +91,26 @@ export function inject(existing: Buffer | null, text: string, known: readonly Ag
 
 /** The same for a file in which nobody else writes blocks, as one of an agent's own state: all that there are go. */
 export function injectAlone(existing: Buffer | null, text: string): Buffer {
-  return inject(existing, text, existing === null ? [] : [...blocksIn(existing)])
+  const blocks = existing === null ? [] : [...blocksIn(existing)]
+  return inject(
+    existing,
+    text,
+    blocks.map(({ sha256 }) => ({ path: '', sha256 })),
+  )
 }
 
-function* blocksIn(content: Buffer): Generator<AgentBlock> {
-  for (let from = content.indexOf(begin); from >= 0; from = content.indexOf(begin, from + begin.length)) {
-    const ends = content.indexOf(`${end}\n`, from)
-    if (ends < 0) return
-    yield { path: '', sha256: textRef(content.toString('utf8', from, ends + end.length + 1)).sha256 }
+/** From each end back to the last beginning before it: whoever writes many of them makes nobody look twice. */
+function* blocksIn(content: Buffer): Generator<{ from: number; to: number; sha256: string }> {
+  let at = 0
+  for (let ends = content.indexOf(ending); ends >= 0; ends = content.indexOf(ending, at)) {
+    const from = content.subarray(at, ends).lastIndexOf(begin)
+    const to = ends + ending.length
+    if (from >= 0) yield { from: at + from, to, sha256: textRef(content.toString('utf8', at + from, to)).sha256 }
+    at = to
   }
 }
+
+const ending = `${end}\n`
 
 /** A file without blocks that are known to be ours. */
 export interface Bare {
@@ -107,22 +122,17 @@ export interface Bare {
 
 export function withoutBlocks(content: Buffer, known: readonly AgentBlock[]): Bare {
   const ours = new Set(known.map(({ sha256 }) => sha256))
-  let [rest, blocks, from] = [content, 0, content.indexOf(begin)]
-  while (from >= 0) {
-    const ends = rest.indexOf(`${end}\n`, from)
-    if (ends < 0) break
-    const to = ends + end.length + 1
-    if (ours.has(textRef(rest.toString('utf8', from, to)).sha256)) {
-      // The newline before it came with it.
-      const before = rest.subarray(0, rest[from - 1] === newline ? from - 1 : from)
-      const isAll = from === 0 && to === rest.length
-      if (isAll) return { rest: null, blocks: blocks + 1 }
-      rest = Buffer.concat([before, rest.subarray(to)])
-      blocks += 1
-      from = rest.indexOf(begin, before.length)
-    } else from = rest.indexOf(begin, from + begin.length)
+  const found = [...blocksIn(content)].filter(({ sha256 }) => ours.has(sha256))
+  const kept: Buffer[] = []
+  let [at, size] = [0, 0]
+  for (const { from, to } of found) {
+    // The newline before it came with it.
+    kept.push(content.subarray(at, from > at && content[from - 1] === newline ? from - 1 : from))
+    size += to - from
+    at = to
   }
-  return { rest, blocks }
+  const isAll = found.length > 0 && size === content.length
+  return { rest: isAll ? null : Buffer.concat([...kept, content.subarray(at)]), blocks: found.length }
 }
 
 const newline = 0x0a

@@ -1,5 +1,14 @@
-import { agentFileNames, blocksFor, compose, inject, withBlocks, withoutBlocks } from '../domain/agent-files.ts'
-import type { AgentBlock, WithBlocks } from '../domain/agent-files.ts'
+import {
+  agentFileNames,
+  blocksFor,
+  compose,
+  inject,
+  mostAgentFileBytes,
+  withBlocks,
+  withoutBlocks,
+  type AgentBlock,
+  type WithBlocks,
+} from '../domain/agent-files.ts'
 import type { Documents } from '../domain/creation.ts'
 import { toAwError, type ErrorCode } from '../domain/errors.ts'
 import type { WorkspaceId } from '../domain/ids.ts'
@@ -59,7 +68,7 @@ export function injectAgentFiles(tree: FileHandle, workspace: Workspace, documen
   if (text === '') return []
   return filesOf(documents).flatMap((path) => {
     try {
-      const existing = tree.resolve(path).exists ? tree.read(path) : null
+      const existing = tree.resolve(path).exists ? tree.read(path, { maxBytes: mostAgentFileBytes }) : null
       tree.write(path, inject(existing, text, blocksAt(workspace, path)))
       return []
     } catch (error) {
@@ -101,7 +110,8 @@ export async function withoutAgentBlocks(core: Core, made: Place, workspace: Wor
 /** Of a file itself, not of what a link leads to. */
 function contentAt(tree: FileHandle, path: string): Buffer | undefined {
   try {
-    return tree.stat(path, { follow: false }).kind === 'file' ? tree.read(path) : undefined
+    if (tree.stat(path, { follow: false }).kind !== 'file') return undefined
+    return tree.read(path, { maxBytes: mostAgentFileBytes })
   } catch (error) {
     const { code } = toAwError(error)
     if (code === 'file_not_found' || foreign.has(code)) return undefined

@@ -1,4 +1,4 @@
-import { withoutBlocks } from '../domain/agent-files.ts'
+import { mostAgentFileBytes, withoutBlocks } from '../domain/agent-files.ts'
 import { toAwError } from '../domain/errors.ts'
 import type { Change, ChangeEntry } from '../domain/tree-diff.ts'
 import { blocksAt } from './agent-blocks.ts'
@@ -39,15 +39,14 @@ const isFileOrNothing = (entry: ChangeEntry | null): boolean => entry === null |
 async function sideOf(core: Core, { workspace, place }: KnownTree, entry: ChangeEntry | null, path: string) {
   if (entry === null) return { rest: null, blocks: 0 }
   try {
-    return withoutBlocks(await core.storage.read(place, path, { maxBytes: mostBytes }), blocksAt(workspace, path))
+    const content = await core.storage.read(place, path, { maxBytes: mostAgentFileBytes })
+    return withoutBlocks(content, blocksAt(workspace, path))
   } catch (error) {
     const { code } = toAwError(error)
     if (code === 'file_too_large' || code === 'file_not_found' || code === 'not_a_file') return undefined
     throw error
   }
 }
-
-const mostBytes = 2 ** 20
 
 function told(change: Change, before: Buffer | null, after: Buffer | null): ToldChange | undefined {
   if (before === null && after === null) return undefined

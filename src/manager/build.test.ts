@@ -57,6 +57,13 @@ describe('an agent file of the source', () => {
     expect(fs.readFileSync(join(base, 'elsewhere/x'), 'utf8')).toBe('not ours')
   })
 
+  it('that is huge is left as it is, and reported', async () => {
+    fs.writeFileSync(project('CLAUDE.md'), Buffer.alloc(2 ** 20 + 1, 'x'))
+    const { path, imported } = await create()
+    expect(imported).toMatchObject({ skipped: 1, skipped_paths: [{ path: 'CLAUDE.md', reason: 'file_too_large' }] })
+    expect(fs.statSync(join(path, 'CLAUDE.md')).size).toBe(2 ** 20 + 1)
+  })
+
   it('that is a link to the other is written once', async () => {
     fs.writeFileSync(project('CLAUDE.md'), 'mine\n')
     fs.symlinkSync('CLAUDE.md', project('AGENTS.md'))

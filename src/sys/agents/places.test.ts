@@ -58,6 +58,9 @@ test('it is told one thing at a time, beside what it writes there itself', async
   await tell('The second')
   // Nothing was to be done.
   expect(fs.statSync(file).ino).toBe(ino)
+  fs.truncateSync(file, 2 ** 20 + 1)
+  await tell('The third')
+  expect(fs.statSync(file).size).toBe(2 ** 20 + 1)
   fs.rmSync(file)
   fs.symlinkSync(join(folder, 'outside'), file)
   await tell('The third')

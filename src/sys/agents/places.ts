@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { closeSync, lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { injectAlone } from '../../domain/agent-files.ts'
+import { injectAlone, mostAgentFileBytes } from '../../domain/agent-files.ts'
 import { AwError, type ErrorCode } from '../../domain/errors.ts'
 import type { AgentPlaces, WantedPlaces } from '../../ports/agents.ts'
 import { ensureDirectory, isThere } from '../directories.ts'
@@ -37,20 +37,24 @@ function putFiles(
   instructions: WantedPlaces['instructions'],
 ): void {
   using files = openRoot(state, { resolver: 'walk' })
-  const put = (path: string, change: (existing: Buffer | null) => Buffer | null): void => {
+  const put = (path: string, change: (exists: boolean) => Buffer | null): void => {
     try {
-      const existing = files.resolve(path).exists ? files.read(path) : null
-      const wanted = change(existing)
-      if (wanted === null || existing?.equals(wanted) === true) return
+      const wanted = change(files.resolve(path).exists)
+      if (wanted === null) return
       if (dirname(path) !== '.') files.mkdir(dirname(path), { parents: true })
       files.write(path, wanted)
     } catch (error) {
       if (!(error instanceof AwError) || !inTheWay.includes(error.code)) throw error
     }
   }
-  for (const [path, text] of Object.entries(texts))
-    put(path, (existing) => (existing === null ? Buffer.from(text) : null))
-  if (instructions !== undefined) put(instructions.path, (existing) => injectAlone(existing, instructions.text))
+  for (const [path, text] of Object.entries(texts)) put(path, (exists) => (exists ? null : Buffer.from(text)))
+  if (instructions === undefined) return
+  const { path, text } = instructions
+  put(path, (exists) => {
+    const existing = exists ? files.read(path, { maxBytes: mostAgentFileBytes }) : null
+    const wanted = injectAlone(existing, text)
+    return existing?.equals(wanted) === true ? null : wanted
+  })
 }
 
 const inTheWay: readonly ErrorCode[] = [

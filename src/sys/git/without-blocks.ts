@@ -1,4 +1,4 @@
-import { withoutBlocks, type AgentBlock } from '../../domain/agent-files.ts'
+import { mostAgentFileBytes, withoutBlocks, type AgentBlock } from '../../domain/agent-files.ts'
 import { isCommitId } from '../../domain/git-ref.ts'
 import type { Desk } from './result-repository.ts'
 
@@ -48,7 +48,7 @@ async function bareFiles(
   for (const [at, line] of lines.entries()) {
     const [id = '', type, size] = line.split(' ')
     const path = paths[at % paths.length] ?? ''
-    if (type !== 'blob' || Number(size) > mostBytes || seen.has(keyOf(path, id))) continue
+    if (type !== 'blob' || Number(size) > mostAgentFileBytes || seen.has(keyOf(path, id))) continue
     seen.add(keyOf(path, id))
     const content = Buffer.from(await ask(['cat-file', 'blob', id]), 'latin1')
     const { rest, blocks: found } = withoutBlocks(
@@ -60,8 +60,6 @@ async function bareFiles(
   }
   return bare
 }
-
-const mostBytes = 2 ** 20
 
 async function bareTree({ ask }: Desk, tree: string, files: BareFiles): Promise<string> {
   const entries = (await ask(['ls-tree', '-z', tree])).split('\0').filter((entry) => entry !== '')
