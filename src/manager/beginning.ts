@@ -1,4 +1,4 @@
-import { AwError, toAwError } from '../domain/errors.ts'
+import { AwError, toAwError, type ErrorCode } from '../domain/errors.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { baseNameOf, baseOf, nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
@@ -22,8 +22,8 @@ export interface Beginning extends AsyncDisposable {
 
 /**
  * The snapshot that a fork began as, or the base of the source. Without any it is made once more: of an empty workspace
- * what aw had put there, of a repository the files of its commit, if there are walls to read it behind. Of another source
- * nothing is kept then: the first snapshot has to do.
+ * what aw had put there, of a repository the files of its commit, if git can be asked for them. Of another source nothing is
+ * kept then: the first snapshot has to do.
  */
 export async function beginningOf(core: Core, request: Request, workspace: Workspace): Promise<Beginning> {
   const [snapshot, base] = [baseOf(workspace), baseNameOf(workspace)]
@@ -38,14 +38,19 @@ export async function beginningOf(core: Core, request: Request, workspace: Works
       const made = await madeAgain(core, request, (place) => asCommitted(core, request, workspace, commit, place))
       return { ...made, unknown: repositoryOf(workspace) }
     } catch (error) {
-      if (first === undefined || toAwError(error).code !== 'sandbox_unenforceable') throw error
+      if (first === undefined || !preventing.has(toAwError(error).code)) throw error
     }
   }
   if (first !== undefined) return kept(snapshotPlace(first))
   throw noHead(workspace)
 }
 
-const kept = (place: Place): Beginning => ({ place, [Symbol.asyncDispose]: async () => undefined })
+/** No walls, a state in which nothing is run, somebody who works on it: all that keeps git from being asked just now. */
+const preventing: ReadonlySet<ErrorCode> = new Set(['sandbox_unenforceable', 'invalid_state', 'workspace_busy'])
+
+const kept = (place: Place): Beginning => ({ place, ...nothingHeld })
+
+export const nothingHeld: AsyncDisposable = { [Symbol.asyncDispose]: async () => undefined }
 
 const repositoryOf = ({ profile }: Workspace): string => within(profileOf(profile).content, '.git')
 

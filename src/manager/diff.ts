@@ -9,7 +9,7 @@ import type { Change, ChangeEntry } from '../domain/tree-diff.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
-import { beginningOf, type Beginning } from './beginning.ts'
+import { beginningOf, nothingHeld, type Beginning } from './beginning.ts'
 import type { Core, Request } from './core.ts'
 import type { ToldChange } from './bare-changes.ts'
 import { checkpointSignal } from './operations.ts'
@@ -17,6 +17,7 @@ import { changesBetween, type KnownTree } from './passing.ts'
 import { snapshotPlace, volumeOf } from './places.ts'
 import { checkedPaths } from './restore-paths.ts'
 import { sideOf } from './sides.ts'
+import { existsAt } from './trees.ts'
 
 /**
  * Whether a workspace's tree, or another snapshot of it, differs from a snapshot. Stops at the first difference. A
@@ -163,8 +164,6 @@ async function sides(core: Core, input: Inputs['diff'], request: Request): Promi
   return { from: { workspace, place }, to, ...(unknown !== undefined && { unknown }), ...held }
 }
 
-const nothingHeld: AsyncDisposable = { [Symbol.asyncDispose]: async () => undefined }
-
 /** A path that neither side has is a slip; in most layouts the files are one level down. */
 async function assertPresent(core: Core, between: Sides, paths: readonly string[]): Promise<void> {
   const isThere = async (path: string): Promise<boolean> =>
@@ -176,18 +175,6 @@ async function assertPresent(core: Core, between: Sides, paths: readonly string[
       hint: (await isThere(inside)) ? `Did you mean ${inside}?` : 'Paths begin at the root of the workspace',
       data: { path },
     })
-  }
-}
-
-export async function existsAt(core: Core, place: Place, path: string): Promise<boolean> {
-  try {
-    await core.storage.read(place, Buffer.from(path).toString('latin1'), { maxBytes: 0 })
-    return true
-  } catch (error) {
-    const { code } = toAwError(error)
-    if (code === 'file_too_large' || code === 'not_a_file') return true
-    if (code === 'file_not_found' || code === 'not_a_directory') return false
-    throw error
   }
 }
 

@@ -5,9 +5,9 @@ import type { AddedTree, ResultRepository } from '../ports/git-results.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import { withoutAgentBlocks } from './agent-blocks.ts'
 import type { Core, Request } from './core.ts'
-import { existsAt } from './diff.ts'
 import { withGitBox, type GitBox } from './git-box.ts'
 import { withCopy, withScratch } from './scratch.ts'
+import { existsAt } from './trees.ts'
 
 /** What an export works on. */
 export interface Desk {

@@ -3,11 +3,10 @@ import { profiles } from '../domain/profiles.ts'
 import type { Source, Workspace } from '../domain/workspace/state.ts'
 import type { Area, Place } from '../ports/storage-driver.ts'
 import type { Core, Request } from './core.ts'
-import { existsAt } from './diff.ts'
 import { readMetadata, writeMetadata } from './metadata.ts'
 import { volumeOf } from './places.ts'
 import { holdToLimit } from './size-limit.ts'
-import { openTree } from './trees.ts'
+import { existsAt, openTree } from './trees.ts'
 import type { UndoLog } from './undo.ts'
 
 /**

@@ -23,7 +23,17 @@ export async function recover(core: Core, input: Inputs['recover'], request: Req
 
 /** Makes a workspace of a tree that the log does not know. That it does not is found out by looking at all of it. */
 async function bringBack(core: Core, { id, steal }: Inputs['recover'], as: string, request: Request): Promise<Report> {
-  if (id === undefined || steal === true) {
+  if (steal === true) {
+    throw new AwError(
+      'invalid_input',
+      'A tree that the log does not know is nobody’s: there is nobody to take it from',
+      {
+        hint: 'Leave --steal out, or --as',
+        data: { field: 'steal' },
+      },
+    )
+  }
+  if (id === undefined) {
     throw new AwError('invalid_input', 'Which tree is to be brought back?', {
       hint: 'Name it as aw recover lists it: aw recover volumes/ws_… --as TASK/AGENT',
       data: { field: 'id' },

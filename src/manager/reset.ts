@@ -10,6 +10,7 @@ import { closeLostRuns } from './reconcile-boxes.ts'
 import { endBoxes, restarted } from './launch.ts'
 import { readDocuments } from './metadata.ts'
 import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
+import { noBeginning } from './orphans.ts'
 import { stageOf, trashOf, treeName, volumeOf } from './places.ts'
 import { undoLog } from './undo.ts'
 import { view, type WorkspaceView } from './view.ts'
@@ -19,6 +20,7 @@ export async function reset(core: Core, input: Inputs['reset'], request: Request
   const { id } = await findWorkspace(core, input.id)
   return withWorkspace(core, request, id, async (workspace) => {
     assertAllowed(workspace, 'reset')
+    if (workspace.source.kind === 'orphan') throw noBeginning(workspace.source)
     const current = await closeLostRuns(core, request, workspace)
     await assertUnused(core, current, { ...input, lease: request.lease })
     const quiet = await endBoxes(core, request, current, 'reset')

@@ -1,3 +1,4 @@
+import { toAwError } from '../domain/errors.ts'
 import type { FileHandle, PathOptions, RootOptions } from '../ports/files.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import type { Core } from './core.ts'
@@ -31,6 +32,19 @@ export async function openReached(
     }
   } catch (error) {
     reached[Symbol.dispose]()
+    throw error
+  }
+}
+
+/** Whether a tree, also a frozen one, has something at a path. */
+export async function existsAt(core: Core, place: Place, path: string): Promise<boolean> {
+  try {
+    await core.storage.read(place, Buffer.from(path).toString('latin1'), { maxBytes: 0 })
+    return true
+  } catch (error) {
+    const { code } = toAwError(error)
+    if (code === 'file_too_large' || code === 'not_a_file') return true
+    if (code === 'file_not_found' || code === 'not_a_directory') return false
     throw error
   }
 }

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { tryLock } from '../../src/sys/lock.ts'
 import { sh } from '../exec/ran.ts'
 import { codeOf, git, hasBases, makeRepository, openGround } from '../sources/open.ts'
 
@@ -41,6 +42,24 @@ it('what was done since a repository came is told without a snapshot, and from t
   // Where it is read out of the repository inside, it is gone with it.
   await sh(aw, 'short', 'rm -rf .git/objects/*')
   expect(await codeOf(Promise.resolve(aw.diff('short')))).toBe('snapshot_not_found')
+})
+
+it('of a repository that cannot be read just now, the first snapshot has to do', async () => {
+  const ground = await openGround({ 'locks.timeout_ms': '20' })
+  const { aw, home } = ground
+  const { id } = await aw.create({ id: 'one', repo: makeRepository(ground) })
+  await sh(aw, 'one', 'echo 1 > kept')
+  using held = tryLock(join(home, 'locks', `${id}.lock`))
+  expect(await codeOf(Promise.resolve(aw.diff('one')))).toBe(hasBases ? 'done' : 'workspace_busy')
+  held?.[Symbol.dispose]()
+  await aw.snapshot('one')
+  await sh(aw, 'one', 'echo 2 > new')
+  const all = ['work/kept', 'work/new']
+  const changed = async () => (await aw.diff('one')).map(({ path }) => path).filter((path) => all.includes(path))
+  expect(await changed()).toEqual(all)
+  using again = tryLock(join(home, 'locks', `${id}.lock`))
+  expect(again).toBeDefined()
+  expect(await changed()).toEqual(hasBases ? all : ['work/new'])
 })
 
 it('a workspace that began empty is compared with nothing but what aw itself had put there', async () => {

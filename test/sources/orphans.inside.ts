@@ -1,32 +1,25 @@
 import * as fs from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
-import { openAw, type Aw } from '../../src/index.ts'
-import { codeOf } from './open.ts'
+import { expect, it } from 'vitest'
+import type { Aw } from '../../src/index.ts'
+import { codeOf, openGround } from './open.ts'
 
 /** A log from a back-up does not know what was made since: what is on disk can be had all the same. */
-
-const driver = process.env['AW_TEST_DRIVER'] ?? 'dir'
 
 const isLog = (name: string): boolean => name.startsWith('log.')
 
 /** Does something in a home, and then puts its log back to what it was. */
 async function forgotten(work: (aw: Aw) => Promise<void>): Promise<Aw> {
-  const base = fs.mkdtempSync(join(tmpdir(), 'aw-orphans-'))
-  const home = join(base, 'home')
-  const open = (): Promise<Aw> => openAw({ home, set: { 'storage.driver': driver } })
-  const first = await open()
+  const { aw: first, base, home } = await openGround()
   await first.create({ id: 'known' })
   await first[Symbol.asyncDispose]()
   for (const name of fs.readdirSync(home).filter(isLog)) fs.cpSync(join(home, name), join(base, name))
-  const second = await open()
+  const { aw: second } = await openGround({}, home)
   await work(second)
   await second[Symbol.asyncDispose]()
   for (const name of fs.readdirSync(home).filter(isLog)) fs.rmSync(join(home, name))
   for (const name of fs.readdirSync(base).filter(isLog)) fs.cpSync(join(base, name), join(home, name))
-  const aw = await open()
-  onTestFinished(() => aw[Symbol.asyncDispose]())
+  const { aw } = await openGround({}, home)
   return aw
 }
 
@@ -61,7 +54,11 @@ it('a tree that the log does not know comes back under a name, as it is', async 
   expect((await aw.recover()).orphans).toEqual([of('snapshots')])
 
   await aw.snapshot('lost/again')
-  expect(await codeOf(aw.reset('lost/again'))).toBe('source_failed')
+  const { sandbox } = await aw.start('lost/again', { isolation: 'none' })
+  expect(await codeOf(aw.reset('lost/again', { include_active: true }))).toBe('source_failed')
+  // Nothing was ended for it.
+  expect(sandbox).not.toBeNull()
+  expect((await aw.get('lost/again')).sandbox).toEqual(sandbox)
   expect(await text(aw, 'lost/again', 'mnt/f')).toBe('newer')
   await aw.destroy('lost/again')
   await aw.undelete('lost/again')
@@ -79,5 +76,7 @@ it('what is known, half erased or no tree at all is not taken', async () => {
   expect(await codeOf(aw.recover(orphans[0] ?? '', { as: 'known' }))).toBe('workspace_exists')
   expect(await codeOf(aw.recover(orphans[0] ?? '', { as: 'no name' }))).toBe('invalid_name')
   expect(await codeOf(aw.manager.call('recover', { as: 'new' }))).toBe('invalid_input')
+  const stolen = aw.manager.call('recover', { id: orphans[0], as: 'new', steal: true })
+  await expect(stolen).rejects.toMatchObject({ code: 'invalid_input', data: { field: 'steal' } })
   expect((await aw.recover()).orphans).toEqual(orphans)
 })
