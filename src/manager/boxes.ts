@@ -1,3 +1,4 @@
+import { configuration } from '../domain/agents/configuration.ts'
 import { AwError } from '../domain/errors.ts'
 import { fixes } from '../domain/sandbox/fixes.ts'
 import { parseRules } from '../domain/network/rules.ts'
@@ -155,11 +156,17 @@ export async function specOf(core: Core, workspace: Slotted, box: BoxFacts, once
   }
 }
 
-/** Names in the tree that a sandbox may read and not write. @param ofAgent those that its agent has besides */
-export function heldNames(core: Core, { profile }: Workspace, ofAgent: readonly string[]): string[] {
+/**
+ * Names in the tree that a sandbox may read and not write.
+ *
+ * @param ofAgent those that its agent's profile has besides; undefined if there is none in it
+ */
+export function heldNames(core: Core, { profile }: Workspace, ofAgent: readonly string[] | undefined): string[] {
   const { content } = profileOf(profile)
   const usual = core.config.settings['sandbox.protect'].split(',').flatMap((name) => name.trim() || [])
-  return [...new Set([...usual, ...ofAgent])].map((name) => (content === '.' ? name : `${content}/${name}`))
+  return [...new Set([...usual, ...(ofAgent === undefined ? [] : [...configuration, ...ofAgent])])].map((name) =>
+    content === '.' ? name : `${content}/${name}`,
+  )
 }
 
 /** 0 is no limit. */

@@ -60,7 +60,7 @@ const mountsOf = ({ commands = [] }: Workspace, box: string | undefined): string
 /** What is read-only in the sandbox that a caller is in is so for its calls too. */
 async function heldFrom(core: Core, workspace: Workspace, box: string): Promise<string[]> {
   const { agent } = boxAround(workspace, box)
-  return heldNames(core, workspace, agent === undefined ? [] : (await agentOf(core, agent)).profile.protect)
+  return heldNames(core, workspace, agent === undefined ? undefined : (await agentOf(core, agent)).profile.protect)
 }
 
 export const fsRead = (core: Core, input: Inputs['fs read'], request: Request): Promise<Uint8Array> =>

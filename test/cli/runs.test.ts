@@ -90,6 +90,15 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
     expect(here.aw('stop', 'bold').code).toBe(0)
   })
 
+  test('what is read-only for every agent is so for one of the user, whatever its profile adds', () => {
+    const profile = { title: 'Own', binary: 'sh', command: ['sh', '-c', '{{prompt}}'], protect: ['own.toml'] }
+    here.sh(`mkdir -p "$AW_HOME/agents.d"; echo '${JSON.stringify(profile)}' > "$AW_HOME/agents.d/own.json"`)
+    const attack = 'for name in own.toml .mcp.json .claude/x .vscode/x free; do echo x > $name; done; true'
+    const { stderr } = here.aw('run', '--id', 'own', '--agent', 'own', attack)
+    expect(stderr.match(/Read-only file system/g)).toHaveLength(4)
+    expect(here.aw('fs', 'list', 'own', 'work').stdout).toContain('free')
+  })
+
   test('a prompt and a secret of that name are two files', () => {
     here.aw('create', 'asked')
     expect(here.awWith('secret', 'env', 'set', 'asked', '--secret', 'prompt').code).toBe(0)

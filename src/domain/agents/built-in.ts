@@ -1,6 +1,5 @@
 import { claude } from './claude.ts'
 import { codex } from './codex.ts'
-import { configuration } from './configuration.ts'
 import { gemini } from './gemini.ts'
 import type { AgentProfile } from './profile.ts'
 import { opencode } from './opencode.ts'
@@ -25,7 +24,7 @@ export const plainAgent = (name: string): AgentProfile => ({
   credentials: [],
   network: [],
   login: [],
-  protect: configuration,
+  protect: [],
   env: {},
   reads: [],
   mcp: {},

@@ -1,4 +1,3 @@
-import { configuration } from './configuration.ts'
 import type { AgentProfile, CredentialBroker } from './profile.ts'
 
 /** Claude Code. Its key is asked for in three places, of which the first that has one is taken. */
@@ -36,7 +35,7 @@ export const claude: AgentProfile = {
   ],
   network: [],
   login: ['anthropic'],
-  protect: configuration,
+  protect: [],
   env: { DISABLE_AUTOUPDATER: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', IS_SANDBOX: '1' },
   reads: [],
   mcp: { arguments: ['--mcp-config={"mcpServers":{"aw":{"type":"http","url":"{{url}}"}}}'] },

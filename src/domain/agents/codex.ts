@@ -1,4 +1,3 @@
-import { configuration } from './configuration.ts'
 import type { AgentProfile, CredentialBroker } from './profile.ts'
 
 /** Codex. It takes another address only as a provider of its own, by arguments; a ChatGPT plan needs a login inside. */
@@ -33,7 +32,7 @@ export const codex: AgentProfile = {
   ],
   network: [],
   login: ['openai'],
-  protect: configuration,
+  protect: [],
   env: {},
   reads: [],
   mcp: { arguments: ['--config=mcp_servers.aw.url="{{url}}"'] },

@@ -1,4 +1,3 @@
-import { configuration } from './configuration.ts'
 import type { AgentProfile } from './profile.ts'
 
 /** Gemini CLI. A login with Google needs a browser; what is brokered is a key of the API. */
@@ -42,7 +41,7 @@ export const gemini: AgentProfile = {
   ],
   network: [],
   login: ['google'],
-  protect: configuration,
+  protect: [],
   env: { GEMINI_CLI_TRUST_WORKSPACE: 'true', GEMINI_CLI_NO_RELAUNCH: 'true' },
   reads: [],
   // It takes other servers from the user's settings alone, which are its own to write.

@@ -1,4 +1,3 @@
-import { configuration } from './configuration.ts'
 import type { AgentProfile, Credential } from './profile.ts'
 
 /** OpenCode. It works with many providers; those are here that it can be led to the proxy for. */
@@ -31,7 +30,7 @@ export const opencode: AgentProfile = {
   ],
   network: [],
   login: ['anthropic', 'openai'],
-  protect: configuration,
+  protect: [],
   env: {
     OPENCODE_DISABLE_AUTOUPDATE: '1',
     OPENCODE_DISABLE_MODELS_FETCH: '1',

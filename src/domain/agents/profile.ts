@@ -37,7 +37,7 @@ export interface AgentProfile {
   readonly network: readonly string[]
   /** The same, if no credential is brokered: to log in and to work with what it then has itself. */
   readonly login: readonly string[]
-  /** Names in the content that are read-only for it. */
+  /** Names in the content that are read-only for it, besides the `configuration` of all agents. */
   readonly protect: readonly string[]
   /** Variables for all commands of its sandbox; one that mentions `{{model}}`, for those that are given a model. */
   readonly env: Readonly<Record<string, string>>

@@ -13,11 +13,11 @@ import { agentOf } from './profiles.ts'
 
 /** What a sandbox has besides because an agent is to work in it. */
 export interface Equipment extends Required<Pick<SandboxSpec, 'binds' | 'env' | 'programs' | 'brokers'>> {
-  /** Names in the content that are read-only. */
-  readonly protect: readonly string[]
+  /** Names in the content that are read-only because of its agent. */
+  readonly protect?: readonly string[]
 }
 
-const none: Equipment = { binds: [], env: {}, programs: [], brokers: [], protect: [] }
+const none: Equipment = { binds: [], env: {}, programs: [], brokers: [] }
 
 /** Where the directory with its program is in a `namespace` sandbox. */
 const programsInside = '/opt/aw/programs'
