@@ -38,6 +38,8 @@ const ended: RouteAbout = {
 
 interface McpRoutes extends AsyncDisposable {
   readonly routes: Readonly<Record<string, OwnRoute>>
+  /** Ends what only listens. */
+  hush(): void
 }
 
 /** MCP as one address of the daemon. A token for one workspace gets the tools of that workspace alone. */
@@ -55,10 +57,11 @@ export function mcpRoutes(version: string, json?: JsonLimits): McpRoutes {
   }
   return {
     routes: {
-      'POST /mcp': { ...route, about: asked },
-      'GET /mcp': { ...route, about: listened },
+      'POST /mcp': { ...route, about: asked, holds: 'inFlight' },
+      'GET /mcp': { ...route, about: listened, holds: 'streams' },
       'DELETE /mcp': { ...route, about: ended },
     },
+    hush: () => mcp.hush(),
     [Symbol.asyncDispose]: () => mcp[Symbol.asyncDispose](),
   }
 }

@@ -3,8 +3,9 @@ import type { Operation } from '../api/operation.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import { always, jsonText, sendJson } from './answer.ts'
 import type { AskedContext } from './context.ts'
-import { failureLine, lineWriter, ndjson } from './lines.ts'
+import { failureLine, lineWriter, ndjson, whyEnded } from './lines.ts'
 import { targetOf } from './routes.ts'
+import { untilLeft } from './until-left.ts'
 
 /** One operation that was asked for, with all that it needs. */
 export interface Call {
@@ -17,6 +18,8 @@ export interface Call {
   readonly requestId: string
   /** What fires when the caller has left, or the daemon ends. */
   readonly stop: AbortController
+  /** What fires when the daemon ends, of what goes on without it. */
+  readonly leave?: AbortController | undefined
 }
 
 /** What an operation that answers once answers: its status, and the value as JSON. */
@@ -39,8 +42,10 @@ async function all(items: AsyncIterable<object>): Promise<object[]> {
   return found
 }
 
-export const itemsOf = ({ manager, operation, input, context }: Call): AsyncIterable<object> =>
-  manager.stream(operation.name as never, input as never, context) as AsyncIterable<object>
+export function itemsOf({ manager, operation, input, context, leave }: Call): AsyncIterable<object> {
+  const items = manager.stream(operation.name as never, input as never, context) as AsyncIterable<object>
+  return leave === undefined ? items : untilLeft(items, leave.signal)
+}
 
 export function sendAnswer(call: Call, { status, value }: Answer): void {
   const { request, response, operation } = call
@@ -53,7 +58,7 @@ export function sendAnswer(call: Call, { status, value }: Answer): void {
  * `{"result":…}` or `{"error":…}`.
  */
 export async function sendWithProgress(call: Call): Promise<void> {
-  const { response, context, requestId } = call
+  const { response, context, requestId, stop } = call
   response.writeHead(200, { ...always, 'Content-Type': ndjson })
   response.flushHeaders()
   const write = lineWriter(call)
@@ -69,7 +74,7 @@ export async function sendWithProgress(call: Call): Promise<void> {
     const { value } = await callOf({ ...call, context: { ...context, onProgress } })
     await write(jsonText({ result: value }))
   } catch (error) {
-    await write(failureLine(error, requestId))
+    await write(failureLine(whyEnded(error, stop.signal), requestId))
   }
   response.end()
 }
@@ -92,6 +97,8 @@ function pageOf(request: IncomingMessage, { input }: Operation, value: unknown) 
   const page = value.slice(from, from + pageSize)
   if (from + pageSize >= value.length) return { value: page, headers: {} }
   if (isOrdered) query.set('after', (page.at(-1) as { id: string }).id)
+  // What is left of what was asked for: the next page begins a list of its own.
+  if (isOrdered && query.has('limit')) query.set('limit', String(Number(query.get('limit')) - pageSize))
   else query.set(cursor, String(from + pageSize))
   return { value: page, headers: { Link: `<${path}?${query.toString()}>; rel="next"` } }
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable, type Duplex } from 'node:stream'
 import { limited, type HomeFacts } from '../access/limited.ts'
 import { assertScope, type Principal } from '../access/principal.ts'
+import type { Operation } from '../api/operation.ts'
 import { operations } from '../api/table.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import type { JsonLimits } from '../domain/strict-json.ts'
@@ -16,13 +17,15 @@ import { sendFile } from './download.ts'
 import { assertAddressed } from './guard.ts'
 import { flights, type FlightLimits } from './in-flight.ts'
 import { inputOf } from './input.ts'
+import { whyEnded } from './lines.ts'
 import type { Metrics } from './metrics.ts'
 import { assertRepeatable, noteOf, onceOnly } from './once.ts'
 import { ownRoutes, type Asked, type ClosedRoute, type OwnRoute } from './own-routes.ts'
 import { rated, rateLimiter, type Rates } from './rates.ts'
+import { rechecking } from './recheck.ts'
 import { Refusal } from './refusal.ts'
 import { router, targetOf, type Found, type Target } from './routes.ts'
-import { asBadRequest, sessionInput, sessionPath, sessionRoute } from './session.ts'
+import { asBadRequest, isSession, sessionRoute } from './session.ts'
 import { socketDoor } from './sockets.ts'
 import { assertSame, type Stamps } from './stamps.ts'
 import { sendItems, sendStream, type StreamLimits } from './stream.ts'
@@ -63,6 +66,7 @@ export function httpDoor(options: DoorOptions) {
   const find = router(operations)
   const rates = rateLimiter(limits.rates)
   const flying = flights(limits)
+  const recheck = rechecking(authenticate)
   const once = onceOnly({ answers, manager })
   const sockets = socketDoor(limits.json)
   const own: Readonly<Record<string, OwnRoute>> = {
@@ -117,10 +121,8 @@ export function httpDoor(options: DoorOptions) {
       return performOwn(plain, { request, response, requestId: trace.requestId }, caller, counted, trace)
     }
     assertReady()
-    const isSession = ['api', ...sessionPath].every((word, i) => segments?.[i] === word)
-    const found = isSession
-      ? sessionRoute(method, segments?.slice(3) ?? [], caller.principal)
-      : foundAt(method, segments)
+    const ofSession = isSession(target.path)
+    const found = ofSession ? sessionRoute(method, target.path, caller.principal) : foundAt(method, segments)
     trace.operation = found.operation.name
     assertScope(caller.principal, found.operation.scope, found.operation.name)
     if (counted !== undefined) rates.take(counted, found.operation)
@@ -128,7 +130,7 @@ export function httpDoor(options: DoorOptions) {
     try {
       await perform(request, response, target, found, caller, trace)
     } catch (error) {
-      throw isSession ? asBadRequest(toAwError(error)) : error
+      throw ofSession ? asBadRequest(toAwError(error)) : error
     }
   }
 
@@ -143,11 +145,14 @@ export function httpDoor(options: DoorOptions) {
     const countOne = (): void => {
       if (counted !== undefined) rates.take(counted, undefined)
     }
+    const { about, holds } = route
+    if (about.scope !== undefined) assertScope(caller.principal, about.scope, about.summary)
     countOne()
-    using _ = flying.enter(counted, asked.request.method === 'GET' ? 'streams' : 'inFlight')
+    using _ = flying.enter(holds && counted, holds ?? 'inFlight')
     const stop = new AbortController()
     stop.signal.addEventListener('abort', () => asked.response.destroy())
-    using _checked = rechecked(caller, true, stop)
+    using _tracked = flying.track(caller.principal.actor, asked.requestId, { stop, follows: holds === 'streams' })
+    using _checked = recheck(caller, stop)
     const context = contextOf(asked.request, caller.principal, trace.correlationId)
     const own = managerFor(caller)
     const manager = counted === undefined ? own : rated(own, rates, counted)
@@ -183,11 +188,13 @@ export function httpDoor(options: DoorOptions) {
       if (counted !== undefined) rates.take(counted, found.operation)
       using _ = flying.enter(counted, 'streams')
       const stop = new AbortController()
-      using _tracked = flying.track(caller.principal.actor, requestId, stop, 'streams')
-      using _checked = rechecked(caller, true, stop, found.operation.name === 'events')
+      const leave = leaveOf(found.operation)
+      const follows = found.operation.input.properties?.['follow'] !== undefined
+      using _tracked = flying.track(caller.principal.actor, requestId, { stop, leave, follows })
+      using _checked = recheck(caller, stop, { isOfMany: found.operation.name === 'events' })
       const context = contextOf(request, caller.principal, trace.correlationId)
       const opened = sockets.accept(request, socket, head, traceHeaders(trace))
-      await sockets.serve(opened, { manager: managerFor(caller), found, query, context, requestId, stop })
+      await sockets.serve(opened, { manager: managerFor(caller), found, query, context, requestId, stop, leave })
       answered(trace, begin, 101, true)
     } catch (error) {
       answered(trace, begin, sockets.refuse(socket, error, trace), true)
@@ -231,27 +238,36 @@ export function httpDoor(options: DoorOptions) {
     // The user's own files are of any size, as without a daemon.
     const own = caller.secret === undefined ? { ...limits, uploadBytes: Infinity } : limits
     const body = await bodyOf(request, operation, own)
-    const input = { ...sessionInput(target, operation), ...inputOf(found, query, body.json) }
+    const input = { ...found.defaults, ...inputOf(found, query, body.json) }
     const stop = new AbortController()
-    using _tracked = flying.track(caller.principal.actor, requestId, stop, kindOf(operation))
+    const leave = leaveOf(operation)
+    using _tracked = flying.track(caller.principal.actor, requestId, { stop, leave, follows: input['follow'] === true })
     // Whoever runs something and leaves, leaves it running; everything else that nobody waits for is undone.
     if (operation.outlives !== true) whenLeft(response, () => stop.abort(new AwError('aborted', 'The caller has left')))
     // What takes something away may be what ends the token.
-    using _checked = rechecked(caller, operation.kind !== 'destructive', stop, operation.name === 'events')
+    using _checked =
+      operation.kind === 'destructive' ? undefined : recheck(caller, stop, { isOfMany: operation.name === 'events' })
     const context = {
       ...contextOf(request, caller.principal, correlationId),
       signal: stop.signal,
       ...(body.input && { input: body.input }),
     }
-    const call: Call = { request, response, manager: managerFor(caller), operation, input, context, requestId, stop }
-    const key = request.headers['idempotency-key']
-    if (typeof key === 'string' && operation.kind !== 'read') {
-      assertRepeatable(operation, input)
-      return await performOnce(call, caller.principal, key)
+    const by = { manager: managerFor(caller), requestId, stop, leave }
+    try {
+      await answer({ request, response, operation, input, context, ...by }, caller.principal)
+    } catch (error) {
+      throw whyEnded(error, stop.signal)
     }
-    if (operation.form === 'bytes' || operation.gives === 'bytes') return await sendFile(call)
-    if (operation.form === 'stream') return await sendStream(call, limits)
-    if (wantsLines(request)) return await sendWithProgress(call)
+  }
+
+  async function answer(call: Call, principal: Principal): Promise<void> {
+    const { request, operation, input } = call
+    const key = request.headers['idempotency-key']
+    if (typeof key === 'string') assertRepeatable(operation, input)
+    if (typeof key === 'string' && operation.kind !== 'read') return performOnce(call, principal, key)
+    if (operation.form === 'bytes' || operation.gives === 'bytes') return sendFile(call)
+    if (operation.form === 'stream') return sendStream(call, limits)
+    if (wantsLines(request)) return sendWithProgress(call)
     sendAnswer(call, await callOf(call))
   }
 
@@ -264,29 +280,18 @@ export function httpDoor(options: DoorOptions) {
     await sendItems(call, Readable.from(answer.value as object[]), limits)
   }
 
-  /** What goes on for long ends when its token does; what is about many workspaces, also when it loses one of them. */
-  function rechecked({ secret, principal }: Caller, isEnded: boolean, stop: AbortController, isOfMany = false) {
-    if (!isEnded || secret === undefined) return { [Symbol.dispose]: () => undefined }
-    const reach = JSON.stringify(principal.workspaces)
-    const check = async (): Promise<void> => {
-      const now = await authenticate(secret)
-      if (now === undefined) stop.abort(new AwError('unauthorized', 'The token is not valid any more'))
-      else if (isOfMany && JSON.stringify(now.workspaces) !== reach)
-        stop.abort(new AwError('aborted', 'The token is for other workspaces now', { hint: 'Ask again' }))
-    }
-    const timer = setInterval(() => void check().catch(() => undefined), 1000)
-    timer.unref()
-    return { [Symbol.dispose]: () => clearInterval(timer) }
-  }
-
   return {
     handle,
     upgrade,
-    stop: flying.abortAll,
+    end: flying.end,
   }
 }
 
-const kindOf = ({ form }: Found['operation']): keyof FlightLimits => (form === 'stream' ? 'streams' : 'inFlight')
+/** Whoever lets go of these leaves them to themselves. */
+const leaveOf = ({ outlives }: Operation): AbortController | undefined =>
+  outlives === true ? new AbortController() : undefined
+
+const kindOf = ({ form }: Operation): keyof FlightLimits => (form === 'stream' ? 'streams' : 'inFlight')
 
 /** They may have left before anybody looked. */
 function whenLeft(response: ServerResponse, tell: () => void): void {

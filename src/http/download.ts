@@ -1,7 +1,10 @@
 import { once } from 'node:events'
-import { always, sendProblem } from './answer.ts'
-import type { Call } from './call.ts'
+import type { Outputs } from '../api/table.ts'
+import { always } from './answer.ts'
+import { callOf, itemsOf, type Call } from './call.ts'
 import { Refusal } from './refusal.ts'
+
+type Piece = Outputs['fs download']
 
 interface Range {
   readonly offset: number
@@ -12,38 +15,33 @@ interface Range {
 /** The bytes of a file as they are. `Range` asks for a part of it, as `offset` and `length` do. */
 export async function sendFile(call: Call): Promise<void> {
   const range = await rangeOf(call)
-  if (call.operation.gives === 'bytes') return sendPieces(call, range)
-  const { manager, input, context, response } = call
   const part = range === undefined ? {} : { offset: range.offset, length: range.length }
-  const bytes = await manager.call('fs read', { ...input, ...part } as never, context)
+  const asked = { ...call, input: { ...call.input, ...part } }
+  if (call.operation.gives === 'bytes') return sendPieces(call, range, itemsOf(asked) as AsyncIterable<Piece>)
+  const { response } = call
+  const bytes = (await callOf(asked)).value as Uint8Array
   response.writeHead(range === undefined ? 200 : 206, { ...headersOf(range), 'Content-Length': bytes.length })
   response.end(bytes)
 }
 
 /** As it is read, from one open file; a reader that is slow makes the next piece wait. */
-async function sendPieces({ manager, input, context, response, requestId, stop }: Call, range: Range | undefined) {
-  const part = range === undefined ? {} : { offset: range.offset, length: range.length }
-  const pieces = manager.stream('fs download', { ...input, ...part } as never, context)
-  try {
-    for await (const { size, mtime, data } of pieces) {
-      if (!response.headersSent) {
-        const left = Math.max(0, size - ((input as { offset?: number }).offset ?? 0))
-        const length = range?.length ?? Math.min(left, (input as { length?: number }).length ?? left)
-        response.writeHead(range === undefined ? 200 : 206, {
-          ...headersOf(range),
-          'Content-Length': length,
-          'Aw-File-Size': size,
-          'Aw-File-Mtime': mtime,
-        })
-      }
-      const isRead = response.write(data)
-      if (response.destroyed) return
-      if (!isRead) await once(response, 'drain', { signal: stop.signal })
+async function sendPieces({ input, response, stop }: Call, range: Range | undefined, pieces: AsyncIterable<Piece>) {
+  for await (const { size, mtime, data } of pieces) {
+    if (!response.headersSent) {
+      const left = Math.max(0, size - ((input as { offset?: number }).offset ?? 0))
+      const length = range?.length ?? Math.min(left, (input as { length?: number }).length ?? left)
+      response.writeHead(range === undefined ? 200 : 206, {
+        ...headersOf(range),
+        'Content-Length': length,
+        'Aw-File-Size': size,
+        'Aw-File-Mtime': mtime,
+      })
     }
-    response.end()
-  } catch (error) {
-    sendProblem(response, error, requestId)
+    const isRead = response.write(data)
+    if (response.destroyed) return
+    if (!isRead) await once(response, 'drain', { signal: stop.signal })
   }
+  response.end()
 }
 
 const headersOf = (range: Range | undefined) => ({
@@ -53,10 +51,11 @@ const headersOf = (range: Range | undefined) => ({
   ...(range && { 'Content-Range': `bytes ${range.offset}-${range.offset + range.length - 1}/${range.size}` }),
 })
 
-/** One range: several at once, and other units, are answered with the whole, as the standard allows. */
+/** One range: several at once, other units and what is no range are answered with the whole, as the standard says. */
 async function rangeOf({ request, manager, input, context }: Call): Promise<Range | undefined> {
   const [, from = '', to = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(request.headers.range ?? '') ?? []
-  if (from === '' && to === '') return undefined
+  const isBackwards = from !== '' && to !== '' && Number(to) < Number(from)
+  if ((from === '' && to === '') || isBackwards) return undefined
   const { id, path, absolute } = input as { id: string; path: string; absolute?: never }
   const { size } = await manager.call('fs stat', { id, path, absolute }, context)
   const offset = from === '' ? Math.max(0, size - Number(to)) : Number(from)

@@ -6,10 +6,20 @@ export interface FlightLimits {
   readonly streams: number
 }
 
+/** A request that is being answered, and how it is brought to an end. */
+export interface Flight {
+  /** Cancels what was asked for. */
+  readonly stop: AbortController
+  /** It would not come to an end by itself: it follows what others do. */
+  readonly follows?: boolean | undefined
+  /** Of what goes on without whoever asked for it: lets go of it instead. */
+  readonly leave?: AbortController | undefined
+}
+
 /** Requests that are being answered: counted for each token, found by their id so that a caller can stop one. */
 export function flights(limits: FlightLimits) {
   const counts = new Map<string, number>()
-  const stops = new Map<string, { readonly stop: AbortController; readonly kind: keyof FlightLimits }>()
+  const flying = new Map<string, Flight>()
 
   function enter(caller: string | undefined, kind: keyof FlightLimits): Disposable {
     if (caller === undefined) return { [Symbol.dispose]: () => undefined }
@@ -33,23 +43,24 @@ export function flights(limits: FlightLimits) {
   }
 
   /** Under the caller's name: nobody stops another's. */
-  function track(caller: string, id: string, stop: AbortController, kind: keyof FlightLimits): Disposable {
+  function track(caller: string, id: string, flight: Flight): Disposable {
     const key = `${caller} ${id}`
-    if (stops.has(key)) throw new Refusal(409, 'invalid_input', 'There is a request with that id already')
-    stops.set(key, { stop, kind })
-    return { [Symbol.dispose]: () => void stops.delete(key) }
+    if (flying.has(key)) throw new Refusal(409, 'invalid_input', 'There is a request with that id already')
+    flying.set(key, flight)
+    return { [Symbol.dispose]: () => void flying.delete(key) }
   }
 
   const abort = (caller: string, id: string, reason: Error): boolean => {
-    const found = stops.get(`${caller} ${id}`)
+    const found = flying.get(`${caller} ${id}`)
     found?.stop.abort(reason)
     return found !== undefined
   }
 
-  /** Stops all that are under way, or only streams: they would not come to an end by themselves. */
-  const abortAll = (reason: Error, only?: keyof FlightLimits): void => {
-    for (const { stop, kind } of stops.values()) if (only === undefined || kind === only) stop.abort(reason)
+  /** Ends those that only follow, or all: what goes on by itself is left to itself, everything else is cancelled. */
+  const end = (reason: Error, which: 'followers' | 'all'): void => {
+    for (const { stop, leave = stop, follows = false } of flying.values())
+      if (which === 'all' || follows) leave.abort(reason)
   }
 
-  return { enter, track, abort, abortAll }
+  return { enter, track, abort, end }
 }

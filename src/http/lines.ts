@@ -25,3 +25,7 @@ export function lineWriter({ response, stop }: Pick<Call, 'response' | 'stop'>):
 /** The last line of an answer that could not be given whole. No item has this field alone. */
 export const failureLine = (error: unknown, requestId: string): string =>
   jsonText({ error: problemOf(toAwError(error), requestId) })
+
+/** What was stopped says no more than that; who stopped it knows why. */
+export const whyEnded = (error: unknown, { aborted, reason }: AbortSignal): unknown =>
+  aborted && toAwError(error).code === 'aborted' ? reason : error

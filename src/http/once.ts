@@ -17,7 +17,8 @@ export const takesKey = ({ kind, form, secret, input }: Operation): boolean =>
 
 /** Whoever sends a key relies on it: what cannot be held to it is refused, before anything is done. */
 export function assertRepeatable(operation: Operation, input: Readonly<Record<string, unknown>>): void {
-  const { name, form, secret } = operation
+  const { name, form, secret, kind } = operation
+  if (kind === 'read') return
   if (!takesKey(operation)) {
     const hint =
       secret === true ? 'Leave it out' : 'Leave it out; a command that is to be done once is a run with detach'

@@ -1,12 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { assertScope } from '../access/principal.ts'
 import { boolean, object, string, type JsonSchema } from '../api/schema.ts'
 import { AwError } from '../domain/errors.ts'
 import type { Manager } from '../ports/manager.ts'
 import { always, sendJson } from './answer.ts'
 import type { Caller } from './authenticate.ts'
 import type { AskedContext } from './context.ts'
-import type { flights } from './in-flight.ts'
+import type { FlightLimits, flights } from './in-flight.ts'
 import type { Metrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
 import type { RouteAbout } from './openapi-own.ts'
@@ -40,7 +39,10 @@ interface OpenRoute {
 
 export interface ClosedRoute {
   readonly open?: undefined
+  /** What it says of scopes is asked for before it is handled. */
   readonly about: RouteAbout
+  /** It counts among what a token has open at once: it does what operations do, or goes on for long. */
+  readonly holds?: keyof FlightLimits
   readonly handle: (asked: AskedBy) => void | Promise<void>
 }
 
@@ -122,5 +124,4 @@ export function ownRoutes({ metrics, ready, flying, all }: Parts): Record<string
 function assertWhole(caller: Caller): void {
   if (caller.principal.workspaces !== null)
     throw new AwError('permission_denied', 'This token is for certain workspaces, and this is about all of them')
-  assertScope(caller.principal, 'read', 'metrics')
 }

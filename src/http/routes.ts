@@ -5,6 +5,8 @@ import type { Table } from '../api/table.ts'
 export interface Found {
   readonly operation: Operation
   readonly fields: Readonly<Record<string, string>>
+  /** What is meant where the caller says nothing. */
+  readonly defaults?: Readonly<Record<string, unknown>>
 }
 
 export type Lookup =

@@ -8,11 +8,12 @@ import type { CallContext, Manager } from '../ports/manager.ts'
 import type { CommandInput } from '../ports/sandbox-driver.ts'
 import { jsonText } from './answer.ts'
 import { endSoon } from './end-soon.ts'
-import { failureLine } from './lines.ts'
+import { failureLine, whyEnded } from './lines.ts'
 import { inputOf } from './input.ts'
 import { problemOf, Refusal, statusOf } from './refusal.ts'
 import type { Found } from './routes.ts'
 import { traceHeaders, type Trace } from './trace.ts'
+import { untilLeft } from './until-left.ts'
 
 const mostMessage = 4 * 1024 * 1024
 /** So much may have come in that nobody has asked for yet; then nothing more is taken. */
@@ -29,6 +30,7 @@ export interface Upgraded {
   readonly context: CallContext
   readonly requestId: string
   readonly stop: AbortController
+  readonly leave: AbortController | undefined
 }
 
 /**
@@ -80,12 +82,13 @@ const linesOf = (headers: Readonly<Record<string, string>>): string[] =>
   Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
 
 async function serve(socket: WebSocket, asked: Upgraded, limits: JsonLimits): Promise<void> {
-  const { manager, found, query, context, requestId, stop } = asked
+  const { manager, found, query, context, requestId, stop, leave = stop } = asked
   const { operation } = found
   const inbox = inboxOf(socket, stop, operation.outlives === true, limits)
   // Whoever reads nothing would never be done with: not when its token is revoked, nor when the daemon ends.
   const end = (): void => void setTimeout(() => socket.terminate(), lastWordsMs).unref()
-  stop.signal.addEventListener('abort', end, { once: true })
+  const over = AbortSignal.any([stop.signal, leave.signal])
+  over.addEventListener('abort', end, { once: true })
   try {
     const first = await inbox.first(firstMessageMs)
     const input = inputOf(found, query, readJson(first, limits))
@@ -94,19 +97,15 @@ async function serve(socket: WebSocket, asked: Upgraded, limits: JsonLimits): Pr
       signal: stop.signal,
       input: inbox.rest(),
     }) as AsyncIterable<object>
-    for await (const item of items) {
+    for await (const item of leave === stop ? items : untilLeft(items, leave.signal)) {
       if (!(await sent(socket, jsonText(item)))) break
     }
     inbox.assertRead()
   } catch (error) {
-    await sent(socket, failureLine(whyEnded(error, stop.signal), requestId))
+    await sent(socket, failureLine(whyEnded(error, over), requestId))
   }
   socket.close(1000)
 }
-
-/** What was stopped says no more than that; who stopped it knows why. */
-const whyEnded = (error: unknown, { aborted, reason }: AbortSignal): unknown =>
-  aborted && toAwError(error).code === 'aborted' ? reason : error
 
 /** Resolves when it is on its way, so that nothing piles up here. */
 const sent = (socket: WebSocket, text: string): Promise<boolean> =>

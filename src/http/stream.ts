@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { toAwError } from '../domain/errors.ts'
-import { always, jsonText, sendProblem } from './answer.ts'
+import { always, jsonText } from './answer.ts'
 import { itemsOf, type Call } from './call.ts'
 import { endAnswer } from './end-soon.ts'
-import { failureLine, lineWriter, ndjson } from './lines.ts'
+import { failureLine, lineWriter, ndjson, whyEnded } from './lines.ts'
 import { problemOf } from './refusal.ts'
 
 const eventStream = 'text/event-stream'
@@ -30,16 +30,12 @@ const wantsEvents = ({ request }: Call): boolean => (request.headers.accept ?? '
 
 /** The first item decides whether the answer is an error: what is refused at once has its own status. */
 async function sendLines(call: Call, items: AsyncIterable<object>): Promise<void> {
-  const { response, requestId, operation } = call
+  const { response, requestId, operation, stop } = call
   const iterator = items[Symbol.asyncIterator]()
   let next: Promise<IteratorResult<object>> = iterator.next()
-  try {
-    // Whoever follows the log is told that it has begun, though there may be nothing to tell for long.
-    const quiet = operation.kind === 'read' ? [sleep(quietMs)] : []
-    await Promise.race([next, once(response, 'close'), ...quiet])
-  } catch (error) {
-    return sendProblem(response, error, requestId)
-  }
+  // Whoever follows the log is told that it has begun, though there may be nothing to tell for long.
+  const quiet = operation.kind === 'read' ? [sleep(quietMs)] : []
+  await Promise.race([next, once(response, 'close'), ...quiet])
   response.writeHead(200, { ...always, 'Content-Type': ndjson })
   response.flushHeaders()
   const write = lineWriter(call)
@@ -50,7 +46,7 @@ async function sendLines(call: Call, items: AsyncIterable<object>): Promise<void
       next = iterator.next()
     }
   } catch (error) {
-    await write(failureLine(error, requestId))
+    await write(failureLine(whyEnded(error, stop.signal), requestId))
   } finally {
     next.catch(() => undefined)
     await iterator.return?.()
@@ -84,7 +80,8 @@ async function sendEvents(call: Call, items: AsyncIterable<object>, limits: Stre
     if (stop.signal.aborted && !response.destroyed)
       response.write(`event: closing\ndata: ${jsonText({ after: last ?? null })}\n\n`)
   } catch (error) {
-    response.write(`event: error\ndata: ${jsonText(problemOf(toAwError(error), requestId))}\n\n`)
+    const problem = problemOf(toAwError(whyEnded(error, stop.signal)), requestId)
+    response.write(`event: error\ndata: ${jsonText(problem)}\n\n`)
   } finally {
     clearInterval(heartbeat)
   }

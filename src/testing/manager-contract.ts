@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { operations, type Inputs, type Outputs } from '../api/table.ts'
 import { makeAw, type Aw } from '../client/facade.ts'
-import type { ErrorCode } from '../domain/errors.ts'
+import { AwError, type ErrorCode } from '../domain/errors.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import { agentContract } from './manager-contract/agents.ts'
 import { allowedContract } from './manager-contract/allowed.ts'
@@ -47,8 +47,9 @@ export interface Opened {
 /** @param set settings that are not as by default */
 export type OpenManager = (set?: Readonly<Record<string, string>>) => Promise<Opened>
 
+/** An error of our own class through every door, not something that only looks like one. */
 export const code = (expected: ErrorCode, data: object = {}): unknown =>
-  expect.objectContaining({ code: expected, data: expect.objectContaining(data) as unknown })
+  expect.objectContaining({ constructor: AwError, code: expected, data: expect.objectContaining(data) as unknown })
 
 /** The operation itself; the SDK's own method answers with handles. */
 export const forkOf = (

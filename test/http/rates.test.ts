@@ -72,20 +72,23 @@ test('a measure is filled again evenly, and never beyond its brim', () => {
 })
 
 test('only so many requests of a token are under way at once', async () => {
-  await using door = await served(core, { over: 'tcp', principals, limits: { inFlight: 2 } })
-  const slow = () => {
+  await using door = await served(core, { over: 'tcp', principals, limits: { inFlight: 2, streams: 1 } })
+  const slow = (id: string) => {
     const socket = dial(door)
     const head = ['PUT /api/workspaces/one%2Fa/files/upload?path=work/x HTTP/1.1', `Host: 127.0.0.1:${door.port}`]
     const rest = ['Authorization: Bearer one', 'Content-Type: application/octet-stream', 'Content-Length: 10']
-    socket.write(lines(...head, ...rest))
+    socket.write(lines(...head, ...rest, `X-Request-Id: ${id}`))
     return socket
   }
-  const open = [slow(), slow()]
+  const open = [slow('slow'), slow('slower')]
   const list = (token: string) => ask(door, 'GET', '/api/workspaces', { token })
   await until(async () => (await list('one')).status === 429)
   const refused = await list('one')
   expect(refused.headers['retry-after']).toBe('1')
   expect((await list('two')).status).toBe(200)
-  for (const socket of open) socket.destroy()
+  // What is done at once holds nothing: least of all what cancels one of them.
+  expect((await ask(door, 'GET', '/api/openapi.json', { token: 'one' })).status).toBe(200)
+  expect((await ask(door, 'DELETE', '/api/requests/slow', { token: 'one' })).status).toBe(202)
   await until(async () => (await list('one')).status === 200)
+  for (const socket of open) socket.destroy()
 })

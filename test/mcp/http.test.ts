@@ -114,6 +114,21 @@ describe.each(eras)('a client of %s', (era, options) => {
   })
 })
 
+test('whoever only listens is let go when the daemon is about to end, and a call goes on', async () => {
+  await using scene = await httpScene()
+  await using own = await scene.connect({}, eras[1][1])
+  const { manager } = scene.core
+  await manager.call('create', { id: 'a' })
+  const listening = await own.client.listen({ toolsListChanged: true })
+  const over = own.call('exec', { id: 'a', argv: ['sleep', '600'] }).catch(() => 'broken off')
+  await expect.poll(() => manager.call('show', { id: 'a' })).toMatchObject({ commands: 1 })
+  scene.mcp.hush()
+  expect(await listening.closed).toBe('graceful')
+  expect(await manager.call('show', { id: 'a' })).toMatchObject({ commands: 1 })
+  await own.client.close()
+  expect(await over).toBe('broken off')
+})
+
 describe('sessions', () => {
   test('are their caller’s alone, and only for what they were opened for', async () => {
     await using scene = await httpScene()

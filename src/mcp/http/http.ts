@@ -46,6 +46,8 @@ export interface McpCaller {
 export interface McpHttp extends AsyncDisposable {
   /** One request to the endpoint, answered whole. Origin, host and token have been checked, the body is not read. */
   handle(req: IncomingMessage, res: ServerResponse, caller: McpCaller): Promise<void>
+  /** Ends what only listens, and would not come to an end by itself; calls go on. */
+  hush(): void
   /** Ends the sessions of a caller, as when a token is revoked, and what they do. */
   end(callerId: string): Promise<void>
 }
@@ -59,7 +61,7 @@ const usual: SessionLimits = { most: 256, mostOfOne: 32, idleMs: 30 * 60 * 1000 
 export function mcpHttp({ version, sessions: given, json = usualLimits }: McpHttpOptions): McpHttp {
   const sessions = sessionsWith({ ...usual, ...given })
   const calls = new Set<Promise<unknown>>()
-  const requests = new Set<{ readonly callerId: string; readonly gone: AbortController }>()
+  const requests = new Set<{ readonly callerId: string; readonly gone: AbortController; listens: boolean }>()
   const serverFor = ({ manager, workspace, may }: McpCaller): McpServer =>
     mcpServer(manager, {
       version,
@@ -93,7 +95,7 @@ export function mcpHttp({ version, sessions: given, json = usualLimits }: McpHtt
 
   return {
     async handle(req, res, caller) {
-      const asked = { callerId: caller.id, gone: new AbortController() }
+      const asked = { callerId: caller.id, gone: new AbortController(), listens: req.method === 'GET' }
       requests.add(asked)
       res.on('close', () => {
         requests.delete(asked)
@@ -102,12 +104,16 @@ export function mcpHttp({ version, sessions: given, json = usualLimits }: McpHtt
       try {
         const request = webRequest(req, asked.gone.signal)
         const body = await checkedBody(req, request, json)
+        asked.listens ||= (body as Message | undefined)?.method === 'subscriptions/listen'
         if (Array.isArray(body)) body.slice(1).forEach(() => caller.countOne?.())
         await send(body instanceof Response ? body : await answer(request, body, caller), res)
       } catch (error) {
         // Nobody is there to be told.
         if (!asked.gone.signal.aborted) throw error
       }
+    },
+    hush() {
+      for (const { listens, gone } of requests) if (listens) gone.abort()
     },
     async end(callerId) {
       await sessions.end(callerId)
