@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
@@ -9,6 +8,7 @@ import { directoryFlags } from '../safe-fs/descriptors.ts'
 import { hardened, lenientFsck } from './environment.ts'
 import { exportFailure } from './failures.ts'
 import { formatShallow, makeRepository, replaceFile } from './layout.ts'
+import { objectId } from './new-objects.ts'
 import type { GitProgram } from './program.ts'
 import { handOver } from './hand-over.ts'
 import { withKeptLineEnds } from './line-ends.ts'
@@ -117,13 +117,9 @@ async function take({ repository, target, ask }: Desk, pack: AsyncIterable<Uint8
   await ask(['index-pack', '--stdin', `--strict=${lenientFsck}`, `--max-input-size=${maxBytes}`], { input: pack })
 }
 
-/** The id is that of the bytes, so whoever gave them, they are the commit. */
 function treeIn(commit: string, content: Uint8Array): string {
-  const sum = createHash(commit.length === 64 ? 'sha256' : 'sha1')
-    .update(`commit ${content.length}\0`)
-    .update(content)
   const tree = /^tree ([0-9a-f]{40}|[0-9a-f]{64})\n/.exec(Buffer.from(content).toString('latin1', 0, 80))?.[1]
-  if (sum.digest('hex') === commit && tree !== undefined) return tree
+  if (tree !== undefined && objectId('commit', content, commit.length === 64) === commit) return tree
   throw new AwError('export_failed', `The repository in the workspace has something else under the id ${commit}`, {
     hint: 'Compare with a snapshot instead: --since SNAPSHOT',
     data: { commit },

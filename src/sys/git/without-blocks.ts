@@ -1,10 +1,14 @@
 import { mostAgentFileBytes, withoutBlocks, type AgentBlock } from '../../domain/agent-files.ts'
 import { isCommitId } from '../../domain/git-ref.ts'
+import { newObjects, type NewObjects } from './new-objects.ts'
+import { contentsOf, lookUp, type FoundObject } from './object-batch.ts'
 import type { Desk } from './result-repository.ts'
 
 /**
  * Commits anew without what aw had put into files for agents, as somebody who committed everything committed that too.
  * The others stay what they are, up to the first that has it. One that held nothing else is left out. Answers the last.
+ *
+ * There may be thousands: how often git is started does not depend on that.
  */
 export async function commitsWithout(
   desk: Desk,
@@ -13,65 +17,124 @@ export async function commitsWithout(
 ): Promise<string> {
   if (blocks.length === 0) return head
   const range = [head, ...since.map((id) => `^${id}`)]
-  const commits = (await desk.ask(['rev-list', '--topo-order', '--reverse', ...range])).split('\n').filter(isCommitId)
-  const files = await bareFiles(desk, commits, blocks)
-  if (files.size === 0) return head
-  const made = new Map<string, string>()
-  for (const id of commits) {
-    const commit = await readCommit(desk, id)
-    const tree = await bareTree(desk, commit.tree, files)
-    const parents = commit.parents.map((parent) => made.get(parent) ?? parent)
-    if (tree === commit.tree && parents.every((parent, at) => parent === commit.parents[at])) continue
-    const [parent] = parents
-    const isEmptied = tree !== commit.tree && parents.length === 1 && tree === (await treeOf(desk, parent))
-    made.set(id, isEmptied && parent !== undefined ? parent : await writeCommit(desk, commit, tree, parents))
-  }
+  const ids = (await desk.ask(['rev-list', '--topo-order', '--reverse', ...range])).split('\n').filter(isCommitId)
+  const objects = newObjects(desk.sha256)
+  const files = await bareFiles(desk, ids, blocks, objects)
+  if (files.of.size === 0) return head
+  const trees = await bareTrees(desk, files, objects)
+  const made = await bareCommits(desk, ids, trees, objects)
+  await desk.ask(['index-pack', '--stdin'], { input: objects.pack() })
   return made.get(head) ?? head
 }
 
-/** By the name of a file at the top and the id of its content: the id of what it is without blocks; null for nothing. */
-type BareFiles = ReadonlyMap<string, string | null>
+interface BareFiles {
+  /** By the name of a file at the top and the id of its content: the id of what it is without blocks; null for nothing. */
+  readonly of: ReadonlyMap<string, string | null>
+  /** The commits that have one of them. */
+  readonly holders: readonly string[]
+}
 
 const keyOf = (path: string, id: string): string => `${path} ${id}`
 
 async function bareFiles(
-  { ask }: Desk,
-  commits: readonly string[],
+  desk: Desk,
+  ids: readonly string[],
   blocks: readonly AgentBlock[],
-): Promise<Map<string, string | null>> {
+  objects: NewObjects,
+): Promise<BareFiles> {
   const paths = [...new Set(blocks.map(({ path }) => path))]
-  const names = commits.flatMap((commit) => paths.map((path) => `${commit}:${path}\n`))
-  const format = '--batch-check=%(objectname) %(objecttype) %(objectsize)'
-  const lines = (await ask(['cat-file', format], { input: names.join('') })).split('\n')
-  const bare = new Map<string, string | null>()
-  const seen = new Set<string>()
-  for (const [at, line] of lines.entries()) {
-    const [id = '', type, size] = line.split(' ')
-    const path = paths[at % paths.length] ?? ''
-    if (type !== 'blob' || Number(size) > mostAgentFileBytes || seen.has(keyOf(path, id))) continue
-    seen.add(keyOf(path, id))
-    const content = Buffer.from(await ask(['cat-file', 'blob', id]), 'latin1')
-    const { rest, blocks: found } = withoutBlocks(
-      content,
-      blocks.filter((block) => block.path === path),
-    )
-    if (found === 0) continue
-    bare.set(keyOf(path, id), rest && (await ask(['hash-object', '-w', '--stdin'], { input: [rest] })).trim())
+  const names = ids.flatMap((commit) => paths.map((path) => ({ commit, path })))
+  const found = await lookUp(
+    desk,
+    names.map(({ commit, path }) => `${commit}:${path}`),
+  )
+  const files = names.flatMap(({ commit, path }, index) => {
+    const file = found[index]
+    if (file?.kind !== 'blob' || file.size > mostAgentFileBytes) return []
+    return [{ ...file, commit, path, key: keyOf(latin1(path), file.id) }]
+  })
+  const unique = [...new Map(files.map((one) => [one.key, one])).values()]
+  const of = new Map<string, string | null>()
+  for await (const [{ path, key }, content] of contentsOf(desk, unique)) {
+    const known = blocks.filter((block) => block.path === path)
+    const { rest, blocks: count } = withoutBlocks(content, known)
+    if (count > 0) of.set(key, rest && objects.add('blob', rest))
   }
-  return bare
+  return { of, holders: [...new Set(files.filter(({ key }) => of.has(key)).map(({ commit }) => commit))] }
 }
 
-async function bareTree({ ask }: Desk, tree: string, files: BareFiles): Promise<string> {
-  const entries = (await ask(['ls-tree', '-z', tree])).split('\0').filter((entry) => entry !== '')
-  const kept = entries.flatMap((entry) => {
-    const [, mode, id = '', path = ''] = /^(\d+ blob) ([0-9a-f]+)\t([^]+)$/.exec(entry) ?? []
-    const bare = files.get(keyOf(path, id))
-    if (bare === undefined) return [entry]
-    return bare === null ? [] : [`${mode} ${bare}\t${path}`]
-  })
-  if (kept.every((entry, at) => entry === entries[at]) && kept.length === entries.length) return tree
-  const input = kept.map((entry) => Buffer.from(`${entry}\0`, 'latin1'))
-  return (await ask(['mktree', '-z'], { input })).trim()
+/** As the names in a tree are read. */
+const latin1 = (path: string): string => Buffer.from(path).toString('latin1')
+
+interface BareTrees {
+  /** By the id of a tree, what it is without blocks. */
+  readonly of: ReadonlyMap<string, string>
+  /** By the id of a commit that has a block, the tree of the first commit before it. */
+  readonly before: ReadonlyMap<string, string>
+}
+
+async function bareTrees(desk: Desk, files: BareFiles, objects: NewObjects): Promise<BareTrees> {
+  const { holders } = files
+  const found = await lookUp(
+    desk,
+    holders.map((id) => `${id}^{tree}`),
+  )
+  const unique = [...new Map(found.flatMap((tree) => (tree === undefined ? [] : [[tree.id, tree] as const]))).values()]
+  const of = new Map<string, string>()
+  for await (const [{ id }, content] of contentsOf(desk, unique)) {
+    const bare = bareTree(content, files, desk.sha256)
+    if (bare !== undefined) of.set(id, objects.add('tree', bare))
+  }
+  const parents = await lookUp(
+    desk,
+    holders.map((id) => `${id}^1^{tree}`),
+  )
+  const before = new Map(holders.flatMap((id, index) => pairOf(id, parents[index])))
+  return { of, before }
+}
+
+const pairOf = (id: string, tree: FoundObject | undefined): [string, string][] =>
+  tree === undefined ? [] : [[id, tree.id]]
+
+/** Undefined if there is none of these files in it. An entry is `MODE NAME`, a zero byte and the bytes of an id. */
+function bareTree(content: Buffer, files: BareFiles, sha256: boolean): Buffer | undefined {
+  const length = sha256 ? 32 : 20
+  const kept: Buffer[] = []
+  let isBare = false
+  for (let from = 0, to; from < content.length; from = to) {
+    const zero = content.indexOf(0, from)
+    to = zero + 1 + length
+    const path = content.toString('latin1', content.indexOf(' ', from) + 1, zero)
+    const bare = files.of.get(keyOf(path, content.toString('hex', zero + 1, to)))
+    isBare ||= bare !== undefined
+    if (bare === undefined) kept.push(content.subarray(from, to))
+    else if (bare !== null) kept.push(content.subarray(from, zero + 1), Buffer.from(bare, 'hex'))
+  }
+  return isBare ? Buffer.concat(kept) : undefined
+}
+
+/** By the id of each that is another now: what it is, or what comes in its place. */
+async function bareCommits(
+  desk: Desk,
+  ids: readonly string[],
+  trees: BareTrees,
+  objects: NewObjects,
+): Promise<Map<string, string>> {
+  const made = new Map<string, string>()
+  const treeAt = new Map<string, string>()
+  const found = (await lookUp(desk, ids)).flatMap((one) => one ?? [])
+  for await (const [{ id }, content] of contentsOf(desk, found)) {
+    const commit = commitIn(content)
+    const tree = trees.of.get(commit.tree) ?? commit.tree
+    treeAt.set(id, tree)
+    const parents = commit.parents.map((parent) => made.get(parent) ?? parent)
+    if (tree === commit.tree && parents.every((parent, at) => parent === commit.parents[at])) continue
+    const [parent] = parents
+    const before = treeAt.get(commit.parents[0] ?? '') ?? trees.before.get(id)
+    const isEmptied = tree !== commit.tree && parents.length === 1 && tree === before
+    made.set(id, isEmptied && parent !== undefined ? parent : objects.add('commit', bytesOf(commit, tree, parents)))
+  }
+  return made
 }
 
 interface Commit {
@@ -82,8 +145,8 @@ interface Commit {
   readonly message: string
 }
 
-async function readCommit({ ask }: Desk, id: string): Promise<Commit> {
-  const content = await ask(['cat-file', 'commit', id])
+function commitIn(bytes: Buffer): Commit {
+  const content = bytes.toString('latin1')
   const end = content.indexOf('\n\n')
   // What goes on over several lines begins with a space there.
   const headers = content.slice(0, end).split(/\n(?! )/)
@@ -97,11 +160,7 @@ async function readCommit({ ask }: Desk, id: string): Promise<Commit> {
   }
 }
 
-async function writeCommit({ ask }: Desk, { headers, message }: Commit, tree: string, parents: readonly string[]) {
+function bytesOf({ headers, message }: Commit, tree: string, parents: readonly string[]): Buffer {
   const lines = [`tree ${tree}`, ...parents.map((parent) => `parent ${parent}`), ...headers].join('\n')
-  const input = [Buffer.from(`${lines}${message}`, 'latin1')]
-  return (await ask(['hash-object', '-t', 'commit', '-w', '--stdin'], { input })).trim()
+  return Buffer.from(`${lines}${message}`, 'latin1')
 }
-
-const treeOf = async ({ ask }: Desk, commit = ''): Promise<string> =>
-  (await ask(['rev-parse', '--verify', `${commit}^{tree}`])).trim()
