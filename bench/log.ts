@@ -154,7 +154,7 @@ const median = (values: readonly number[]): number => values.toSorted((a, b) => 
 
 /** How often an append waits for the disk, counted by strace in a process of its own. */
 function countFsyncs(): string {
-  if (spawnSync('strace', ['-V']).status !== 0) return 'synchronous=FULL; install strace to count the fsyncs'
+  if (spawnSync('strace', ['-V']).status !== 0) return 'install strace to count the fsyncs'
   const folder = mkdtempSync(join(tmpdir(), 'aw-bench-log-'))
   try {
     return `${(fsyncsOf(folder, 110) - fsyncsOf(folder, 10)) / 100} fsyncs an append (strace)`

@@ -107,7 +107,7 @@ export function facts(): Facts {
     node: process.version,
     fileSystem: mount.type,
     journal: journalOf(mount),
-    log: 'in the home, on the same file system; SQLite, WAL, synchronous=FULL',
+    log: 'in the home, on the same file system; SQLite, WAL, flushed before each answer',
   }
 }
 

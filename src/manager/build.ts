@@ -102,17 +102,21 @@ export async function forkTree(
   workspace: Workspace,
   place: Place,
   snapshot: SnapshotId,
+  after?: Promise<unknown>,
 ): Promise<void> {
   await core.storage.create(place, {
     from: snapshotPlace(snapshot),
+    after,
     signal: request.signal,
     onProgress: (done) => request.onProgress?.({ phase: 'copying', ...done }),
+    async meanwhile() {
+      await withoutPassing(core, place, { workspace, place: snapshotPlace(snapshot) })
+      await holdToLimit(core, workspace, place)
+      const documents = await readMetadata(core, workspace)
+      using tree = await openTree(core, place)
+      writeMetadata(tree, workspace, documents, { durable: false, fresh: true })
+    },
   })
-  await withoutPassing(core, place, { workspace, place: snapshotPlace(snapshot) })
-  await holdToLimit(core, workspace, place)
-  const documents = await readMetadata(core, workspace)
-  using tree = await openTree(core, place)
-  writeMetadata(tree, workspace, documents, { durable: false, fresh: true })
 }
 
 /** Under the lock of the workspace whose tree it was: it must not be erased or brought back while it is copied. */

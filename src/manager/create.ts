@@ -13,7 +13,7 @@ import { isLostSource, keepEmpty } from './failed-source.ts'
 import type { Content } from './source-tree.ts'
 import { newEvent, newId, type Core, type OperationRef, type Request } from './core.ts'
 import { checkedLabels } from './label.ts'
-import { append, begin, isFenced, lockWorkspace, retireIfOver, whose } from './operations.ts'
+import { append, begin, intended, isFenced, lockWorkspace, retireIfOver, whose } from './operations.ts'
 import { takeOrphan } from './orphans.ts'
 import { pathOf, volumeOf } from './places.ts'
 import { broughtIn } from './size-limit.ts'
@@ -61,7 +61,10 @@ export async function createFrom(
       ...(await plannedBlocks(core, { ...name, path: pathOf(core, name), source }, documents)),
     }
     begun = await pinned(() =>
-      begin(core, request, { id, version: 0 }, 'workspace_create_started', 'create', intent, also?.(name)),
+      begin(core, request, { id, version: 0 }, 'workspace_create_started', 'create', intent, {
+        also: also?.(name),
+        later: true,
+      }),
     )
     if (text !== undefined) {
       undo.add(() => core.texts.remove(id))
@@ -113,15 +116,17 @@ async function makeVolume(
 ): Promise<Content> {
   const { source } = workspace
   const volume = volumeOf(workspace)
+  const noted = intended(core)
   // A tree from a snapshot comes whole or not at all, so its link may come at the same time: both wait for one disk.
   if (source.kind === 'workspace') {
     undo.add(() => core.storage.erase(volume))
-    const published = publish()
-    const forked = forkTree(core, request, workspace, volume, source.snapshot)
+    const published = noted.then(publish)
+    const forked = forkTree(core, request, workspace, volume, source.snapshot, noted)
     const [one, other] = await Promise.allSettled([forked, published])
     for (const result of [one, other]) if (result.status === 'rejected') throw result.reason
     return { source, imported: null }
   }
+  await noted
   if (source.kind === 'orphan') {
     await takeOrphan(core, request, { ...workspace, source }, undo)
     await publish()

@@ -150,7 +150,7 @@ async function whilePresent<T>(
   return withWorkspace(core, request, owner, async (workspace) => {
     // A fork that is not gone keeps what it began as, though that is another's.
     const isBase = workspace.state !== 'purged' && baseOf(workspace) === snapshot
-    if (isBase || (await snapshotsOf(core, owner)).has(snapshot)) return begin()
+    if (isBase || workspace.head === snapshot || (await snapshotsOf(core, owner)).has(snapshot)) return begin()
     throw new AwError('snapshot_not_found', `The snapshot ${snapshot} was removed meanwhile`, { data: { snapshot } })
   })
 }

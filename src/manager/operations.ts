@@ -120,7 +120,11 @@ export const whose = ({ task, agent }: { task: string; agent: string }): { task_
   agent_id: agent,
 })
 
-/** Writes the intent: from here on the operation is this process's, and recoverable. */
+/**
+ * Writes the intent: from here on the operation is this process's, and recoverable. With `later` it is known to all, but
+ * not yet on the disk: for what makes nothing but new things under ids that only the intent names. `intended` comes
+ * before any of them is made durable.
+ */
 export async function begin<T extends Extract<WorkspaceEventType, `${string}_started`>>(
   core: Core,
   request: Request,
@@ -128,19 +132,26 @@ export async function begin<T extends Extract<WorkspaceEventType, `${string}_sta
   type: T,
   kind: OperationKind,
   data: Omit<EventData[T], 'operation' | 'owner'>,
-  /** What is in the log together with it. */
-  also: readonly NewEvent[] = [],
+  /** `also`: what is in the log together with it. */
+  { also = [], later = false }: { also?: readonly NewEvent[] | undefined; later?: boolean } = {},
 ): Promise<{ workspace: Workspace; operation: OperationRef }> {
   const operation: OperationRef = { id: newId(core, 'op'), epoch: 1 }
   const payload = { ...data, operation: kind, owner: core.host.owner() } as unknown as EventData[T]
   const intend = (): Promise<Workspace> =>
-    append(core, request, at, [newEvent(core, request, type, payload, operation), ...also])
+    append(core, request, at, [newEvent(core, request, type, payload, operation), ...also], { later })
   try {
     return { workspace: await intend(), operation }
   } catch (error) {
     if (!(await releasesName(core, request, error))) throw error
     return { workspace: await intend(), operation }
   }
+}
+
+/** That the intent is on the disk. Whoever gives up before it matters need not wait for it. */
+export function intended(core: Core): Promise<void> {
+  const flushed = core.store.flushed()
+  flushed.catch(() => undefined)
+  return flushed
 }
 
 /** A name may be held by an operation that died: then that one is brought to an end, which may set the name free. */
@@ -164,12 +175,13 @@ export async function append(
   request: Request,
   at: { id: WorkspaceId; version: number },
   events: readonly NewEvent[],
+  options: { later?: boolean } = {},
 ): Promise<Workspace> {
   try {
-    return await appendAt(core, request, at, events)
+    return await appendAt(core, request, at, events, options)
   } catch (error) {
     if (toAwError(error).code !== 'version_conflict') throw error
-    return append(core, request, { id: at.id, version: await versionAfter(core, at, error) }, events)
+    return append(core, request, { id: at.id, version: await versionAfter(core, at, error) }, events, options)
   }
 }
 
@@ -188,8 +200,10 @@ async function appendAt(
   request: Request,
   at: { id: WorkspaceId; version: number },
   events: readonly NewEvent[],
+  { later }: { later?: boolean },
 ): Promise<Workspace> {
   const result = await core.store.append(at.id, at.version, events, {
+    later,
     limits: limitsOf(core),
     // An outcome must reach the log even if the caller has gone.
     signal: events.every((event) => event.type.endsWith('_started')) ? request.signal : undefined,

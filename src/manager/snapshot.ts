@@ -8,7 +8,7 @@ import { makeRoom, type Snapshot } from '../domain/workspace/snapshots.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import { newEvent, newId, type Core, type OperationRef, type Request } from './core.ts'
 import { findWorkspace } from './find.ts'
-import { abandon, append, begin, giveUp, isFenced, whose, withWorkspace } from './operations.ts'
+import { abandon, append, begin, giveUp, intended, isFenced, whose, withWorkspace } from './operations.ts'
 import { snapshotPlace, volumeOf } from './places.ts'
 import { removeSnapshots } from './remove-snapshots.ts'
 import { assertRoom } from './size-limit.ts'
@@ -141,7 +141,8 @@ export async function takeSnapshot(
     branch: workspace.branch,
     ...plan,
   }
-  const begun = await begin(core, request, workspace, 'snapshot_started', 'snapshot', { ...whose(workspace), ...facts })
+  const intent = { ...whose(workspace), ...facts }
+  const begun = await begin(core, request, workspace, 'snapshot_started', 'snapshot', intent, { later: true })
   const place = snapshotPlace(facts.snapshot)
   try {
     const frozen = await whileStill(core, workspace, options.consistent === true, (consistent) =>
@@ -149,6 +150,7 @@ export async function takeSnapshot(
         exclude: excluded(workspace),
         since: workspace.head === null ? undefined : snapshotPlace(workspace.head),
         consistent,
+        after: intended(core),
         signal: request.signal,
         onProgress: (done) => request.onProgress?.({ phase: 'keeping', ...done }),
       }),

@@ -5,13 +5,32 @@ import { nearest } from '../domain/nearest.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { foldSnapshots, snapshotEventTypes, type Snapshot } from '../domain/workspace/snapshots.ts'
 import { baseNameOf, baseOf, nameOf, type Workspace } from '../domain/workspace/state.ts'
+import type { EventStore } from '../ports/event-store.ts'
 import type { Core } from './core.ts'
 
+type Snapshots = ReadonlyMap<SnapshotId, Snapshot>
+
+/** Those that were read last, as long as their streams have not grown. */
+const known = new WeakMap<
+  EventStore,
+  Map<Workspace['id'], { readonly version: number; readonly snapshots: Snapshots }>
+>()
+const mostKnown = 100
+
 /** The snapshots of a workspace, oldest first. */
-export async function snapshotsOf(core: Core, id: Workspace['id']): Promise<Map<SnapshotId, Snapshot>> {
+export async function snapshotsOf({ store }: Core, id: Workspace['id']): Promise<Snapshots> {
+  const all = known.get(store) ?? new Map<Workspace['id'], { version: number; snapshots: Snapshots }>()
+  known.set(store, all)
+  const version = await store.version(id)
+  const found = all.get(id)
+  if (found?.version === version) return found.snapshots
   const events: AnyEvent[] = []
-  for await (const event of core.store.read(id, { types: snapshotEventTypes })) events.push(event)
-  return foldSnapshots(events)
+  for await (const event of store.read(id, { types: snapshotEventTypes })) events.push(event)
+  const snapshots = foldSnapshots(events)
+  all.delete(id)
+  all.set(id, { version, snapshots })
+  for (const oldest of all.keys()) if (all.size > mostKnown) all.delete(oldest)
+  return snapshots
 }
 
 /** aw's own directory in a tree is generated from the log: it is no part of what was worked on. */

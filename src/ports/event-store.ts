@@ -11,7 +11,8 @@ import type { Workspace, WorkspaceStateName } from '../domain/workspace/state.ts
  * the fold of each stream by `domain/workspace/evolve`, plus leases; it answers questions without reading history, and
  * it is updated inside the transaction that appends, so it is never behind and never ahead.
  *
- * **Appending.** All events of one call are stored or none. The call resolves only when they would survive a power cut.
+ * **Appending.** All events of one call are stored or none. The call resolves only when they would survive a power cut;
+ * with `later` when everybody sees them, and `flushed` tells the rest. What comes later survives only with what came before.
  * The same event id with the same stream, type, data and meta is answered with the first result (a retry is harmless);
  * with other content it is `event_conflict`. In one call, either all events are new or all are repeats.
  *
@@ -44,6 +45,9 @@ export interface EventStore extends AsyncDisposable {
     events: readonly NewEvent[],
     options?: AppendOptions,
   ): Promise<AppendResult>
+
+  /** Resolves when all that was appended before would survive a power cut. */
+  flushed(): Promise<void>
 
   /** The events of a stream after a version, of some types or all, oldest first. An unwritten stream is empty. */
   read(stream: StreamId, options?: { after?: number; types?: readonly EventType[] }): AsyncIterable<AnyEvent>
@@ -102,6 +106,7 @@ export interface EventStore extends AsyncDisposable {
 export interface AppendOptions {
   readonly limits?: AppendLimits
   readonly signal?: AbortSignal | undefined
+  readonly later?: boolean | undefined
 }
 
 export interface AppendLimits {

@@ -169,7 +169,13 @@ export type Probe =
   | { readonly usable: true; readonly notes: readonly string[] }
   | { readonly usable: false; readonly reasons: readonly string[]; readonly hint?: string | undefined }
 
-export interface CreateOptions {
+/** Of what makes something new. */
+export interface Making {
+  /** What must be on the disk before anything of it is. */
+  readonly after?: Promise<unknown> | undefined
+}
+
+export interface CreateOptions extends Making {
   /** Of the root directory of an empty tree. */
   readonly mode?: number | undefined
   readonly from?: Place | undefined
@@ -177,6 +183,8 @@ export interface CreateOptions {
   readonly plain?: boolean | undefined
   /** What the tree may hold beyond its parent; only where `capabilities.quota` is `kernel`, else `unsupported`. */
   readonly maxBytes?: number | undefined
+  /** What is done in the new tree before the call resolves, if can be while it is made durable. */
+  readonly meanwhile?: (() => Promise<void>) | undefined
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: OnProgress | undefined
 }
@@ -227,7 +235,7 @@ interface Excluding {
   readonly signal?: AbortSignal | undefined
 }
 
-export interface SnapshotOptions extends Excluding {
+export interface SnapshotOptions extends Excluding, Making {
   readonly consistent?: boolean | undefined
   /** Paths that are about to be replaced: `unsupported`, and nothing made, if the snapshot cannot hold all below them. */
   readonly whole?: readonly string[] | undefined

@@ -4,11 +4,11 @@ import { pathToFileURL } from 'node:url'
 import { makeMappedFile } from './mapped-file.ts'
 
 /**
- * FULL: a commit is on the disk when it returns. A schema that somebody edited runs no functions (trusted_schema), and
+ * NORMAL: a commit is written when it returns, and `wal.ts` waits until it is on the disk. A schema that somebody edited runs no functions (trusted_schema), and
  * damaged pages are noticed rather than trusted (cell_size_check).
  */
 const readerPragmas = 'PRAGMA busy_timeout = 2; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON'
-const writerPragmas = `${readerPragmas}; PRAGMA foreign_keys = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL`
+const writerPragmas = `${readerPragmas}; PRAGMA foreign_keys = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL`
 /** Reads, so that what keeps the file from being read is met here. */
 const look = 'PRAGMA schema_version'
 

@@ -6,6 +6,7 @@ import { counted } from './crash-points.ts'
 import { crampedError, whyCramped } from './cramped.ts'
 import type { Reserve } from './reserve.ts'
 import { isBusy, sqliteError } from './sqlite-errors.ts'
+import { openWal, type Wal } from './wal.ts'
 
 /** A value that SQLite stores. */
 export type Cell = string | number | null
@@ -21,10 +22,13 @@ export interface Waiting {
  */
 export interface Database extends Disposable {
   /**
-   * Runs it in a write transaction. Resolves when what it wrote is on the disk; if it throws, nothing is. On a full disk
-   * it runs a second time, with the space that was kept for that, unless it begins something that `grows`.
+   * Runs it in a write transaction. Resolves when what it wrote is on the disk, or with `later` when everybody sees it;
+   * if it throws, nothing is. On a full disk it runs a second time, with the space that was kept for that, unless it
+   * begins something that `grows`.
    */
-  transaction<T>(work: () => T, waiting?: Waiting & { readonly grows?: boolean | undefined }): Promise<T>
+  transaction<T>(work: () => T, options?: Waiting & TransactionOptions): Promise<T>
+  /** Resolves when all that was written before is on the disk. */
+  flushed(): Promise<void>
   /** Runs something that only reads; again if another process was in the way. */
   reading<T>(work: () => T, waiting?: Waiting): Promise<T>
   all(sql: string, ...cells: Cell[]): Row[]
@@ -37,6 +41,11 @@ export interface Database extends Disposable {
   /** Nothing can be written here now, for want of space or because the file system is read-only. */
   readonly isCramped: boolean
   readonly isOpen: boolean
+}
+
+export interface TransactionOptions {
+  readonly grows?: boolean | undefined
+  readonly later?: boolean | undefined
 }
 
 export interface DatabaseOptions {
@@ -59,12 +68,15 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
     withPatience(work, patienceMs, waiting.signal)
   const statements = new Map<string, StatementSync>()
   let connection: DatabaseSync | undefined
+  let wal: Wal | undefined
   let opened = 0
   let cramped = false
   let closed = false
 
   function detach(): void {
     statements.clear()
+    wal?.[Symbol.dispose]()
+    wal = undefined
     connection?.close()
     connection = undefined
   }
@@ -75,7 +87,12 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
     connection = toRead ? connectToRead(file) : connect(file, readOnly)
     cramped = toRead
     opened += 1
+    if (!toRead && !readOnly) wal = openWal(file, carryOver)
     return connection
+  }
+  function carryOver(): void {
+    const answer = prepared('PRAGMA wal_checkpoint(FULL)').get()
+    if (answer?.['busy'] !== 0) throw new AwError('filesystem_error', `${cannotWrite}: the disk does not take it`)
   }
   function attachAsPossible(): void {
     try {
@@ -127,10 +144,18 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
     }
   }
 
+  const flushed = async (): Promise<void> => {
+    try {
+      await wal?.flushed()
+    } catch (error) {
+      throw sqliteError(error, cannotWrite)
+    }
+  }
+
   await patiently(attachAsPossible, { signal })
   return {
-    transaction(work, { grows = false, ...waiting } = {}) {
-      return patiently(() => {
+    async transaction(work, { grows = false, later = false, ...waiting } = {}) {
+      const result = await patiently(() => {
         try {
           return inTransaction(work)
         } catch (error) {
@@ -140,7 +165,10 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
           throw (why && crampedError(error, file, cannotWrite)) ?? error
         }
       }, waiting)
+      if (!later) await flushed()
+      return result
     },
+    flushed,
     reading(work, waiting) {
       return patiently(() => {
         if (cramped) return readCramped(work)

@@ -40,6 +40,9 @@ export const hostFs = counted({
   fsyncSync: fs.fsyncSync,
   fsync: (fd: number): Promise<void> =>
     new Promise((resolve, reject) => fs.fsync(fd, (error) => (error ? reject(error) : resolve()))),
+  /** Only of what is needed to read the content again. */
+  fdatasync: (fd: number): Promise<void> =>
+    new Promise((resolve, reject) => fs.fdatasync(fd, (error) => (error ? reject(error) : resolve()))),
   fchmodSync: fs.fchmodSync,
   chmodSync: fs.chmodSync,
   fchownSync: fs.fchownSync,

@@ -88,13 +88,15 @@ function dressTop(to: string, like: string): void {
 }
 
 /**
- * Whether the upper layer of a tree says nothing that the one below it does not say: then the tree was not changed since
- * it got that layer. Also of a tree that others write to: it was so at the moment of the look.
+ * Whether the upper layer of a tree says nothing that the one below it does not say, but for some names at the top: then
+ * the tree was not changed since it got that layer. Also of a tree that others write to: it was so at the moment of the
+ * look.
  */
-export function isUnchanged(root: string, [upper = '', lower = '']: Stack): boolean {
+export function isUnchanged(root: string, [upper = '', lower = '']: Stack, except: readonly string[] = []): boolean {
   const [own, below] = [filesOf(root, upper), filesOf(root, lower)]
   const before = changedAt(own)
-  return fs.readdirSync(own).length === 0 && aboutTop(own) === aboutTop(below) && changedAt(own) === before
+  const isSame = fs.readdirSync(own).every((name) => except.includes(name)) && aboutTop(own) === aboutTop(below)
+  return isSame && changedAt(own) === before
 }
 
 const changedAt = (path: string): bigint => fs.lstatSync(path, { bigint: true }).ctimeNs

@@ -29,6 +29,8 @@ export interface Records extends Disposable {
   /** What a process that was killed has left of a change that it did not make. Only for who holds the lock alone. */
   tidy(): void
   sync(): void
+  /** The same while other work goes on, when something else has happened. */
+  syncLater(after?: Promise<unknown>): Promise<void>
 }
 
 /** Ids of layers, the uppermost first. */
@@ -101,6 +103,10 @@ function recordsIn(directory: string, fd: number): Records {
         if (name.startsWith(unfinished)) hostFs.unlinkSync(join(directory, name))
     },
     sync: () => hostFs.fsyncSync(fd),
+    async syncLater(after) {
+      await after
+      await hostFs.fsync(fd)
+    },
     [Symbol.dispose]: () => fs.closeSync(fd),
   }
 }

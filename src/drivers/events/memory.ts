@@ -98,6 +98,8 @@ export function memoryEvents(): EventStore {
       return { events: plan.events, workspace: plan.workspace, unsealed: unsealed() }
     },
 
+    flushed: async () => undefined,
+
     async *read(stream, { after = 0, types } = {}) {
       const later = history(stream).slice(after)
       yield* later.filter(({ type }) => types === undefined || types.includes(type))

@@ -78,7 +78,8 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
 
     probe: () => probeBtrfs(trees, work),
 
-    async create(place, { mode = 0o755, from, maxBytes } = {}) {
+    async create(place, { mode = 0o755, from, maxBytes, after, meanwhile } = {}) {
+      await after
       assert()
       trees.assertFree(place)
       const empty = { mode, owner: options.owner }
@@ -91,6 +92,7 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
         const source = found(from)
         free(place, () => snapshotSubvolume(source, path(place), { readOnly: false }))
       }
+      await meanwhile?.()
     },
 
     async import(place, source, options) {
@@ -101,7 +103,8 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
       return readable(work, [tree], ([from = tree]) => importTree(trees, place, { ...source, tree: from }, options))
     },
 
-    async snapshot(volume, into, { consistent = false, whole, since, exclude, signal } = {}) {
+    async snapshot(volume, into, { consistent = false, whole, since, exclude, after, signal } = {}) {
+      await after
       assert()
       const source = found(volume)
       if (whole !== undefined) assertWhole(source, whole)

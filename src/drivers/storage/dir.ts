@@ -97,16 +97,17 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
 
     probe: async () => probeRoot(root, key),
 
-    async create(place, { mode = 0o755, from, maxBytes, signal, onProgress } = {}) {
+    async create(place, { mode = 0o755, from, maxBytes, after, meanwhile, signal, onProgress } = {}) {
+      await after
       assertRoot(root, key)
       if (maxBytes !== undefined) throw noLimits('dir')
-      if (from === undefined) {
-        makeTree(path(place), mode, owner)
-        return
+      if (from === undefined) makeTree(path(place), mode, owner)
+      else {
+        const wanted = manifest(from)
+        if (exists(place)) throw taken(place)
+        await createFrom(store, wanted, path(place), { signal, onProgress })
       }
-      const wanted = manifest(from)
-      if (exists(place)) throw taken(place)
-      await createFrom(store, wanted, path(place), { signal, onProgress })
+      await meanwhile?.()
     },
 
     async import(place, source, importing) {
@@ -115,7 +116,8 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
       return importInto({ store, path, guarded, from }, place, source, importing)
     },
 
-    async snapshot(volume, into, { since, ...freezing } = {}) {
+    async snapshot(volume, into, { since, after, ...freezing } = {}) {
+      await after
       assertRoot(root, key)
       assertThere(volume)
       const { mechanism, consistency, changed } = await freeze(store, path(volume), path(into), {

@@ -64,11 +64,13 @@ export function memoryStorage({ disk, root = '/storage' }: { disk: Disk; root?: 
     name: 'memory',
     capabilities,
     probe: async () => ({ usable: true, notes: ['trees are in memory and end with the process'] }),
-    async create(place, { mode = 0o755, from, maxBytes } = {}) {
+    async create(place, { mode = 0o755, from, maxBytes, after, meanwhile } = {}) {
+      await after
       if (maxBytes !== undefined) throw new AwError('unsupported', 'Trees in memory have no limit')
       assertFree(place)
       if (from === undefined) disk.makeDirectory(path(place)).mode = mode
       else put(place, tree(from))
+      await meanwhile?.()
     },
     async import(place, source, options) {
       const { into, signal, index } = options
@@ -87,7 +89,8 @@ export function memoryStorage({ disk, root = '/storage' }: { disk: Disk; root?: 
       const name = below.slice(below.lastIndexOf('/') + 1)
       return { ...copyInto({ ...target, entries: new Map([[name, wanted]]) }, target), single: true }
     },
-    async snapshot(volume, into, { exclude, since } = {}) {
+    async snapshot(volume, into, { exclude, since, after } = {}) {
+      await after
       assertFree(into)
       put(into, tree(volume), exclude)
       return frozen(changedSince(since, into, exclude))

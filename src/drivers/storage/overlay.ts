@@ -78,9 +78,11 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
       },
     },
   }
+  let hasLayers = false
   const assert = (): void => {
     trees.assert()
-    initLayers(root)
+    if (!hasLayers) initLayers(root)
+    hasLayers = true
   }
   return {
     name: 'overlay',

@@ -28,6 +28,17 @@ export function appendContract(open: OpenStore): void {
     expect(await collect(store.read(id, { after: 1 }))).toEqual(events.slice(1))
   })
 
+  it('tells of what is not on the disk yet, and when it is', async () => {
+    const store = await open()
+    const id = newId('ws')
+    const { intent, outcome } = creation('a')
+    const { workspace } = await store.append(id, 0, [intent], { later: true })
+    expect(await store.get(id)).toEqual(workspace)
+    await store.flushed()
+    await store.append(id, 1, [outcome])
+    expect(await store.get(id)).toMatchObject({ state: 'ready', version: 2 })
+  })
+
   it('knows nothing of a stream that was never written', async () => {
     const store = await open()
     const id = newId('ws')

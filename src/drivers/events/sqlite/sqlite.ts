@@ -50,14 +50,15 @@ export async function sqliteEvents(options: SqliteEventsOptions): Promise<EventS
 
   return {
     name: 'sqlite',
-    async append(stream, expected, events, { limits, signal } = {}) {
+    async append(stream, expected, events, { limits, signal, later } = {}) {
       const grows = events.some(({ type }) => growingIntents.has(type))
       if (grows && reserve?.keep() === false) throw spaceIsLow()
       const work = () => append(database, formats.current, stream, expected, events, limits)
-      const result = await database.transaction(work, { signal, grows })
+      const result = await database.transaction(work, { signal, grows, later })
       feed.wake()
       return result
     },
+    flushed: () => database.flushed(),
     read: (stream, { after = 0, types } = {}) => readStream(database, stream, after, types),
     follow: (choice = {}) => feed.follow(choice),
     position: () => database.reading(() => lastPosition(database)),

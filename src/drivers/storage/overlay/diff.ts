@@ -1,7 +1,7 @@
 import type { Change, DiffOptions, Place } from '../../../ports/storage-driver.ts'
 import { compareTrees } from '../../../sys/compare-trees.ts'
 import { candidates } from '../../../sys/overlay-changes.ts'
-import { filesOf, ground, workOf } from '../../../sys/overlay-layers.ts'
+import { filesOf, ground, isUnchanged, workOf } from '../../../sys/overlay-layers.ts'
 import { joinLinks } from '../../../sys/overlay-links.ts'
 import { readRecord, type Stack } from '../../../sys/overlay-records.ts'
 import { isFrozen } from '../tree-root.ts'
@@ -18,7 +18,7 @@ export async function diffTrees(
   options: DiffOptions = {},
 ): Promise<Change[]> {
   const stacks = [stackOf(overlay, from), stackOf(overlay, to)] as const
-  if (stacks[0].join() === stacks[1].join()) return []
+  if (isEqual(overlay, ...stacks, options.exclude)) return []
   return withView(overlay, from, (before) =>
     withView(overlay, to, (after) => {
       nameLinks(overlay, from, before)
@@ -28,6 +28,13 @@ export async function diffTrees(
       return compareTrees(before, after, { ...options, only, identity: 'inode' })
     }),
   )
+}
+
+/** The same layers, or one more that says nothing: told without looking into the trees. */
+function isEqual({ root }: Overlay, one: Stack, other: Stack, except: readonly string[] = []): boolean {
+  const [few, many] = one.length < other.length ? [one, other] : [other, one]
+  if (few.join() === many.join()) return true
+  return few.join() === many.slice(1).join() && isUnchanged(root, many, except)
 }
 
 /** A file with several names that was written to is told under each of them. */

@@ -10,7 +10,7 @@ import { frozenStackOf, isSeen, type Overlay, upperOf } from './context.ts'
 export async function createTree(
   overlay: Overlay,
   place: Place,
-  { mode, from, plain = false, maxBytes }: CreateOptions,
+  { mode, from, plain = false, maxBytes, after, meanwhile = async () => undefined }: CreateOptions,
 ): Promise<void> {
   const { root, trees } = overlay
   if (maxBytes !== undefined) throw noLimits('overlay')
@@ -29,10 +29,16 @@ export async function createTree(
     syncLayers(root, [layer.id])
     records.add(place, stack)
     // What is in tmp becomes durable when it leaves it: the same directory is flushed then.
-    if (place.area !== 'tmp') records.sync()
+    const durable = place.area === 'tmp' ? undefined : records.syncLater(after)
+    await both(durable, meanwhile())
   } finally {
     if (fd !== undefined) closeMount(fd)
   }
+}
+
+/** Neither is left alone when the other fails. */
+async function both(one: Promise<void> | undefined, other: Promise<void>): Promise<void> {
+  for (const result of await Promise.allSettled([one, other])) if (result.status === 'rejected') throw result.reason
 }
 
 /** Gives a tree another place. Who has files open in it stays in it, unless it leaves those that are mounted. */

@@ -1,5 +1,5 @@
 import { AwError } from '../../../domain/errors.ts'
-import type { Frozen, Place, SnapshotOptions } from '../../../ports/storage-driver.ts'
+import type { Frozen, Making, Place, SnapshotOptions } from '../../../ports/storage-driver.ts'
 import { isUnchanged, makeLayer, retireWork, syncLayers } from '../../../sys/overlay-layers.ts'
 import { lockRecords, readRecord, type Stack, taken } from '../../../sys/overlay-records.ts'
 import { ensureMounted, layeredStackOf, type Overlay, upperFiles, upperOf } from './context.ts'
@@ -40,7 +40,7 @@ async function freeze(overlay: Overlay, task: Task, options: SnapshotOptions): P
   if (isUnchanged(root, task.stack)) {
     using records = await lockRecords(root, 'together')
     records.add(task.into, task.stack.slice(1))
-    records.sync()
+    await records.syncLater(options.after)
     return { mechanism: 'overlay, nothing changed', consistency: 'atomic' }
   }
   await ensureMounted(overlay, task.volume)
@@ -48,7 +48,7 @@ async function freeze(overlay: Overlay, task: Task, options: SnapshotOptions): P
   // What is frozen does not care whether the tree below it is made of one layer or of many.
   const below = flat === undefined ? task.stack : [upperOf(task.stack), flat.id, ...flat.below]
   const frozen = await quietly(overlay, task.volume, task.stack, {
-    make: (mount) => freezeUpper(overlay, task, below, mount),
+    make: (mount) => freezeUpper(overlay, task, below, { mount, after: options.after }),
     tidy: () => retireWork(root, upperOf(task.stack)),
   })
   if (frozen) return { mechanism: flat ? 'overlay freeze, layers flattened' : 'overlay freeze', consistency: 'atomic' }
@@ -59,7 +59,7 @@ async function freezeUpper(
   overlay: Overlay,
   { volume, into, stack }: Task,
   below: Stack,
-  mount: (stack: Stack) => void,
+  { mount, after }: { mount: (stack: Stack) => void } & Making,
 ): Promise<void> {
   const { root } = overlay
   using records = await lockRecords(root, 'together')
@@ -72,7 +72,7 @@ async function freezeUpper(
   // First the volume, so that there is no moment at which both have the layer and one may write to it.
   records.replace(volume, next)
   records.add(into, below)
-  records.sync()
+  await records.syncLater(after)
 }
 
 const changedMeanwhile = (place: Place): AwError =>

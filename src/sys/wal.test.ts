@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { hostFs } from './host-fs.ts'
+import { openWal } from './wal.ts'
+
+let folder: string
+let database: string
+let carried: number
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'aw-wal-'))
+  database = join(folder, 'log.db')
+  carried = 0
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const carryOver = (): void => void (carried += 1)
+/** A device that cannot be flushed. */
+const breakWal = (): void => symlinkSync('/dev/null', `${database}-wal`)
+
+describe('waiting for the disk', () => {
+  it('is one flush for all that asked while another was under way', async () => {
+    writeFileSync(`${database}-wal`, 'frames')
+    using wal = openWal(database, carryOver)
+    const flushes: number[] = []
+    const flush = hostFs.fdatasync
+    hostFs.fdatasync = async (fd) => {
+      flushes.push(fd)
+      await flush(fd)
+    }
+    try {
+      const first = wal.flushed()
+      await Promise.resolve().then(() => undefined)
+      // Begun already, perhaps before what these have committed: they get another one, together.
+      await expect.poll(() => flushes.length).toBe(1)
+      const others = [wal.flushed(), wal.flushed(), wal.flushed()]
+      expect(new Set(others).size).toBe(1)
+      await Promise.all([first, ...others])
+      expect(flushes).toHaveLength(2)
+    } finally {
+      hostFs.fdatasync = flush
+    }
+    expect(carried).toBe(0)
+  })
+
+  it('has nothing to wait for where nothing was committed', async () => {
+    using wal = openWal(database, carryOver)
+    await wal.flushed()
+    expect(carried).toBe(0)
+  })
+
+  it('carries what the disk did not take over into the database', async () => {
+    breakWal()
+    using wal = openWal(database, carryOver)
+    await wal.flushed()
+    expect(carried).toBe(1)
+  })
+
+  it('fails as long as nothing can be carried over, and does not trust the kernel meanwhile', async () => {
+    breakWal()
+    let isFull = true
+    using wal = openWal(database, () => {
+      if (isFull) throw new Error('full')
+      carryOver()
+    })
+    await expect(wal.flushed()).rejects.toThrow('full')
+    await expect(wal.flushed()).rejects.toThrow('full')
+    isFull = false
+    await wal.flushed()
+    expect(carried).toBe(1)
+  })
+
+  it('ends what is under way before it closes', async () => {
+    writeFileSync(`${database}-wal`, 'frames')
+    const wal = openWal(database, carryOver)
+    const waiting = wal.flushed()
+    wal[Symbol.dispose]()
+    await waiting
+    expect(carried).toBe(0)
+  })
+})
