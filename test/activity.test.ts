@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openManager } from '../src/aw.ts'
 import type { Manager } from '../src/ports/manager.ts'
+import { standing } from '../src/testing/standing.ts'
 
 async function makeManager(through: 'directory' | 'link' = 'directory'): Promise<Manager> {
   const base = mkdtempSync(join(tmpdir(), 'aw-activity-'))
@@ -21,17 +20,8 @@ async function makeManager(through: 'directory' | 'link' = 'directory'): Promise
 
 /** A process of somebody else that uses a workspace until the test is over; resolves when it does. */
 async function occupy(cwd: string, script: string): Promise<number> {
-  const child = spawn(process.execPath, ['-e', `${script}; console.log('there'); setInterval(() => {}, 60_000)`], {
-    cwd,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  onTestFinished(async () => {
-    const ended = once(child, 'exit')
-    child.kill('SIGKILL')
-    await ended
-  })
-  await once(child.stdout, 'data')
-  return child.pid ?? 0
+  const whole = `${script}; console.log('there'); setInterval(() => {}, 60_000)`
+  return (await standing([process.execPath, '-e', whole], { cwd })).pid
 }
 
 const uses = [
@@ -81,19 +71,14 @@ it('a process in a container that has the workspace mounted keeps it', async () 
   onTestFinished(() => rmSync(elsewhere, { recursive: true, force: true }))
   const script = 'mount --bind "$1" "$2"; cd "$2/work"; echo there; exec sleep 600'
   const user = process.getuid?.() === 0 ? [] : ['--user', '--map-root-user']
-  const child = spawn('unshare', [...user, '--mount', 'sh', '-ec', script, 'sh', `${path}/`, elsewhere], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  await once(child.stdout, 'data')
+  const inside = await standing(['unshare', ...user, '--mount', 'sh', '-ec', script, 'sh', `${path}/`, elsewhere])
   const active = expect.objectContaining({
     code: 'workspace_active',
-    data: { id, processes: [{ pid: child.pid, command: 'sleep', uses: 'cwd' }] },
+    data: { id, processes: [{ pid: inside.pid, command: 'sleep', uses: 'cwd' }] },
   }) as unknown
   await expect(manager.call('destroy', { id })).rejects.toEqual(active)
   await expect(manager.call('reset', { id })).rejects.toEqual(active)
-  const ended = once(child, 'exit')
-  child.kill('SIGKILL')
-  await ended
+  await inside[Symbol.asyncDispose]()
   expect(await manager.call('destroy', { id })).toMatchObject({ removed: true })
 })
 

@@ -7,6 +7,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { openManager } from '../src/aw.ts'
 import { overlayStorage } from '../src/drivers/storage/overlay.ts'
 import type { Place, StorageDriver } from '../src/ports/storage-driver.ts'
+import { standing } from '../src/testing/standing.ts'
 import { code } from '../src/testing/storage-contract.ts'
 import { readTree } from '../src/testing/tree.ts'
 import { overlaySteps } from './overlay-steps.ts'
@@ -37,17 +38,9 @@ const open = (base: string): StorageDriver => overlayStorage({ root: join(base, 
 
 const layers = (base: string): string[] => fs.readdirSync(join(base, 'storage', 'layers')).toSorted()
 
-/** Runs a shell in a mount namespace of its own until it is done with; resolves when it has said something. */
-async function elsewhere(script: string, how: readonly string[] = []): Promise<AsyncDisposable> {
-  const shell = spawn('unshare', ['--mount', ...how, 'sh', '-ec', script], { stdio: ['ignore', 'pipe', 'inherit'] })
-  await new Promise((resolve) => shell.stdout.once('data', resolve))
-  return {
-    async [Symbol.asyncDispose]() {
-      shell.kill('SIGKILL')
-      await new Promise((resolve) => shell.once('exit', resolve))
-    },
-  }
-}
+/** A shell in a mount namespace of its own. */
+const elsewhere = (script: string, how: readonly string[] = []): Promise<AsyncDisposable> =>
+  standing(['unshare', '--mount', ...how, 'sh', '-ec', script])
 
 it('a hard link of a snapshot stays one when it is written to, and so do all its names in the next snapshot', async () => {
   const { storage, path } = subject()

@@ -57,7 +57,8 @@ async function assertNoProcesses(
   if (risks.force === true || risks.include_active === true) return
   const users = []
   // What runs in its sandbox was asked for before; the sandbox itself ends with the workspace.
-  const except = workspace.sandbox === undefined ? [] : [workspace.sandbox.supervisor.pid]
+  const supervisor = workspace.sandbox?.supervisor
+  const except = supervisor !== undefined && core.host.liveness(supervisor) === 'alive' ? [supervisor.pid] : []
   for (const place of places) users.push(...(await core.host.users(core.storage.attachment(place).path, { except })))
   if (users.length === 0) return
   const some = users.slice(0, 3).map(({ pid, command, uses }) => `${command} (${pid}, ${uses})`)

@@ -19,6 +19,7 @@ import type { FileHandle } from '../ports/files.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import type { Core } from './core.ts'
 import { readDocuments } from './metadata.ts'
+import { originOfTree } from './places.ts'
 import { openTree } from './trees.ts'
 
 /**
@@ -42,7 +43,7 @@ export async function plannedBlocks(
 
 function originOf(source: Source): WorkspaceId | null {
   if (source.kind === 'workspace') return source.workspace
-  return source.kind === 'trash' ? (source.tree.slice(0, source.tree.lastIndexOf('.')) as WorkspaceId) : null
+  return source.kind === 'trash' ? originOfTree(source.tree) : null
 }
 
 function textOf(workspace: WorkspaceName & Pick<Workspace, 'path'>, documents: Documents): string {

@@ -4,7 +4,7 @@ import { fixes } from '../domain/sandbox/fixes.ts'
 import { parseRules } from '../domain/network/rules.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { limitNames, type Isolation, type Limits, type Network } from '../domain/sandbox/spec.ts'
-import { mountOf, mountWish } from '../domain/sandbox/mount.ts'
+import { mountWish, nextMount } from '../domain/sandbox/mount.ts'
 import { nameOf, type BoxFacts, type SharedMount, type Workspace } from '../domain/workspace/state.ts'
 import type { SandboxDriver, SandboxSpec } from '../ports/sandbox-driver.ts'
 import { toldBeside } from './agent-blocks.ts'
@@ -40,7 +40,7 @@ export async function plannedBox(core: Core, workspace: Workspace, wish: BoxWish
     isolation,
     network: await networkOf(core, isolation, wish),
     limits: limitsOf(wish),
-    mount: mountOf(mountWish(core.config), { ...workspace, sandbox: undefined }),
+    mount: nextMount(mountWish(core.config), workspace),
     shared: await sharedMounts(core, workspace, wish.shared ?? []),
     ...(wish.agent === undefined ? {} : { agent: wish.agent }),
     ...((await hasBridge(core, wish)) ? { mcp: true } : {}),

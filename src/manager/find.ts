@@ -75,8 +75,7 @@ const goneAt = (workspace: Workspace): string =>
 /** With what the user can do about it. */
 export async function notFound(core: Core, ref: string): Promise<AwError> {
   const owner = isRunId(ref) ? await core.store.ofRun(ref) : undefined
-  const gone = async () => owner ?? (await goneByName(core, parseName(ref)))[0]
-  const known = isWorkspaceId(ref) ? await core.store.get(ref) : await gone()
+  const known = isWorkspaceId(ref) ? await core.store.get(ref) : (owner ?? (await goneByName(core, parseName(ref)))[0])
   const name = owner === undefined ? (isWorkspaceId(ref) ? ref : formatName(parseName(ref))) : nameOf(owner)
   if (known !== undefined && hasWayBack(known)) {
     return new AwError('workspace_not_found', `The tree of ${name} was removed by something other than aw`, {

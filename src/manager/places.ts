@@ -1,3 +1,4 @@
+import type { WorkspaceId } from '../domain/ids.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
 import type { Core, OperationRef } from './core.ts'
@@ -11,6 +12,9 @@ export const erasingOf = (tree: string): Place => ({ area: 'trash', name: `${tre
 
 /** The directory in the trash that a workspace's present tree would get. */
 export const treeName = (workspace: Workspace): string => `${workspace.id}.${workspace.generation}`
+
+/** The workspace whose tree it was. */
+export const originOfTree = (tree: string): WorkspaceId => tree.slice(0, tree.lastIndexOf('.')) as WorkspaceId
 
 /** Where users find a workspace. */
 export const pathOf = (core: Core, name: { task: string; agent: string }): string =>

@@ -1,10 +1,10 @@
-import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFileSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { standing } from '../testing/standing.ts'
 import { processesUsing, type ProcessUse } from './process-use.ts'
 
 const ordinary = 65534
@@ -54,15 +54,7 @@ function ground(): { tree: string; other: string } {
 
 /** A process in a mount namespace of its own, until the test is over. @param script ends as `sleep` */
 async function apart({ unshare }: Kind, script: string, ...words: string[]): Promise<number> {
-  const [program = '', ...rest] = [...unshare, 'sh', '-ec', script, 'sh', ...words]
-  const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'inherit'] })
-  onTestFinished(async () => {
-    const ended = once(child, 'exit')
-    child.kill('SIGKILL')
-    await ended
-  })
-  await once(child.stdout, 'data')
-  return child.pid ?? 0
+  return (await standing([...unshare, 'sh', '-ec', script, 'sh', ...words])).pid
 }
 
 const stay = 'echo there; exec sleep 600'

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { mountsOf, namespaceOf, type Mounted } from './mounts.ts'
-import { attempt, read, readLink } from './process.ts'
+import { attempt, read, readLink, statOf } from './process.ts'
 import { directoryFlags, mountId } from './safe-fs/descriptors.ts'
 
 export interface ProcessUse {
@@ -20,25 +20,24 @@ interface UseOptions {
  */
 export function processesUsing(path: string, { except = [] }: UseOptions = {}): ProcessUse[] {
   const within = withinTree(path)
-  return processIds().flatMap((pid) => {
-    const uses = useOf(pid, within)
-    if (uses === undefined || isFrom(pid, except)) return []
-    return [{ pid, command: commandOf(pid), uses }]
-  })
+  return processesWith(within).filter(({ pid }) => !isFrom(pid, except))
 }
 
 /** Those that have it open by its own path. */
 export function processesHaving(path: string): ProcessUse[] {
   const directory = realPath(path)
-  return processIds().flatMap((pid) => {
-    const uses = useOf(pid, () => (target) => isBelow(target, directory))
-    return uses === undefined ? [] : [{ pid, command: commandOf(pid), uses }]
-  })
+  return processesWith(() => (target) => isBelow(target, directory))
 }
 
 /** Whether what a process has open is in the tree, by what the kernel calls it; undefined if it does not see the tree. */
 type Within = (target: string) => boolean
 type WithinFor = (pid: number, root: string | undefined) => Within | undefined
+
+const processesWith = (within: WithinFor): ProcessUse[] =>
+  processIds().flatMap((pid) => {
+    const uses = useOf(pid, within)
+    return uses === undefined ? [] : [{ pid, command: commandOf(pid), uses }]
+  })
 
 function useOf(pid: number, withinFor: WithinFor): ProcessUse['uses'] | undefined {
   const cwd = readLink(`/proc/${pid}/cwd`)
@@ -150,11 +149,7 @@ function isFrom(pid: number, ancestors: readonly number[]): boolean {
 
 const mostSteps = 1000
 
-/** Field 4 of /proc/PID/stat; the name in field 2 may hold spaces and brackets, so count from its end. */
-function parentOf(pid: number): number {
-  const stat = read(`/proc/${pid}/stat`) ?? ''
-  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1] ?? 0)
-}
+const parentOf = (pid: number): number => Number(statOf(pid).parent ?? 0)
 
 /** Since Linux 6.2 the size of the directory tells how many there are. */
 function hasDescriptors(directory: string): boolean {

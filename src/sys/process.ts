@@ -84,13 +84,18 @@ function handle(pid: number): Handle | undefined {
   return { kill: () => quietly(() => signals.byHandle(pidfd)), [Symbol.dispose]: () => closeSync(pidfd) }
 }
 
-/** Field 22 of /proc/PID/stat; the name in field 2 may hold spaces and brackets, so count from its end. */
 function startTime(pid: number): string | undefined {
-  const stat = read(`/proc/${pid}/stat`)
-  if (stat === undefined) return undefined
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const { state, started } = statOf(pid)
   // A zombie has ended; only its parent has not noticed.
-  return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19]
+  return state === 'Z' || state === 'X' ? undefined : started
+}
+
+/** Fields 3, 4 and 22 of /proc/PID/stat; the name in field 2 may hold spaces and brackets, so count from its end. */
+export function statOf(pid: number): { state?: string; parent?: string; started?: string } {
+  const stat = read(`/proc/${pid}/stat`)
+  if (stat === undefined) return {}
+  const [state = '', parent = '', ...more] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return { state, parent, started: more[17] ?? '' }
 }
 
 const bootId = (): string => (read('/proc/sys/kernel/random/boot_id') ?? '').trim()

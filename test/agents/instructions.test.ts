@@ -3,9 +3,8 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { builtInAgents } from '../../src/domain/agents/built-in.ts'
 import { standIn } from './stand-in.ts'
-import { key, stage, type Stage } from './stage.ts'
+import { credentialAt, key, stage, type Stage } from './stage.ts'
 
 const codex = { agent: 'codex', variable: 'OPENAI_API_KEY', model: 'played' } as const
 
@@ -38,7 +37,7 @@ it.each(cases)('$agent is told by the project and by its task in the layout $lay
   await using api = await standIn([{ text: 'Understood' }])
   await using own = stage('ordinary', agent)
   own.here.env[variable] = key
-  own.profile(agent, { credentials: elsewhere(agent, variable, api.url) })
+  own.profile(agent, { credentials: credentialAt(agent, variable, api.url) })
   const run = ['run', '--repo', repository(own), '--profile', layout, '--config', JSON.stringify({ claude_md: ofTask })]
   const { code, stderr } = await own.aw([...run, '--agent', agent, '--model', model, '--id', 'job', 'Begin'])
   expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' })
@@ -49,9 +48,3 @@ it.each(cases)('$agent is told by the project and by its task in the layout $lay
   const within = own.here.sh(`grep -rlF '${ofTask}' "$AW_HOME/workspaces/job/main/work/"`)
   if (layout === 'aw') expect(within).toMatchObject({ code: 1, stdout: '' })
 })
-
-/** The credential of the built-in profile, at another address. */
-const elsewhere = (agent: string, variable: string, upstream: string) =>
-  (builtInAgents[agent]?.credentials ?? [])
-    .filter(({ from }) => 'variable' in from && from.variable === variable)
-    .map(({ from, broker }) => ({ from, broker: { ...broker, upstream, upstream_from: 'NOT_SET' } }))

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { builtInAgents } from '../../src/domain/agents/built-in.ts'
 import { commandOf } from '../../src/manager/agents/command.ts'
 import { standIn, type Turn } from './stand-in.ts'
-import { key, stage } from './stage.ts'
+import { credentialAt, key, stage } from './stage.ts'
 
 interface Case {
   readonly agent: 'codex' | 'gemini' | 'opencode'
@@ -43,7 +43,7 @@ it.each(cases)('$agent works on a prompt, goes on with it, and never has its key
   await using api = await standIn([turn('echo by a tool > made.txt; env > seen.txt'), { text: 'It is made' }])
   await using own = stage('ordinary', agent)
   own.here.env[variable] = key
-  own.profile(agent, { credentials: elsewhere(agent, variable, api.url) })
+  own.profile(agent, { credentials: credentialAt(agent, variable, api.url) })
   await own.aw(['create', 'job'])
   for (const resume of [false, true]) {
     const prompt = resume ? 'What did I ask for?' : 'Make the file of heliotrope'
@@ -67,12 +67,6 @@ function profileOf(agent: string) {
   return profile
 }
 
-/** The credential of the built-in profile, at another address. */
-const elsewhere = (agent: string, variable: string, upstream: string) =>
-  profileOf(agent)
-    .credentials.filter(({ from }) => 'variable' in from && from.variable === variable)
-    .map(({ from, broker }) => ({ from, broker: { ...broker, upstream } }))
-
 it('what makes other agents and editors run programs is not written by an agent, and no trace of that is left', async () => {
   const attack = `git init -q; for name in ${planted.join(' ')}; do
     mkdir -p "$(dirname $name)"; echo planted > $name; mkdir -p $name/x; mv $name moved; ln -sfn /tmp $name
@@ -80,7 +74,7 @@ it('what makes other agents and editors run programs is not written by an agent,
   await using api = await standIn([{ tool: 'exec_command', input: { cmd: attack } }, { text: 'It is made' }])
   await using own = stage('ordinary', 'codex')
   own.here.env['OPENAI_API_KEY'] = key
-  own.profile('codex', { credentials: elsewhere('codex', 'OPENAI_API_KEY', api.url) })
+  own.profile('codex', { credentials: credentialAt('codex', 'OPENAI_API_KEY', api.url) })
   await own.aw(['create', 'job'])
   await own.aw(['fs', 'write', 'job', 'work/.vscode/tasks.json', '--parents'], 'as it was')
   const { argv, stdin } = commandOf(profileOf('codex'), { prompt: 'Begin', model: 'played', isolation: 'namespace' })

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { builtInAgents } from '../../src/domain/agents/built-in.ts'
 import { endBoxes } from '../../src/testing/end-boxes.ts'
 import { place, type Place, type Ran } from '../cli/built.ts'
 import { installedAgent, type RealAgent } from './installed.ts'
@@ -39,3 +40,9 @@ export function stage(user: 'same' | 'ordinary', ...agents: readonly RealAgent[]
     },
   }
 }
+
+/** The credential of a built-in profile, at another address. */
+export const credentialAt = (agent: string, variable: string, upstream: string): object[] =>
+  (builtInAgents[agent]?.credentials ?? [])
+    .filter(({ from }) => 'variable' in from && from.variable === variable)
+    .map(({ from, broker }) => ({ from, broker: { ...broker, upstream } }))

@@ -6,7 +6,7 @@ import { expectSurvives } from './sweep.ts'
 it.each(['restore', 'restore of paths', 'undo of a snapshot'])(
   '%s can be killed at any point',
   async (operation) => {
-    await expectSurvives(operation, sweptOperation(operation), 15)
+    await expectSurvives(operation, sweptOperation(operation), { every: 15, least: 20 })
   },
   600_000,
 )

@@ -1,10 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openManager } from '../../src/aw.ts'
 import type { Manager } from '../../src/ports/manager.ts'
+import { standing } from '../../src/testing/standing.ts'
 import { containing, deinit, ordinary, poolPlace, small, type PoolPlace } from './place.ts'
 
 const open = ({ home }: PoolPlace): Promise<Manager> => openManager({ home, env: {} })
@@ -71,15 +71,12 @@ test('a device goes with the last mount, and one that is still used elsewhere is
   await withWorkspace(place, 'one', 'kept')
   const before = place.loops()
   expect(before).toHaveLength(1)
-  const elsewhere = spawn('unshare', ['--mount', 'sh', '-c', 'echo there; exec sleep 600'])
-  onTestFinished(() => void elsewhere.kill())
-  await once(elsewhere.stdout, 'data')
+  const elsewhere = await standing(['unshare', '--mount', 'sh', '-c', 'echo there; exec sleep 600'])
   execFileSync('umount', [place.root])
   expect(place.loops()).toEqual(before)
   expect(await textOf(place, 'one')).toBe('kept')
   expect({ loops: place.loops(), mounted: place.isMounted() }).toEqual({ loops: before, mounted: true })
-  elsewhere.kill()
-  await once(elsewhere, 'close')
+  await elsewhere[Symbol.asyncDispose]()
   execFileSync('umount', [place.root])
   await expect.poll(place.loops, { timeout: 20_000 }).toEqual([])
   expect(await textOf(place, 'one')).toBe('kept')

@@ -21,14 +21,16 @@ export interface Mounted {
   readonly sandbox?: { readonly mount: string; readonly isolation: string } | null | undefined
 }
 
+/** The path that means a workspace to those inside: where its sandbox has it, and without one where the next will. */
+export const mountOf = (wish: MountWish, workspace: Mounted): string =>
+  workspace.sandbox?.mount ?? nextMount(wish, workspace)
+
 /**
- * The path that means a workspace to those inside: where its sandbox has it, and without one where the next will have
- * it. A name of its own comes from the id, so that it is known before the first sandbox and is the same in each of them:
- * some programs write the path they were installed at into what they make. A session has one, unless the settings name
- * a place.
+ * Where the next sandbox has it. A name of its own comes from the id, so that it is known before the first sandbox and
+ * is the same in each of them: some programs write the path they were installed at into what they make. A session has
+ * one, unless the settings name a place.
  */
-export function mountOf({ setting, isSet }: MountWish, { id, profile, sandbox }: Mounted): string {
-  if (sandbox !== undefined && sandbox !== null) return sandbox.mount
+export function nextMount({ setting, isSet }: MountWish, { id, profile }: Mounted): string {
   const isOwn = setting === random || (profile === 'session' && !isSet)
   return isOwn ? `/mnt/aw-${createHash('sha256').update(`mount of ${id}`).digest('hex').slice(0, 8)}` : setting
 }
