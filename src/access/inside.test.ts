@@ -62,3 +62,41 @@ test('where others are is not told, though a sentence names it', async () => {
   const { labels: told } = await they.call('show', { id: 'a/one' })
   expect(told).toEqual({ mine: `see ${root}/mnt`, other: 'see (hidden)', none: '(hidden)' })
 })
+
+test.each([
+  [{ id: 1, workspace_id: 1, profile: 1, sandbox: 1 }],
+  [{ id: 'a', workspace_id: 'mine/x', profile: 'aw', sandbox: { mount: '' } }],
+])('what somebody keeps with a snapshot is not taken for a workspace: %j', async (meta) => {
+  await using home = await ground({}, 'aw', ['a/one', 'mine/*'])
+  const { manager, they } = home
+  const { id } = await manager.call('show', { id: 'a/one' })
+  for (const kept of [meta, { ...meta, id }, { below: [{ ...meta, id, workspace_id: 'a/one' }] }]) {
+    await manager.call('fs write', { id, path: 'work/note', content: JSON.stringify(kept) })
+    await manager.call('snapshot', { id, meta: { ...kept, where: '/srv/secret' } })
+  }
+  const told = JSON.stringify(await they.call('snapshots', { id }))
+  expect(told).toContain('(hidden)')
+  expect(told).not.toContain('/srv')
+  const events = JSON.stringify(await collect(they.stream('events', { workspace: id })))
+  expect(events).toContain('snapshot_created')
+  expect(events).not.toContain('/srv')
+})
+
+test('of many items about one workspace, it is looked up once', async () => {
+  await using home = await ground({}, 'aw', ['a/*'])
+  const { manager } = home
+  let shown = 0
+  const counting: typeof manager = {
+    ...manager,
+    call(name, input, context) {
+      if (name === 'show') shown++
+      return manager.call(name, input, context)
+    },
+  }
+  const facts = { places, isolation: 'namespace', mount: mountWish(resolveConfig({})) }
+  const they = limited(counting, { actor: 'token:tok_x', scopes: usualScopes, workspaces: ['a/*'] }, facts)
+  for (let i = 0; i < 5; i++) await manager.call('label', { id: 'a/two', labels: { at: `/workspaces/a/two/${i}` } })
+  const events = await collect(they.stream('events', {}))
+  expect(JSON.stringify(events)).toContain('/workspace/4')
+  expect(shown).toBeLessThanOrEqual(2)
+})

@@ -1,6 +1,7 @@
 import type { Outputs } from '../api/table.ts'
 import { mountOf, type Mounted, type MountWish } from '../domain/sandbox/mount.ts'
 import type { Manager } from '../ports/manager.ts'
+import { ofPeople } from './others.ts'
 import { reaches, type Principal } from './principal.ts'
 
 /** Where workspaces are to those inside, by their names and ids; of one that is not known or out of reach, nothing. */
@@ -8,7 +9,10 @@ export type Inside = ReadonlyMap<string, string>
 
 type View = Outputs['show']
 
-/** Tells where workspaces are inside. Those that an answer describes need not be looked up: a list is as quick as ever. */
+/**
+ * Tells where workspaces are inside. Those that an answer describes need not be looked up: a list is as quick as ever. What
+ * was really looked at counts for more.
+ */
 export function insideOf(manager: Manager, principal: Principal, wish: MountWish) {
   const described = (views: readonly Described[]): Map<string, string> =>
     new Map(
@@ -18,15 +22,24 @@ export function insideOf(manager: Manager, principal: Principal, wish: MountWish
     )
   return {
     described,
-    /** @param refs names and ids of those whose paths are in the value */
-    async found(value: unknown, refs: readonly string[], seen: readonly View[]): Promise<Inside> {
-      const known = described([...seen, ...describedIn(value)])
-      for (const ref of new Set(refs)) {
-        if (known.has(ref)) continue
+    /** For the items of one answer: each workspace is looked up once. @param seen those that were looked at for it */
+    finder(seen: readonly View[]) {
+      const looked = new Map<string, Promise<Inside>>()
+      const look = async (ref: string): Promise<Inside> => {
         const view = await manager.call('show', { id: ref }).catch(() => undefined)
-        for (const [name, mount] of described(view === undefined ? [] : [view])) known.set(name, mount)
+        return described(view === undefined ? [] : [view])
       }
-      return known
+      /** @param refs names and ids of those whose paths are in the value */
+      return async (value: unknown, refs: readonly string[]): Promise<Inside> => {
+        const known = new Map([...described(describedIn(value)), ...described(seen)])
+        for (const ref of new Set(refs)) {
+          if (known.has(ref)) continue
+          const found = looked.get(ref) ?? look(ref)
+          looked.set(ref, found)
+          for (const [name, mount] of await found) known.set(name, mount)
+        }
+        return known
+      }
     },
   }
 }
@@ -38,8 +51,18 @@ interface Described extends Mounted {
 function describedIn(value: unknown): Described[] {
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return []
   if (Array.isArray(value)) return value.flatMap(describedIn)
-  return isDescribed(value) ? [value] : Object.values(value).flatMap(describedIn)
+  if (isDescribed(value)) return [value]
+  return Object.entries(value).flatMap(([field, inner]) => (ofPeople.includes(field) ? [] : describedIn(inner)))
 }
 
-const isDescribed = (value: object): value is Described =>
-  'id' in value && 'workspace_id' in value && 'profile' in value && 'sandbox' in value
+/** What only looks like one, as somebody may have called their files so, is none. */
+function isDescribed(value: object): value is Described {
+  const { id, workspace_id: name, profile, sandbox } = value as Record<string, unknown>
+  if (typeof id !== 'string' || typeof name !== 'string' || typeof profile !== 'string') return false
+  return isId.test(id) && (sandbox === null || isMounted(sandbox))
+}
+
+const isId = /^ws_[0-9a-z]{26}$/
+
+const isMounted = (sandbox: unknown): boolean =>
+  typeof sandbox === 'object' && sandbox !== null && 'mount' in sandbox && String(sandbox.mount).startsWith('/')

@@ -69,10 +69,10 @@ export function limited(manager: Manager, principal: Principal, facts: HomeFacts
   }
 
   /** @param seen the workspaces that were looked at for it */
-  const teller =
-    (input: object, seen: readonly View[]) =>
-    async <T>(value: T): Promise<T> =>
-      redact(value, await inside.found(value, refsIn(value), seen), input)
+  const teller = (input: object, seen: readonly View[]) => {
+    const found = inside.finder(seen)
+    return async <T>(value: T): Promise<T> => redact(value, await found(value, refsIn(value)), input)
+  }
   const failing = async (error: unknown, input: object, seen: readonly View[]): Promise<AwError> =>
     errorWithoutOthers(manager, principal, input, await redactedError(toAwError(error), teller(input, seen)))
 

@@ -95,7 +95,8 @@ function collect(value: unknown, key: string, found: Set<string>): Set<string> {
   return found
 }
 
-const ofPeople = ['labels', 'meta', 'config', 'env', 'variables']
+/** Fields whose content people make up themselves. */
+export const ofPeople = ['labels', 'meta', 'config', 'env', 'variables']
 const isName = /^[\w.-]+\/[\w.-]+$/
 
 function without(value: unknown, others: readonly string[]): unknown {

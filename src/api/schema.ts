@@ -1,3 +1,5 @@
+import { longestMs } from '../domain/longest.ts'
+
 /**
  * Schemas of the operation table: plain JSON Schema objects that also carry a TypeScript type. They are data, so every
  * door can read them (flags, OpenAPI, MCP tools, reference pages), and they cost nothing to load; `parse` checks the
@@ -70,9 +72,6 @@ export const integer = (description: string, more: JsonSchema = {}): Schema<numb
   description,
   ...more,
 })
-/** No clock that ends something counts further: 24 days. */
-const longestMs = 2 ** 31 - 1
-
 /** A field whose name ends with `_ms`. */
 export const milliseconds = (description: string, more: JsonSchema = {}): Schema<number> =>
   integer(description, { minimum: 0, maximum: longestMs, 'x-cli': 'milliseconds', ...more })

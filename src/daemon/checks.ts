@@ -9,13 +9,12 @@ export interface StartReport {
 }
 
 /**
- * Nobody is let in before this has passed: the walls that the settings ask for hold, the log and the storage are in
- * order, and what a dead process left is finished or undone. Anything else that is wrong is told and keeps nobody out:
- * a disk that is nearly full needs the daemon that makes room.
+ * Nobody is let in before this has passed: the walls that the settings ask for hold, the log, the storage and the settings
+ * are in order, and what a dead process left is finished or undone.
  */
 export async function startChecks(manager: Manager, signal: AbortSignal): Promise<StartReport> {
   const { findings } = await manager.call('doctor', {}, { signal })
-  const broken = findings.filter((finding) => finding.status === 'problem' && isVital(finding.name))
+  const broken = findings.filter((finding) => finding.status === 'problem' && !harmless.includes(finding.name))
   const [first] = broken
   if (first !== undefined) {
     throw new AwError(
@@ -33,8 +32,11 @@ export async function startChecks(manager: Manager, signal: AbortSignal): Promis
 /** By what `aw doctor` calls them: the levels of sandboxes, and each wall that was tried. */
 const isWall = (name: string): boolean => /^(sandbox|wall) /.test(name)
 
-/** Beside the walls: the log, where trees are kept, and the settings that only gc reads. */
-const isVital = (name: string): boolean => isWall(name) || /^(log|storage .+|drivers|pool|gc)$/.test(name)
+/**
+ * What is told and keeps nobody out: a disk that is nearly full needs the daemon that makes room, and what a device once
+ * failed at needs the one through which the rest is saved.
+ */
+const harmless = ['space', 'pool device']
 
 /** One line for each thing that was done or is wrong; none if all was in order. */
 export function reportLines({ findings, recovered }: StartReport): string[] {

@@ -4,6 +4,7 @@ import { askToEnd, daemonAt } from '../client/remote/daemon-at.ts'
 import type { DaemonFacts } from '../domain/daemon.ts'
 import { AwError } from '../domain/errors.ts'
 import { cliCommand } from '../sys/cli-program.ts'
+import { isThere } from '../sys/directories.ts'
 import { logOf, logTail, reachable, socketOf, startDetached, takeHome } from '../sys/daemon-place.ts'
 import { prepareHome } from '../sys/home.ts'
 
@@ -13,7 +14,7 @@ const stopMs = 60_000
 /** What the daemon of a home tells of itself; undefined if none answers. */
 export async function findDaemon(options: OpenOptions): Promise<DaemonFacts | undefined> {
   const { home } = await settle(options)
-  return daemonAt(reachable(socketOf(home)))
+  return isThere(home) ? daemonAt(reachable(socketOf(home))) : undefined
 }
 
 /** Starts one that outlives this process, and waits until it takes requests. */
@@ -43,7 +44,7 @@ export async function detach(options: OpenOptions, args: readonly string[], sign
 /** Asks it to end, and waits until it has. False if there is none. */
 export async function stopDaemon(options: OpenOptions, signal: AbortSignal): Promise<boolean> {
   const { home } = await settle(options)
-  if (!(await askToEnd(reachable(socketOf(home))))) return false
+  if (!isThere(home) || !(await askToEnd(reachable(socketOf(home))))) return false
   for (let waited = 0; waited < stopMs; waited += 50) {
     using free = takeHome(home)
     if (free !== undefined) return true

@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import { toAwError } from '../domain/errors.ts'
-import { makeId } from '../domain/ids.ts'
+import { longestMs } from '../domain/longest.ts'
+import { newCorrelationId } from '../http/trace.ts'
 import type { Answers } from '../ports/answers.ts'
 import type { Manager } from '../ports/manager.ts'
 
@@ -17,8 +17,6 @@ export interface Loops {
 }
 
 const minute = 60_000
-/** A timer that is to wait for longer does not wait at all. */
-const longest = 2 ** 31 - 1
 const answersLast = 24 * 60 * minute
 
 /**
@@ -29,7 +27,7 @@ export function startLoops({ manager, answers, gcMinutes, reopen, turnLog, log, 
   const timers = new Set<NodeJS.Timeout>()
   const every = (ms: number, name: string, work: (correlationId: string) => Promise<unknown>): void => {
     const tick = async (): Promise<void> => {
-      const correlationId = makeId('cor', Date.now(), randomBytes(10))
+      const correlationId = newCorrelationId()
       const about = { loop: name, correlation_id: correlationId }
       try {
         const done = await work(correlationId)
@@ -46,7 +44,7 @@ export function startLoops({ manager, answers, gcMinutes, reopen, turnLog, log, 
           timers.delete(timer)
           void tick()
         },
-        Math.min(ms, longest),
+        Math.min(ms, longestMs),
       )
       timer.unref()
       timers.add(timer)

@@ -1,5 +1,6 @@
 import { configKeys, type Key, type Kind } from './config-keys.ts'
 import { AwError } from './errors.ts'
+import { longestMs } from './longest.ts'
 import { nearest } from './nearest.ts'
 import { parseLabelLimits } from './space-limits.ts'
 
@@ -124,7 +125,7 @@ function fromText(kind: Exclude<Kind, 'text'>, value: unknown): unknown {
   if (kind === 'switch') return typeof value === 'boolean' ? value : { true: true, false: false }[String(value)]
   if (kind === 'count') return count(value)
   if (kind === 'positive') return count(value) || undefined
-  if (kind === 'milliseconds') return count(value, 2 ** 31 - 1)
+  if (kind === 'milliseconds') return count(value, longestMs)
   if (kind === 'mode') return mode(value, 0o600)
   if (kind === 'directory mode') return mode(value, 0o700)
   return typeof value === 'string' && kind.includes(value) ? value : undefined

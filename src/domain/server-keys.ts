@@ -30,9 +30,9 @@ export const serverKeys = {
     about: 'How many values the JSON of a request may hold',
   },
   'server.upload_mb': {
-    kind: 'count',
+    kind: 'positive',
     default: 64,
-    about: 'Largest content that is sent in one request; an upload piece by piece too, where 0 means no limit',
+    about: 'Largest content of a file that is sent with a token in one request, whole or piece by piece',
   },
   'server.request_timeout_ms': {
     kind: 'milliseconds',

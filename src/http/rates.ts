@@ -20,12 +20,12 @@ const classes: Readonly<Record<string, Class>> = {
   exec: 'exec',
 }
 
+export type RateLimiter = ReturnType<typeof rateLimiter>
+
 /**
  * A bucket for each caller and class: full at first, and filled again evenly over a minute. By the monotonic clock, so
  * that a clock that is set changes nothing.
  */
-export type RateLimiter = ReturnType<typeof rateLimiter>
-
 export function rateLimiter(rates: Rates, now: () => number = () => performance.now()) {
   const buckets = new Map<string, { left: number; at: number }>()
   return {

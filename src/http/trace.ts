@@ -12,9 +12,12 @@ export interface Trace {
   actor: string | undefined
 }
 
+/** For what nobody has said to belong to something. */
+export const newCorrelationId = (): string => makeId('cor', Date.now(), randomBytes(10))
+
 export const traceOf = (request: IncomingMessage): Trace => ({
   requestId: requestIdOf(request),
-  correlationId: correlationOf(request) ?? makeId('cor', Date.now(), randomBytes(10)),
+  correlationId: correlationOf(request) ?? newCorrelationId(),
   operation: 'none',
   actor: undefined,
 })

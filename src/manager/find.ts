@@ -60,6 +60,13 @@ export async function findTrashed(core: Core, ref: string): Promise<Workspace> {
   })
 }
 
+/** As `findWorkspace`, else the one of the name that went last and can come back. */
+export async function findLiveOrGone(core: Core, ref: string): Promise<Workspace> {
+  const found = (await lookUp(core, ref)) ?? (await goneByName(core, parseName(ref)))[0]
+  if (found !== undefined) return found
+  throw await notFound(core, ref)
+}
+
 /** In the trash, or lost with snapshots that are left. Who went last comes first. */
 async function goneByName(core: Core, name: WorkspaceName): Promise<Workspace[]> {
   const found = await core.store.list({ task: name.task, agent: name.agent, states: ['trashed', 'purged'] })

@@ -3,7 +3,7 @@ import type { EventType, StreamId } from '../domain/event.ts'
 import { isRunId, isWorkspaceId } from '../domain/ids.ts'
 import { parseName } from '../domain/names.ts'
 import type { Core, Request } from './core.ts'
-import { findWorkspace } from './find.ts'
+import { findWorkspace, notFound } from './find.ts'
 
 /**
  * The log as users see it: by task, by workspace (a name also finds its earlier holders), by type. Where it starts is
@@ -26,12 +26,24 @@ async function* follow(
 ): AsyncIterable<Outputs['events']> {
   const live = input.follow === true ? (request.signal ?? new AbortController().signal) : undefined
   let left = input.limit ?? Infinity
+  let isEmpty = true
   for await (const event of core.store.follow({ ...(await filter), after: await start, live })) {
     if (request.signal?.aborted) return
+    isEmpty = false
     yield event as unknown as Outputs['events']
     left -= 1
     if (left <= 0) return
   }
+  if (isEmpty && live === undefined) await assertKnown(core, input.workspace)
+}
+
+/** Nothing at all is ever said of a name that nobody has had: it was mistyped. */
+async function assertKnown(core: Core, ref: string | undefined): Promise<void> {
+  if (ref === undefined || isWorkspaceId(ref)) return
+  if (isRunId(ref) && (await core.store.ofRun(ref)) !== undefined) return
+  const { task, agent } = parseName(ref)
+  for await (const _ of core.store.follow({ task, agent })) return
+  throw await notFound(core, ref)
 }
 
 async function filterOf(core: Core, input: Inputs['events']) {

@@ -4,7 +4,7 @@ import { formatName, parseName } from '../domain/names.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
 import { createFrom } from './create.ts'
-import { findTrashed, lookUp } from './find.ts'
+import { findLiveOrGone } from './find.ts'
 import { isSame, lockWorkspace, mayTake, retireIfOver, takeOver } from './operations.ts'
 import { isMoved, orphanSource, profileIn } from './orphans.ts'
 import { reconcile } from './reconcile.ts'
@@ -55,8 +55,7 @@ async function recoverAll(core: Core, input: Inputs['recover'], request: Request
       data: { field: 'id' },
     })
   }
-  const one =
-    input.id === undefined ? undefined : ((await lookUp(core, input.id)) ?? (await findTrashed(core, input.id)))
+  const one = input.id === undefined ? undefined : await findLiveOrGone(core, input.id)
   const unfinished = one === undefined ? await core.store.list({ inOperation: true }) : [one]
   const results: Result[] = []
   for (const workspace of unfinished) {

@@ -21,12 +21,12 @@ export interface McpOptions {
   /** Default: everything. */
   readonly may?: May | undefined
   /** Under which lease, and for which request, a call is done. */
-  readonly contextOf?: ((asked: ServerContext) => AskedContext) | undefined
+  readonly contextOf?: ((asked: ServerContext) => CallerContext) | undefined
   /** Where calls are noted from their beginning to their end; that of a cancelled one comes when it is undone. */
   readonly calls?: Set<Promise<unknown>> | undefined
 }
 
-export type AskedContext = Pick<CallContext, 'actor' | 'correlationId' | 'causationId' | 'lease'>
+export type CallerContext = Pick<CallContext, 'actor' | 'correlationId' | 'causationId' | 'lease'>
 
 /** The tools of `aw` over a core, ready to be connected to a transport. What may be done is the manager's to say. */
 export function mcpServer(manager: Manager, options: McpOptions): McpServer {
@@ -60,7 +60,7 @@ async function answerOf(
   tool: Tool,
   given: Readonly<Record<string, unknown>>,
   context: ServerContext,
-  asked: AskedContext,
+  asked: CallerContext,
 ): Promise<CallToolResult> {
   const { onProgress, onOutput } = progressTeller((progress) => tell(context, progress))
   try {

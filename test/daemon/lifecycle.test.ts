@@ -60,6 +60,14 @@ test('what happened is one line of JSON each, with the id of the request and no 
   expect(log).not.toContain(token.slice(4))
 })
 
+test('where there is no home there is no daemon, however long its path', () => {
+  using at = place()
+  at.env['AW_HOME'] = join(at.folder, 'x'.repeat(120))
+  expect(at.aw('serve', '--status')).toMatchObject({ code: 3, stderr: '' })
+  expect(at.aw('serve', '--stop')).toMatchObject({ code: 0, stdout: 'No daemon serves this home\n' })
+  expect(existsSync(at.env['AW_HOME'])).toBe(false)
+})
+
 test('there is one daemon a home', async () => {
   await using daemon = startDaemon()
   const again = daemon.at.aw('--json', 'serve')

@@ -1,11 +1,11 @@
 import type { Outputs } from '../../api/table.ts'
-import { codeOfSignal, exitCodeOf } from '../sandbox/exit-code.ts'
-import { codeOfFailure } from '../sandbox/here.ts'
+import { codeOfFailure, codeOfSignal, exitCodeOf } from '../sandbox/exit-code.ts'
 
 /** As the command itself would have ended here; 130 if it was cancelled, 125 to 127 if it never ran. */
-export function codeOfRun({ state, exit, problem }: Outputs['wait']): number {
+export function codeOfRun({ state, exit, problem, started_at: began }: Outputs['wait']): number {
   if (state === 'cancelled') return codeOfSignal('SIGINT')
-  if (exit === null) return codeOfFailure(problem?.code ?? '', true)
+  // What failed before it began has nothing to do with its program.
+  if (exit === null) return codeOfFailure(problem?.code ?? '', began !== null)
   const { code = null, signal = null, timed_out = false, output_cut = false, duration_ms = 0 } = exit
   return exitCodeOf({ code, signal, timed_out, output_cut, duration_ms })
 }

@@ -1,5 +1,6 @@
 import { constants } from 'node:os'
 import type { Exit } from '../../domain/sandbox/spec.ts'
+import { cannotRun, notExecutable, notFound } from '../exit-codes.ts'
 
 /** What is told of the end of a command. */
 export type Ended = Pick<Exit, 'code' | 'signal' | 'timed_out' | 'output_cut' | 'duration_ms'>
@@ -14,3 +15,10 @@ export function exitCodeOf({ code, signal, timed_out: late }: Ended): number {
 
 export const codeOfSignal = (signal: string): number =>
   128 + (constants.signals[signal as keyof typeof constants.signals] ?? constants.signals.SIGKILL)
+
+/** @param ofProgram the failure is about the program itself */
+export function codeOfFailure(code: string, ofProgram: boolean): number {
+  if (!ofProgram) return cannotRun
+  if (code === 'file_not_found') return notFound
+  return code === 'permission_denied' ? notExecutable : cannotRun
+}

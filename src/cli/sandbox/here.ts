@@ -3,10 +3,10 @@ import { inputFeed, sourceOf } from '../../client/command-input.ts'
 import { toAwError } from '../../domain/errors.ts'
 import type { Manager } from '../../ports/manager.ts'
 import { reportError } from '../errors.ts'
-import { cannotRun, notExecutable, notFound } from '../exit-codes.ts'
+import { cannotRun } from '../exit-codes.ts'
 import type { Globals } from '../globals.ts'
 import { ClosedOutput, type Io, type TakenSignal } from '../io.ts'
-import { codeOfSignal, exitCodeOf, type Ended } from './exit-code.ts'
+import { codeOfFailure, codeOfSignal, exitCodeOf, type Ended } from './exit-code.ts'
 import { notesOn, tellNotes } from './notes.ts'
 
 export type ExecInput = Inputs['exec']
@@ -133,11 +133,4 @@ export async function couldNot({ io, globals }: Session, thrown: unknown, starte
   const { code, data } = toAwError(thrown)
   // Where it was to start may be missing, too.
   return codeOfFailure(code, started && 'program' in data)
-}
-
-/** @param ofProgram the failure is about the program itself */
-export function codeOfFailure(code: string, ofProgram: boolean): number {
-  if (!ofProgram) return cannotRun
-  if (code === 'file_not_found') return notFound
-  return code === 'permission_denied' ? notExecutable : cannotRun
 }

@@ -1,23 +1,22 @@
 import type { DaemonFacts } from '../../domain/daemon.ts'
 import { toAwError } from '../../domain/errors.ts'
-import { whole, wire } from './wire.ts'
+import { jsonOf, wire } from './wire.ts'
 
 const headers = { host: 'localhost' }
 
 /** What the daemon behind a socket tells of itself; undefined if none answers. */
 export async function daemonAt(socket: string): Promise<DaemonFacts | undefined> {
-  const text = await asked(socket, 'GET', '/api/daemon')
-  return text === undefined ? undefined : (JSON.parse(text) as DaemonFacts)
+  return (await asked(socket, 'GET', '/api/daemon')) as DaemonFacts | undefined
 }
 
 /** False if there is none. That it has ended is seen by its lock. */
 export const askToEnd = async (socket: string): Promise<boolean> =>
   (await asked(socket, 'POST', '/api/daemon/stop')) !== undefined
 
-async function asked(socket: string, method: string, path: string): Promise<string | undefined> {
+async function asked(socket: string, method: string, path: string): Promise<unknown> {
   using line = wire({ socket })
   try {
-    return (await whole(await line.send({ method, path, headers }))).toString('utf8')
+    return await jsonOf(await line.send({ method, path, headers }))
   } catch (error) {
     if (toAwError(error).code === 'daemon_unavailable') return undefined
     throw error

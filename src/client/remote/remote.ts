@@ -5,7 +5,7 @@ import type { CallContext, Manager, Progress } from '../../ports/manager.ts'
 import { addressed } from './addressed.ts'
 import { withBytes } from './bytes.ts'
 import { errorOf, itemOf, type Problem } from './problem.ts'
-import { whole, wire, type Address, type Reply, type Wire, type WireRequest } from './wire.ts'
+import { jsonOf, whole, wire, type Address, type Reply, type Wire, type WireRequest } from './wire.ts'
 
 export interface RemoteOptions {
   readonly address: Address
@@ -215,13 +215,6 @@ async function* pieces(input: CallContext['input'], failed: (error: unknown) => 
     failed(error)
     await new Promise(() => undefined)
   }
-}
-
-async function jsonOf(reply: Reply): Promise<unknown> {
-  const text = (await whole(reply)).toString('utf8')
-  const value: unknown = text === '' ? undefined : JSON.parse(text)
-  if (reply.status < 300) return value
-  throw errorOf(value as Problem)
 }
 
 /** The bytes of a file come as they are; what else an item tells is in the head. */

@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { AwError } from '../../domain/errors.ts'
+import { errorOf, type Problem } from './problem.ts'
 
 /** Where a daemon listens: a socket of this machine, or a port of its loopback. */
 export type Address = { readonly socket: string } | { readonly host: string; readonly port: number }
@@ -229,6 +230,14 @@ export async function whole({ body }: Reply): Promise<Buffer> {
   const parts: Buffer[] = []
   for await (const part of body) parts.push(part)
   return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)
+}
+
+/** Its value, or the error that it is. */
+export async function jsonOf(reply: Reply): Promise<unknown> {
+  const text = (await whole(reply)).toString('utf8')
+  const value: unknown = text === '' ? undefined : JSON.parse(text)
+  if (reply.status < 300) return value
+  throw errorOf(value as Problem)
 }
 
 /** `sent: false`: the daemon has heard nothing of it. */

@@ -1,4 +1,5 @@
 import { AwError } from '../../domain/errors.ts'
+import { longestMs } from '../../domain/longest.ts'
 import type { Owner } from '../../domain/workspace/state.ts'
 import type { Host, ProcessUse } from '../../ports/host.ts'
 import { parentOf, type Disk } from '../files/memory-disk.ts'
@@ -105,7 +106,7 @@ const isBelow = (path: string, directory: string): boolean => path === directory
 /** Until one of them calls, the time is over or the signal fires. */
 async function woken(by: Set<() => void>, ms: number, signal: AbortSignal | undefined): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, Math.min(ms, 2 ** 31 - 1))
+  const timer = setTimeout(resolve, Math.min(ms, longestMs))
   by.add(resolve)
   signal?.addEventListener('abort', () => resolve(), { once: true })
   await promise

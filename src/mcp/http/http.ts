@@ -11,7 +11,7 @@ import { toAwError } from '../../domain/errors.ts'
 import { readJson, usualLimits, type JsonLimits } from '../../domain/strict-json.ts'
 import type { Manager } from '../../ports/manager.ts'
 import { limits } from '../limits.ts'
-import { mcpServer, type AskedContext } from '../server.ts'
+import { mcpServer, type CallerContext } from '../server.ts'
 import type { May } from '../tools.ts'
 import { bodyOf, send, webRequest } from './node.ts'
 import { sessionsWith, type Session, type SessionLimits } from './sessions.ts'
@@ -40,7 +40,7 @@ export interface McpCaller {
   /** Told of each message of a request but the first. Throws if that is more than they may ask for. */
   readonly countOne?: (() => void) | undefined
   /** Of this request, also within a session that an earlier one has opened. */
-  readonly context?: AskedContext | undefined
+  readonly context?: CallerContext | undefined
 }
 
 export interface McpHttp extends AsyncDisposable {

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { toAwError, type AwError } from '../../domain/errors.ts'
 import type { OpenManager } from '../manager-contract.ts'
 
 export function careContract(open: OpenManager): void {
@@ -9,6 +10,10 @@ export function careContract(open: OpenManager): void {
     const nothing = { recovered: [], busy: [], failed: [], found: [], ...empty }
     expect(await manager.call('recover', {})).toEqual(nothing)
     expect(await manager.call('recover', { id: 'a', steal: true })).toEqual(nothing)
+    const { message } = (await manager.call('recover', { id: 'nope' }).catch(toAwError)) as AwError
+    expect(message).toBe('There is no workspace nope/main')
+    await aw.destroy('a')
+    expect(await manager.call('recover', { id: 'a' })).toEqual(nothing)
   })
 
   it.each(['keep', 'stop'] as const)('shutdown with policy %s leaves workspaces as they are', async (policy) => {

@@ -42,6 +42,20 @@ export function logContract(open: OpenManager): void {
     )
   })
 
+  it('of a name that nobody has had there is nothing to tell, and that is said', async () => {
+    const { aw } = await open()
+    await expect(collect(aw.events({ workspace: 'nope' }))).rejects.toEqual(
+      code('workspace_not_found', { workspace: 'nope/main' }),
+    )
+    await aw.create({ id: 'one' })
+    await aw.rename('one', { to: 'two' })
+    // That nothing of the kind has happened is an answer; and a name that somebody had is known.
+    expect(await collect(aw.events({ workspace: 'two', type: ['snapshot_created'] }))).toEqual([])
+    expect(await collect(aw.events({ workspace: 'one', type: ['snapshot_created'] }))).toEqual([])
+    await aw.destroy('two')
+    expect((await collect(aw.events({ workspace: 'two' }))).length).toBeGreaterThan(0)
+  })
+
   it('a subscription gets what happens from now on, and ends with its signal', async () => {
     const { aw } = await open()
     await aw.create({ id: 'before' })
