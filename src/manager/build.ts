@@ -1,5 +1,5 @@
 import { AwError, toAwError } from '../domain/errors.ts'
-import type { SnapshotId, WorkspaceId } from '../domain/ids.ts'
+import type { SnapshotId } from '../domain/ids.ts'
 import { profileOf, type Profile } from '../domain/profiles.ts'
 import type { Imported, Workspace } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
@@ -9,7 +9,7 @@ import { readMetadata, writeMetadata } from './metadata.ts'
 import { checkpointSignal, withWorkspace } from './operations.ts'
 import { noBeginning } from './orphans.ts'
 import { withoutPassing } from './passing.ts'
-import { snapshotPlace, stageOf, trashOf } from './places.ts'
+import { originOfTree, snapshotPlace, stageOf, trashOf } from './places.ts'
 import { holdToLimit } from './size-limit.ts'
 import { type Content, copying, importedOf, isOuter, makeContent, type Places } from './source-tree.ts'
 import { beginAsTemplate } from './template-tree.ts'
@@ -121,7 +121,7 @@ export async function forkTree(
 
 /** Under the lock of the workspace whose tree it was: it must not be erased or brought back while it is copied. */
 async function importTrashed(core: Core, request: Request, tree: string, place: Place): Promise<Imported> {
-  const origin = tree.slice(0, tree.lastIndexOf('.')) as WorkspaceId
+  const origin = originOfTree(tree)
   const failed = (cause?: unknown): AwError =>
     new AwError('source_failed', `The tree ${tree} cannot be copied: it is in use, or no longer in the trash`, {
       data: { tree },
