@@ -37,8 +37,11 @@ export function runContract(open: OpenManager): void {
     })
     const kept = (await manager.call('snapshots', { id: 'job' })).find(({ id }) => id === last?.run?.snapshot)
     expect(kept).toMatchObject({ label: 'Say it', meta: { run: last?.run?.run, number: 1, code: 0 } })
-    const types = (await eventsOf(manager, 'job')).map(({ type }) => type)
+    const events = await eventsOf(manager, 'job')
+    const types = events.map(({ type }) => type)
     expect(types.slice(0, 3)).toEqual(['workspace_create_started', 'run_requested', 'workspace_created'])
+    const begun = { run: last?.run?.run, own_sandbox: true, isolation: 'namespace' }
+    expect(events.filter(({ type }) => type === 'run_started')).toMatchObject([{ data: begun }])
     expect(types.slice(-3)).toEqual(['snapshot_started', 'snapshot_created', 'run_completed'])
     const workspace = await aw.get('job')
     expect(JSON.parse(text(await workspace.files.read('.aw/run.json')))).toMatchObject({
@@ -66,6 +69,23 @@ export function runContract(open: OpenManager): void {
     expect(await logged(manager, { id: 'job', tail: 1 })).toBe('three')
     expect(await logged(manager, { id: 'job', tail: 2 })).toBe('\nthree')
     await expect(logged(manager, { id: 'job', tail: 2, from: 0 })).rejects.toEqual(code('invalid_input'))
+  })
+
+  it('of so many runs, the newest, the output is kept', async () => {
+    const { manager } = await open({ 'runs.keep_logs': '2' })
+    for (const word of ['one', 'two', 'three']) await run(manager, { id: 'job', argv: ['echo', word] })
+    const kept = [1, 2, 3].map((number) => logged(manager, { id: 'job', run: number }))
+    expect(await Promise.all(kept)).toEqual(['', 'two\n', 'three\n'])
+    expect(await manager.call('runs', { id: 'job' })).toHaveLength(3)
+  })
+
+  it('where nothing is to be kept of runs, there is no snapshot of them', async () => {
+    const { manager } = await open({ 'runs.snapshot': 'off' })
+    const { last } = await run(manager, { id: 'job', argv: ['touch', 'new'] })
+    expect(last).toMatchObject({ type: 'ended', run: { state: 'completed', snapshot: null, not_kept: null } })
+    expect(await manager.call('snapshots', { id: 'job' })).toEqual([])
+    const { last: asked } = await run(manager, { id: 'job', argv: ['touch', 'newer'], snapshot: 'each-run' })
+    expect((await manager.call('snapshots', { id: 'job' })).map(({ id }) => id)).toContain(asked?.run?.snapshot)
   })
 
   it('an empty prompt is none', async () => {
