@@ -7,6 +7,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Inputs } from '../../src/api/table.ts'
+import { inRoot } from '../../tools/root.ts'
 import { sh } from '../exec/ran.ts'
 import { codeOf, makeRepository, openGround, type Ground } from '../sources/open.ts'
 import { git, gitBytes, listing, stateOf } from './place.ts'
@@ -92,7 +93,18 @@ async function lookAtAll(scene: Scene, id: string): Promise<Looked> {
       all += git(repo, ['log', '-p', '-c', '--root', `main..${branch}`])
   if (codes['bundle'] === 'done') git(repo, ['bundle', 'verify', '-q', file])
   expect(git(repo, ['fsck', '--strict', '--full', '--no-dangling'])).toBe('')
+  for (const args of [['status'], ['diff', 'HEAD'], ['log', '-p', '--all']]) all += throughAw(scene, id, args)
   return { codes, all }
+}
+
+/** `aw git`, as users have it: in the workspace itself, where whatever the agent has named may run. */
+function throughAw({ home, base }: Scene, id: string, args: readonly string[]): string {
+  const argv = [inRoot('dist/aw.cjs'), 'git', id, '--', ...args]
+  const env = { PATH: process.env['PATH'], HOME: base, AW_HOME: home }
+  const { stdout, stderr, status } = spawnSync(process.execPath, argv, { env, encoding: 'latin1', timeout: 60_000 })
+  // 125 and above are for what aw could not do.
+  expect([id, args, status !== null && status !== 125, stderr]).toEqual([id, args, true, stderr])
+  return stdout + stderr
 }
 
 async function made(scene: Scene, id: string, script: string): Promise<void> {
@@ -170,6 +182,7 @@ it('programs that the configuration names', { timeout: 120_000 }, async () => {
   const before = stateOf(scene.repo)
   const { codes, all } = await lookAtAll(scene, 'config')
   expect(codes).toEqual(allDone)
+  expect(throughAw(scene, 'config', ['log', '--format=told %s', '-1'])).toContain('told first\n')
   expect(fired(scene)).toEqual([])
   expect(all).not.toContain(secret)
   expect(stateOf(scene.repo).rest).toEqual(before.rest)

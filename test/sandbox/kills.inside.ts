@@ -175,15 +175,39 @@ it('after a restart of the machine nothing is believed to run, and nobody is mis
     join(at.home, 'run', at.sandbox, 'owner.json'),
     JSON.stringify({ supervisor: { ...taken, boot_id: 'before' }, inside: [{ ...taken, boot_id: 'before' }] }),
   )
-  const boot = join(at.home, 'boot-id')
-  fs.writeFileSync(boot, '11111111-2222-3333-4444-555555555555\n')
-  const { stdout, stderr } = afterBoot(boot, [process.execPath, program, 'call', at.home, 'recover', '{}'])
-  expect(stderr).toBe('')
-  expect(JSON.parse(stdout)).toMatchObject({ result: { failed: [], busy: [] } })
+  recoverAfterBoot(at)
   expect(at.boxes()).toEqual([])
   expect(bystander.exitCode).toBeNull()
   await expectWhole(at)
 })
+
+it('a run that a restart of the machine has ended has failed, and says why; its output is there', async () => {
+  const at = await openSandboxHome()
+  for await (const _ of at.manager.stream('run', { id, argv: endless, detach: true })) continue
+  const written = async (): Promise<string> => {
+    let text = ''
+    for await (const { data } of at.manager.stream('logs', { id })) text += Buffer.from(data as Uint8Array).toString()
+    return text
+  }
+  await expect.poll(written).toBe('begun\n')
+  const [sandbox = ''] = at.boxes()
+  const owners = at.ownersOf(sandbox)
+  process.kill(owners.supervisor.pid, 'SIGKILL')
+  await expect.poll(() => alive(owners)).toEqual([])
+  recoverAfterBoot(at)
+  const problem = { code: 'lost', message: 'the machine was started anew' }
+  expect(await at.manager.call('runs', { id })).toMatchObject([{ state: 'failed', exit: null, problem }])
+  expect(await written()).toBe('begun\n')
+  await expectWhole(at)
+})
+
+function recoverAfterBoot({ home }: SandboxHome): void {
+  const boot = join(home, 'boot-id')
+  fs.writeFileSync(boot, '11111111-2222-3333-4444-555555555555\n')
+  const { stdout, stderr } = afterBoot(boot, [process.execPath, program, 'call', home, 'recover', '{}'])
+  expect(stderr).toBe('')
+  expect(JSON.parse(stdout)).toMatchObject({ result: { failed: [], busy: [] } })
+}
 
 const startTime = (pid = 0): string =>
   execFileSync('cut', ['-d', ' ', '-f22', `/proc/${pid}/stat`], { encoding: 'utf8' }).trim()

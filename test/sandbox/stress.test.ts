@@ -1,9 +1,7 @@
 import { expect, it } from 'vitest'
 import { drawn } from '../drawn.ts'
 import { runOnImage } from '../storage/on-image.ts'
-
-/** How many tests each file has: one that is left out would not be missed otherwise. */
-const files = { stress: 5, kills: 13 } as const
+import { insideTests } from './inside-tests.ts'
 
 /** A few of everything here, and what waits long as one user only; many, and as both, in `npm run prove`. */
 const some = [
@@ -15,5 +13,5 @@ const some = [
 it.each(drawn(some, ({ name }) => name))('sandboxes: $name, as $as', { timeout: 600_000 }, ({ name, as }) => {
   const { passed, failures } = runOnImage({ fileSystem: 'ext4', as, files: [`test/sandbox/${name}.inside.ts`] })
   expect(failures).toEqual([])
-  expect(passed).toBe(files[name])
+  expect(passed).toBe(insideTests[name])
 })
