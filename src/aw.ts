@@ -161,7 +161,7 @@ export async function openHome(options: OpenOptions = {}): Promise<OpenedHome> {
       await store[Symbol.asyncDispose]()
     },
   )
-  const tokens = tokenFinder({ store, clock, isSame: timingSafeEqual })
+  const tokens = tokenFinder({ store, clock, isSame: (one, other) => timingSafeEqual(one, other) })
   return {
     manager,
     tokens,

@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { inRoot } from '../tools/root.ts'
 import { place, type Place } from './cli/built.ts'
 
 let here: Place
@@ -38,7 +39,7 @@ test('it is kept for its user alone, and used', () => {
 test('each command keeps its own, unless it fails', () => {
   expect(here.aw('list')).toMatchObject({ code: 0 })
   expect(here.aw('lsit').code).not.toBe(0)
-  expect(readdirSync(folder()).map((name) => name.split('-').at(-1))).toEqual(['list'])
+  expect(new Set(readdirSync(folder()).map((name) => name.split('-').at(-1)))).toEqual(new Set(['list']))
 })
 
 test('what another version kept is forgotten after a week, when something new is kept', () => {
@@ -59,12 +60,12 @@ test('what another version kept is forgotten after a week, when something new is
   const left = readdirSync(folder())
   expect(left).toEqual(expect.arrayContaining(['cli-RECENT12-v24-x64-list', 'notes']))
   expect(left).not.toContain('cli-OLDER123-v24-x64-list')
-  expect(left).toHaveLength(4)
+  expect(left.filter((name) => name.endsWith('-other'))).toHaveLength(1)
 })
 
 test.each([
   ['others can write it', (file: string) => chmodSync(file, 0o666)],
-  ['a byte is wrong', (file: string) => damage(file, (bytes) => bytes.fill(~(bytes[200_000] ?? 0), 200_000, 200_001))],
+  ['a byte is wrong', (file: string) => damage(file, (bytes) => bytes.fill(~(bytes[100_000] ?? 0), 100_000, 100_001))],
   ['it is half there', (file: string) => damage(file, (bytes) => bytes.subarray(0, bytes.length / 4))],
   ['it is empty', (file: string) => damage(file, () => Buffer.alloc(0))],
   ['it is of another program', (file: string) => copyFileSync('/bin/true', file)],
@@ -87,6 +88,27 @@ test('where nothing can be kept the command runs all the same', () => {
   delete here.env['HOME']
   runs()
   expect(existsSync(folder())).toBe(false)
+})
+
+test('what runs for long has its files, though another version takes their place', () => {
+  const source = readFileSync(inRoot('tools/launcher.cjs'), 'utf8')
+  writeFileSync(join(here.folder, 'aw.cjs'), source.replace("'FILES'", "'cli-A-0.cjs', 'cli-A-1.cjs'"))
+  // It removes the second file as soon as that was read, and asks for it then.
+  writeFileSync(
+    join(here.folder, 'cli-A-0.cjs'),
+    `(function (require, file, load) {
+      const fs = require('fs')
+      const { readFileSync } = fs
+      const waiting = setInterval(() => undefined, 1000)
+      fs.readFileSync = (path, ...rest) => {
+        const text = readFileSync(path, ...rest)
+        if (path.endsWith('cli-A-1.cjs')) setImmediate(() => (fs.unlinkSync(path), clearInterval(waiting), load(1)()))
+        return text
+      }
+    })`,
+  )
+  writeFileSync(join(here.folder, 'cli-A-1.cjs'), `(function () { console.log('it is there') })`)
+  expect(here.sh('node aw.cjs')).toEqual({ code: 0, stdout: 'it is there\n', stderr: '' })
 })
 
 test('the warning of Node 22 about its SQLite is silenced, and no other', () => {

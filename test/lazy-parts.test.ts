@@ -15,8 +15,12 @@ beforeAll(() => {
 afterAll(() => here[Symbol.dispose]())
 
 /** Says at the end which modules of Node's and which files were loaded. */
-const watch = `process.on('exit', () => require('fs').writeFileSync('loaded.json',
-  JSON.stringify([...process.moduleLoadList, ...Object.keys(require.cache)])))`
+const watch = `const fs = require('fs')
+const { readFileSync } = fs
+const read = []
+fs.readFileSync = (...given) => (read.push(String(given[0])), readFileSync(...given))
+process.on('exit', () => fs.writeFileSync('loaded.json',
+  JSON.stringify([...process.moduleLoadList, ...Object.keys(require.cache), ...read])))`
 
 function loadedBy(...args: readonly string[]): string[] {
   const watched = ['--require', join(here.folder, 'watch.cjs'), launcher, ...args]
@@ -32,6 +36,10 @@ const heavy = (loaded: readonly string[]): string[] => {
     .toSorted()
   return loaded.some((name) => name.endsWith('/koffi.node')) ? [...found, 'koffi'] : found
 }
+
+/** Which of the command's own files were read, by their place in the list of the build. */
+const parts = (loaded: readonly string[]): number[] =>
+  loaded.flatMap((name) => /\/cli-\w+-(\d)\.cjs$/.exec(name)?.[1] ?? []).map(Number)
 
 test.each([
   [['--help'], []],
@@ -51,6 +59,46 @@ test.each([
   ],
 ])('aw %j loads %j of what is heavy', (args, expected) => {
   expect(heavy(loadedBy(...args))).toEqual(expected)
+})
+
+const first = 0
+const core = 1
+const dir = 2
+const sandbox = 3
+
+test.each([
+  [['--version'], [first]],
+  [
+    ['path', 'task/agent'],
+    [first, core, dir],
+  ],
+  [['list'], [first, core, dir]],
+  [
+    ['create', 'task/third'],
+    [first, core, dir],
+  ],
+  [
+    ['snapshot', 'task/third'],
+    [first, core, dir],
+  ],
+  [
+    ['restore', 'task/third'],
+    [first, core, dir],
+  ],
+  [
+    ['fork', 'task/third', 'task/fourth'],
+    [first, core, dir],
+  ],
+  [
+    ['exec', 'task/third', '--', 'true'],
+    [first, core, dir, sandbox],
+  ],
+  [
+    ['destroy', 'task/third'],
+    [first, core, dir],
+  ],
+])('aw %j reads the files %j of the command', (args, expected) => {
+  expect(new Set(parts(loadedBy(...args)))).toEqual(new Set(expected))
 })
 
 test('what is heavy would be noticed', () => {

@@ -5,21 +5,36 @@
  */
 import { execFile } from 'node:child_process'
 import { access, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { build as bundle, type BuildOptions } from 'esbuild'
 import { isYounger } from './build-age.ts'
-import { lazyBuiltins } from './lazy-builtins.ts'
+import { linkLazily } from './lazy-link.ts'
 import { readyTable } from './ready-table.ts'
 import { inRoot, root } from './root.ts'
 
 const dist = inRoot('dist')
 const command = 'src/cli/main.ts'
+const core = 'src/aw.ts'
 const library = 'src/index.ts'
 const proxy = 'src/sys/proxy/main.ts'
 const mcp = 'src/mcp/main.ts'
 const daemon = 'src/daemon/main.ts'
 const client = 'src/client/main.ts'
+const named = (folder: string, ...names: readonly string[]): string[] => names.map((name) => `src/${folder}/${name}.ts`)
+
+/**
+ * What of the command stands together in a file, and so is read together: what every command needs, the core with what is
+ * asked for again and again, what runs commands, and each kind of storage. The rest is in a last file.
+ */
+const commandFiles = [
+  [command, ...named('cli/render', 'list', 'fork', 'snapshot', 'restored')],
+  [core, ...named('manager', 'look', 'start', 'fork', 'snapshot', 'restore', 'destroy', 'exec-all')],
+  named('drivers/storage', 'dir'),
+  ['src/cli/sandbox/exec.ts', 'src/sys/proxy/program.ts', ...named('drivers/sandbox', 'registry', 'namespace')],
+  named('drivers/storage', 'overlay'),
+  named('drivers/storage', 'btrfs'),
+]
 
 /** True when nothing that goes into dist/ has changed since it was built. */
 export async function buildIsCurrent(): Promise<boolean> {
@@ -74,28 +89,23 @@ async function bundleLibrary(outdir: string): Promise<void> {
 }
 
 /**
- * The command is a function expression in one file, which the launcher runs from compiled code that it keeps. Parts that
- * are imported lazily start lazily there too. Names stay as they are, for stack traces.
+ * The command is a few files, which the launcher runs from compiled code that it keeps; their modules start when they are
+ * first used. Names stay as they are, for stack traces.
  */
 async function bundleCommand(outdir: string): Promise<void> {
   const options = await common()
-  const { metafile } = await bundle({
-    ...options,
-    entryPoints: { cli: command },
-    outdir,
-    entryNames: '[name]-[hash]',
-    outExtension: { '.js': '.cjs' },
-    format: 'cjs',
-    minifyWhitespace: true,
-    define: { ...options.define, 'import.meta.url': '__filename' },
-    banner: { js: '(function (require, __filename) {' },
-    footer: { js: '})' },
-    plugins: [readyTable, lazyBuiltins],
-    metafile: true,
+  const { hash, files } = await linkLazily({
+    entry: command,
+    files: commandFiles,
+    tables: ['src/manager/manager.ts'],
+    options: { ...options, define: { ...options.define, 'import.meta.url': '__filename' } },
   })
-  const [file = ''] = Object.keys(metafile.outputs)
+  const names = files.map((_, place) => `cli-${hash}-${place}.cjs`)
+  await Promise.all(files.map((text, place) => writeFile(join(outdir, names[place] ?? ''), text)))
   const launcher = await readFile(inRoot('tools/launcher.cjs'), 'utf8')
-  await writeFile(join(outdir, 'aw.cjs'), launcher.replace('BUNDLE', basename(file)), { mode: 0o755 })
+  await writeFile(join(outdir, 'aw.cjs'), launcher.replace("'FILES'", names.map((name) => `'${name}'`).join(', ')), {
+    mode: 0o755,
+  })
 }
 
 /** A program of its own, started for a box that uses the network: small, and nothing but Node's modules in it. */

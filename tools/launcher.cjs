@@ -16,8 +16,8 @@ if (major < 22 || (major === 22 && minor < 18)) {
   process.exitCode = 1
 } else {
   silenceSqliteWarning()
-  // The build puts the bundle's name here.
-  start(path.join(__dirname, 'BUNDLE'))
+  // The build puts the names here.
+  start(['FILES'].map((name) => path.join(__dirname, name)))
 }
 
 /**
@@ -37,35 +37,51 @@ function silenceSqliteWarning() {
 }
 
 /**
- * Runs the bundle from code that V8 compiled the last time the same command ran. Node's own compile cache would hold
- * what is compiled before the first line runs and nothing of what runs then: 5 ms more for `aw path`, 8 for `aw create`.
- * @param {string} bundle
+ * Runs the files from code that V8 compiled the last time the same command ran. Node's own compile cache would hold what
+ * is compiled before the first line runs and nothing of what runs then: 5 ms more for `aw path`, 8 for `aw create`.
+ * @param {readonly string[]} files The first is the program; it asks for the others when it needs them.
  */
-function start(bundle) {
-  const kept = keptCode(bundle)
-  const cachedData = kept === undefined ? undefined : readOwn(kept)
-  // The bundle is one function expression, in ASCII.
-  const script = new vm.Script(fs.readFileSync(bundle, 'latin1'), { filename: bundle, cachedData })
-  const main = /** @type {(require: NodeJS.Require, file: string) => void} */ (script.runInThisContext())
-  main(require, bundle)
-  if (kept === undefined || script.cachedDataRejected === false) return
+function start(files) {
+  /** @type {[string, import('vm').Script][]} */
+  const fresh = []
+  /** @type {string[]} */
+  const texts = []
+  const textOf = (/** @type {number} */ place) => texts[place] || fs.readFileSync(files[place] || '', 'latin1')
+  /** @type {(place: number) => unknown} */
+  const load = function (place) {
+    const filename = files[place] || ''
+    const kept = keptCode(filename)
+    const cachedData = kept === undefined ? undefined : readOwn(kept)
+    // The file is one function expression, in ASCII.
+    const script = new vm.Script(textOf(place), { filename, cachedData })
+    if (kept !== undefined && script.cachedDataRejected !== false) fresh.push([kept, script])
+    return /** @type {unknown} */ (script.runInThisContext())
+  }
   process.once('exit', function (code) {
-    if (code === 0) keep(kept, script.createCachedData())
+    if (code === 0) for (const [kept, script] of fresh) keep(kept, script.createCachedData())
   })
+  // What runs for longer must not miss a file when another version has been installed meanwhile.
+  setTimeout(function () {
+    for (const place of files.keys()) texts[place] = textOf(place)
+  }, 500).unref()
+  const program = /** @type {(require: NodeJS.Require, file: string, load: (place: number) => unknown) => void} */ (
+    load(0)
+  )
+  program(require, files[0] || '', load)
 }
 
 /**
- * One file for each command, as each runs other code, each bundle (its name holds its hash; V8 compares only the length)
- * and each Node. Not in the shared /tmp: what others can write there would be run here.
- * @param {string} bundle
+ * One file for each command, as each runs other code, each file of ours (its name holds a hash; V8 compares only the
+ * length) and each Node. Not in the shared /tmp: what others can write there would be run here.
+ * @param {string} file
  */
-function keptCode(bundle) {
+function keptCode(file) {
   const { HOME, XDG_CACHE_HOME } = process.env
   const caches = XDG_CACHE_HOME || (HOME && path.join(HOME, '.cache'))
   if (!caches || !path.isAbsolute(caches)) return undefined
   const [, , command = ''] = process.argv
   const word = /^[a-z]{1,16}$/.test(command) ? command : 'other'
-  const name = [path.basename(bundle, '.cjs'), process.version, process.arch, word].join('-')
+  const name = [path.basename(file, '.cjs'), process.version, process.arch, word].join('-')
   return path.join(caches, 'aw', 'compiled', name)
 }
 

@@ -149,7 +149,7 @@ type Streams = { [N in StreamName]: (core: Core, input: Inputs[N], request: Requ
 const streams: Streams = { events, diff, exec, connect, run, logs, 'fs download': fsDownload }
 
 export function makeManager(parts: Omit<Core, 'recover' | 'tokens'>, close: () => Promise<void>): Manager {
-  const core: Core = { ...parts, recover: recoverOperation, tokens: tokenBook(parts.store) }
+  const core: Core = { ...parts, recover: (...given) => recoverOperation(...given), tokens: tokenBook(parts.store) }
   const requestOf = (context: CallContext): Request => {
     let id = context.correlationId
     return {
