@@ -102,7 +102,7 @@ it.each(['codex', 'gemini', 'opencode'] as const)('%s starts in a sandbox, with 
 it('any program is an agent with a file of its own, and one without a file is a command', async () => {
   await using own = stage('ordinary')
   own.here.sh(
-    `mkdir -p "$HOME/tools" && printf '#!/bin/sh\\necho "$0 got: $*"; cat "$KEY_FILE"; echo x > "$MINE/x"; ls "$MINE"\\n' > "$HOME/tools/mine" && chmod +x "$HOME/tools/mine"`,
+    `mkdir -p "$HOME/tools" && printf '#!/bin/sh\\necho "$0 got: $*"; stat -c %%a "$KEY_FILE"; cat "$KEY_FILE"; echo x > "$MINE/x"; ls "$MINE"\\n' > "$HOME/tools/mine" && chmod +x "$HOME/tools/mine"`,
   )
   own.profile('mine', {
     title: 'Mine',
@@ -115,7 +115,7 @@ it('any program is an agent with a file of its own, and one without a file is a 
   own.here.env['MINE_KEY'] = key
   await own.aw(['create', 'job'])
   const { stdout } = await own.aw(['exec', 'job', '--agent', 'mine', '--', 'mine', 'do it'])
-  expect(stdout.split('\n')).toEqual(['/opt/aw/programs/mine got: do it', `${key}settings`, 'x', ''])
+  expect(stdout.split('\n')).toEqual(['/opt/aw/programs/mine got: do it', '400', `${key}settings`, 'x', ''])
   const hidden = await own.aw([
     'exec',
     'job',

@@ -28,6 +28,8 @@ export interface Place extends Disposable {
 
 export interface Step {
   readonly until: string
+  /** A line of shell, elsewhere. */
+  readonly run?: string
   readonly type?: string
   readonly size?: readonly [rows: number, columns: number]
   readonly kill?: string

@@ -135,6 +135,31 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
     expect(seen).toMatchObject({ exit: 0, restored: true, missed: [] })
   })
 
+  test('the live view shows what has changed since', () => {
+    const script = 'while [ ! -e ../output/go ]; do sleep 0.05; done; exit 3'
+    expect(here.aw('run', '--id', 'live', '--detach', '--', 'sh', '-c', script).code).toBe(0)
+    const go = join(here.home, 'workspaces/live/main/output/go')
+    const steps = [
+      { until: '1 workspace, 1 running', run: `touch '${go}'` },
+      { until: '1 workspace, 0 running', type: 'q' },
+    ]
+    const { seen, ...ended } = here.onTerminal(steps, 'status', '--task', 'live')
+    expect(ended).toEqual({ exit: 0, restored: true, missed: [] })
+    const pictures = seen.split('\u001b[2J').filter((text) => text.includes('live/main'))
+    expect(pictures.at(0)).toContain('running')
+    expect(pictures.at(-1)).toMatch(/failed.* 3 /)
+  })
+
+  test('what is in a folder is what it works on, and the folder stays as it is', () => {
+    here.sh('mkdir -p site/sub && echo one > site/sub/page')
+    const script = 'cat sub/page; echo two > sub/page; echo new > new'
+    const { code, stdout, stderr } = here.aw('run', '--id', 'folder', '--from', './site', '--', 'sh', '-c', script)
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'one\n' })
+    expect(stderr).toContain('1 added, 1 changed')
+    expect(here.sh('cat site/sub/page; ls site').stdout).toBe('one\nsub\n')
+    expect(json('show', 'folder')).toMatchObject({ source: { kind: 'folder' } })
+  })
+
   test('what is not committed is left out, and told', () => {
     const repository = join(here.folder, 'site')
     const git = 'git -c user.name=Ada -c user.email=ada@example.com'

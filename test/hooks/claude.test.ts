@@ -38,6 +38,23 @@ test('from a directory below, the whole work tree', () => {
   expect(existsSync(join(path, '.git/HEAD'))).toBe(true)
 })
 
+test('what was done there can be kept, and taken back, under the session that goes on', () => {
+  using own = scene()
+  const { path } = own.create()
+  const [{ workspace_id: name } = { workspace_id: '' }] = own.workspaces()
+  own.sh(`cd ${path} && echo kept > kept && git add kept && git commit -qm kept`)
+  expect(own.place.aw('snapshot', name, '--label', 'good')).toMatchObject({ code: 0 })
+  own.sh(`cd ${path} && rm -r kept .git a.txt && echo lost > lost`)
+  const { code, stderr } = own.place.aw('undo', name)
+  expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' })
+  expect(own.sh(`cd ${path} && ls && git log --format=%s && git --no-optional-locks status --porcelain`)).toBe(
+    'a.txt\nkept\nnode_modules\nuntracked.txt\nkept\none\n?? untracked.txt\n',
+  )
+  expect(own.place.aw('redo', name).code).toBe(0)
+  expect(existsSync(join(path, 'lost'))).toBe(true)
+  expect(own.remove(path).code).toBe(0)
+})
+
 test('a folder that is no repository', () => {
   using own = scene()
   own.sh('mkdir plain && echo x > plain/x')

@@ -3,7 +3,8 @@
   terminal.py ROWS COLUMNS PROGRAM ARGUMENT... < steps
 
 The steps are a JSON list. Each waits until its "until" has been seen since the step before, and then does what else it
-says: "type" keys, "size" the window ([rows, columns]), "kill" the program with a signal. The answer is one JSON object:
+says: "run" a line of shell elsewhere, "type" keys, "size" the window ([rows, columns]), "kill" the program with a
+signal. The answer is one JSON object:
 what was seen, the exit code (negative: a signal), and whether the terminal was left as it had been.
 """
 
@@ -59,6 +60,8 @@ def main():
             missed.append(step["until"])
             continue
         fresh = len(seen)
+        if "run" in step:
+            subprocess.run(step["run"], shell=True, check=True)
         if "size" in step:
             resize(ours, *step["size"])
         if "type" in step:
