@@ -101,6 +101,18 @@ test.each([
   expect(new Set(parts(loadedBy(...args)))).toEqual(new Set(expected))
 })
 
+test('through a daemon it reads one file, and loads what a connection needs and no stream besides', () => {
+  expect(here.aw('serve', '--detach')).toMatchObject({ code: 0 })
+  try {
+    const loaded = loadedBy('path', 'task/agent')
+    expect(parts(loaded)).toEqual([first])
+    expect(heavy(loaded)).toEqual(['net', 'stream'])
+    expect(loaded).not.toContain('NativeModule internal/fs/sync_write_stream')
+  } finally {
+    expect(here.aw('serve', '--stop')).toMatchObject({ code: 0 })
+  }
+})
+
 test('what is heavy would be noticed', () => {
   expect(heavy(loadedBy('doctor'))).toContain('koffi')
 })

@@ -78,7 +78,7 @@ export async function daemonOf(options: ConnectOptions): Promise<DaemonFacts | u
 function eitherOf(socket: string, options: ConnectOptions): Manager {
   const config = statSync(join(socket, '..', 'aw.toml'), { throwIfNoEntry: false })
   const headers = { 'aw-version': version(), 'aw-config': stampOfFile(config) }
-  const remote = remoteManager({ address: { socket }, headers })
+  const remote = remoteManager({ address: { socket }, headers, shortLived: options.longLived !== true })
   let core: Promise<Manager> | undefined
   let isLeft = false
   const local = (): Promise<Manager> => (core ??= openCore(options))

@@ -12,8 +12,20 @@ export interface RemoteOptions {
   readonly token?: string | undefined
   /** Sent with each request. */
   readonly headers?: Readonly<Record<string, string>> | undefined
+  /**
+   * The program ends when this is closed, and its connections end with it. To close one, Node opens the program's standard
+   * error, which takes 2 ms.
+   */
+  readonly shortLived?: boolean | undefined
   /** What gives a command its input while it runs; whoever never does needs none, and does not load it. */
   readonly sockets?: (() => Promise<{ readonly socketStream: SocketStream }>) | undefined
+}
+
+/** A line of an answer that tells how far it has come. */
+interface News {
+  readonly progress?: Progress & { readonly output?: string }
+  readonly result?: unknown
+  readonly error?: Problem
 }
 
 type SocketStream = typeof import('./socket.ts').socketStream
@@ -27,7 +39,7 @@ const patienceMs = 60_000
  * waited for, so that its caller knows whether it was undone.
  */
 export function remoteManager(options: RemoteOptions): Manager {
-  const line = wire(options.address)
+  const line = wire(options.address, options.shortLived)
   const own = headersOf(options)
   let count = 0
   // Two clients of one moment are two. It is no secret: nobody stops what another has asked for.
@@ -104,14 +116,24 @@ export function remoteManager(options: RemoteOptions): Manager {
   async function withProgress(asked: WireRequest, tell: (progress: Progress) => void, signal: AbortSignal) {
     const reply = await line.send({ ...asked, headers: { ...asked.headers, accept: lines } }, signal)
     if (reply.status >= 300) return jsonOf(reply)
-    for await (const text of linesOf(reply)) {
-      const news = JSON.parse(text) as { progress?: Progress & { output?: string }; result?: unknown; error?: Problem }
-      if (news.error !== undefined) throw errorOf(news.error)
-      if (news.progress === undefined) return news.result
-      const { output, ...rest } = news.progress
-      tell(output === undefined ? rest : { ...rest, output: Buffer.from(output as unknown as string, 'base64') })
+    let answer: News | undefined
+    try {
+      // To its end, though the answer is the last line: then the connection can be used again.
+      for await (const text of linesOf(reply)) {
+        const news = JSON.parse(text) as News
+        if (news.progress === undefined) {
+          answer = news
+          continue
+        }
+        const { output, ...rest } = news.progress
+        tell(output === undefined ? rest : { ...rest, output: Buffer.from(output as unknown as string, 'base64') })
+      }
+    } catch (error) {
+      if (answer === undefined) throw error
     }
-    throw new AwError('daemon_unavailable', 'The daemon broke its answer off')
+    if (answer === undefined) throw new AwError('daemon_unavailable', 'The daemon broke its answer off')
+    if (answer.error !== undefined) throw errorOf(answer.error)
+    return answer.result
   }
 
   async function* stream(

@@ -35,7 +35,7 @@ const mostHead = 64 * 1024
  * As much of HTTP/1.1 as the daemon speaks, over plain sockets that are used again. Node's own client takes twice as long
  * to load, which a command that does one small thing would feel.
  */
-export function wire(address: Address): Wire {
+export function wire(address: Address, shortLived = false): Wire {
   const idle: { line: Line; timer: NodeJS.Timeout }[] = []
   const open = new Set<Line>()
 
@@ -90,7 +90,10 @@ export function wire(address: Address): Wire {
       }
     },
     [Symbol.dispose]() {
-      for (const { socket } of open) socket.destroy()
+      for (const { socket } of open) {
+        if (shortLived) socket.unref()
+        else socket.destroy()
+      }
     },
   }
 }
