@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { toAwError } from '../domain/errors.ts'
 import { memoryCore } from '../testing/memory-core.ts'
 
 it('gc leaves alone what was brought back and destroyed again while it looked', async () => {
@@ -52,4 +53,20 @@ it('gc tells of trees that a process left which died at an export or a copy, and
   expect(disk.at('/storage/tmp/scratch_used/f')).toBeDefined()
   used?.[Symbol.dispose]()
   expect((await manager.call('gc', {})).items).toMatchObject([{ ...item, tree: 'scratch_used' }])
+})
+
+it('there is one at a time in a home: who comes meanwhile is refused and has removed nothing', async () => {
+  const meddling: Promise<unknown>[] = []
+  const core = memoryCore({
+    onMeasure: async () => {
+      if (meddling.length === 0) meddling.push(core.start().manager.call('gc', { older_than: '0s' }).catch(toAwError))
+      await Promise.all(meddling)
+    },
+  })
+  const { manager } = core
+  await manager.call('create', { id: 'a' })
+  await manager.call('destroy', { id: 'a' })
+  expect(await manager.call('gc', { older_than: '0s' })).toMatchObject({ applied: true, items: [{ kind: 'tree' }] })
+  expect(await meddling[0]).toMatchObject({ code: 'workspace_busy' })
+  expect(await manager.call('gc', { older_than: '0s' })).toMatchObject({ applied: true, items: [] })
 })
