@@ -1,4 +1,4 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import { homedir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import type { Config } from './domain/config.ts'
@@ -37,6 +37,7 @@ import { bridgeDirectory, hasBridge } from './sys/bridge-place.ts'
 import { cliCommand } from './sys/cli-program.ts'
 import { prepareHome } from './sys/home.ts'
 import { native } from './sys/native.ts'
+import { randomFew } from './sys/random.ts'
 import { reserveIn, type Reserve } from './sys/reserve.ts'
 import { lightFiles, removeTree, safeFiles } from './sys/safe-fs/index.ts'
 
@@ -56,7 +57,7 @@ export interface OpenOptions {
   readonly shortLived?: boolean | undefined
 }
 
-const clock: Clock = { now: () => new Date(), random: (bytes) => randomBytes(bytes) }
+const clock: Clock = { now: () => new Date(), random: randomFew }
 
 interface Settled {
   readonly home: string

@@ -59,7 +59,9 @@ async function assertNoProcesses(
   // What runs in its sandbox was asked for before; the sandbox itself ends with the workspace.
   const supervisor = workspace.sandbox?.supervisor
   const except = supervisor !== undefined && core.host.liveness(supervisor) === 'alive' ? [supervisor.pid] : []
-  for (const place of places) users.push(...(await core.host.users(core.storage.attachment(place).path, { except })))
+  for (const place of places)
+    if ((await core.storage.isIdle?.(place)) !== true)
+      users.push(...(await core.host.users(core.storage.attachment(place).path, { except })))
   if (users.length === 0) return
   const some = users.slice(0, 3).map(({ pid, command, uses }) => `${command} (${pid}, ${uses})`)
   const others = users.length > 3 ? ' and others' : ''

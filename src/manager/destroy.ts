@@ -7,7 +7,7 @@ import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { findWorkspace, notFound } from './find.ts'
 import { closeLostRuns } from './reconcile-boxes.ts'
 import { endBoxes } from './launch.ts'
-import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
+import { append, begin, giveUp, intended, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
 import { trashOf, treeName, volumeOf } from './places.ts'
 import { purgeTrees } from './purge.ts'
 import { revokeTokensOf } from './token-revocation.ts'
@@ -43,12 +43,13 @@ export async function destroyUnderLock(
   const current = await closeLostRuns(core, request, workspace)
   await assertUnused(core, current, { ...input, lease: request.lease })
   const quiet = await endBoxes(core, request, current, 'destroy')
-  const begun = await begin(core, request, quiet, 'workspace_destroy_started', 'destroy', {
+  const intent = {
     ...whose(workspace),
     workspace_path: workspace.path,
     cleanup_reason: input.reason ?? 'user',
     tree: treeName(workspace),
-  })
+  }
+  const begun = await begin(core, request, quiet, 'workspace_destroy_started', 'destroy', intent, { later: true })
   try {
     return await finishDestroy(core, request, begun.workspace, begun.operation)
   } catch (error) {
@@ -76,8 +77,10 @@ export async function finishDestroy(
 ): Promise<Workspace> {
   const intent = intentOf(workspace, 'destroy')
   const volume = volumeOf(workspace)
+  const noted = intended(core)
   await revokeTokensOf(core, request, workspace.id)
   await core.host.unpublish(workspace.path, core.storage.attachment(volume).path, core.basePath)
+  await noted
   if (await core.storage.exists(volume)) await core.storage.move(volume, trashOf(intent.tree))
   if (!(await core.storage.exists(trashOf(intent.tree)))) return closeLost(core, request, workspace, operation)
   const event = newEvent(

@@ -11,7 +11,6 @@ import { findWorkspace } from './find.ts'
 import { readDocuments } from './metadata.ts'
 import { checkpointSignal, withWorkspace } from './operations.ts'
 import { presentState } from './present-state.ts'
-import { assertRoom } from './size-limit.ts'
 import { resolveSnapshot, snapshotsOf } from './snapshots.ts'
 import { view } from './view.ts'
 
@@ -75,7 +74,7 @@ async function forkPoint(
   request: Request,
 ): Promise<{ origin: Workspace; snapshot: SnapshotId }> {
   if (input.at !== undefined) return { origin: workspace, snapshot: await resolveSnapshot(core, workspace, input.at) }
-  const taking = { reason: 'fork' as const, consistent: input.consistent, allowed: () => assertRoom(core, workspace) }
+  const taking = { reason: 'fork' as const, consistent: input.consistent, limited: true }
   const { workspace: origin, snapshot } = await presentState(core, request, workspace, taking)
   return { origin, snapshot }
 }

@@ -13,8 +13,8 @@ interface Taking {
   readonly reason: SnapshotFacts['reason']
   readonly meta?: Record<string, unknown>
   readonly consistent?: boolean | undefined
-  /** Asked before a new snapshot is taken. */
-  readonly allowed?: () => Promise<void>
+  /** Not of a workspace that is over its limit. */
+  readonly limited?: boolean
 }
 
 /** A workspace as it is now, frozen: its head, if it still is that, else a new snapshot. Needs its lock. */
@@ -22,12 +22,11 @@ export async function presentState(
   core: Core,
   request: Request,
   workspace: Workspace,
-  { reason, meta = {}, consistent, allowed }: Taking,
+  { reason, meta = {}, ...how }: Taking,
 ): Promise<{ workspace: Workspace; snapshot: SnapshotId }> {
   const { head } = workspace
   if (head !== null && !(await differs(core, workspace, head))) return { workspace, snapshot: head }
-  await allowed?.()
-  const made = await takeSnapshot(core, request, workspace, { label: null, meta, key: null, reason }, { consistent })
+  const made = await takeSnapshot(core, request, workspace, { label: null, meta, key: null, reason }, how)
   return { workspace: made.workspace, snapshot: made.snapshot.snapshot }
 }
 

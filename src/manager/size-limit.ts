@@ -66,7 +66,7 @@ async function counted(core: Core, workspace: Workspace): Promise<{ bytes: numbe
   const volume = volumeOf(workspace)
   const base = beganAs(workspace)
   // Some drivers know without looking at what is shared.
-  const quick = base && (await core.storage.usage(volume, { maxFiles: 1, beyond: base })).beyond
+  const quick = base && (await core.storage.usage(volume, { maxFiles: 0, beyond: base })).beyond
   if (typeof quick === 'number') return { bytes: quick, complete: true }
   const { bytes, complete } = await core.storage.usage(volume, { maxFiles: mostFiles })
   const began = await baseBytes(workspace, (place) => core.storage.usage(place, { maxFiles: mostFiles }))

@@ -41,9 +41,8 @@ export async function keepSnapshot(
   plan: Plan,
   options: { consistent?: boolean | undefined } = {},
 ): Promise<{ workspace: Workspace; snapshot: Snapshot }> {
-  await assertRoom(core, workspace)
   const spare = await spareOnes(core, workspace)
-  const made = await takeSnapshot(core, request, workspace, plan, options)
+  const made = await takeSnapshot(core, request, workspace, plan, { ...options, limited: true })
   const after = spare.length === 0 ? made.workspace : await thinned(core, request, made.workspace, spare)
   return { workspace: after, snapshot: await asKept(core, made.snapshot, spare) }
 }
@@ -127,13 +126,19 @@ function whyNone(all: readonly Snapshot[]): string {
 
 type Plan = Pick<SnapshotFacts, 'label' | 'meta' | 'key' | 'reason'>
 
+interface Taking {
+  readonly consistent?: boolean | undefined
+  /** Not of a workspace that is over its limit. Looked at when all that it holds is on the disk anyway. */
+  readonly limited?: boolean | undefined
+}
+
 /** Freezes the tree and puts the snapshot into the history. Needs the lock. */
 export async function takeSnapshot(
   core: Core,
   request: Request,
   workspace: Workspace,
   plan: Plan,
-  options: { consistent?: boolean | undefined } = {},
+  options: Taking = {},
 ): Promise<{ workspace: Workspace; snapshot: Snapshot }> {
   const facts = {
     snapshot: newId(core, 'snap'),
@@ -155,6 +160,7 @@ export async function takeSnapshot(
         onProgress: (done) => request.onProgress?.({ phase: 'keeping', ...done }),
       }),
     )
+    if (options.limited === true) await assertRoom(core, workspace)
     const data = { ...whose(workspace), ...factsOf(facts, frozen) }
     const event = newEvent(core, request, 'snapshot_created', data, begun.operation)
     const after = await append(core, request, begun.workspace, [event])

@@ -122,6 +122,9 @@ export interface StorageDriver extends AsyncDisposable {
 
   exists(place: Place): Promise<boolean>
 
+  /** True if certainly no process uses a tree, where the kernel can be asked for that; false if nobody knows. */
+  isIdle?(place: Place): Promise<boolean>
+
   /** Bytes and files of the tree itself, counted up to a limit. */
   usage(place: Place, options?: UsageOptions): Promise<Usage>
 

@@ -38,13 +38,16 @@ export interface SearchRange {
 
 const most = 0xffff_ffff_ffff_ffffn
 const room = 256 * 1024
-let page: Buffer | undefined
+/** No item is larger than the largest block that btrfs can be made with. */
+const largest = 65 * 1024
+/** A search within a search has another one. */
+const pages: Buffer[] = []
 
 /** @param fd any descriptor in the file system */
 export function* searchTree(fd: number, tree: bigint, { from, to, since = 0n }: SearchRange): Generator<Item> {
   let next: Key | undefined = from
   while (next !== undefined) {
-    const buffer = take()
+    const buffer = pages.pop() ?? Buffer.alloc(112 + room)
     const start: Key = next
     for (const [i, value] of [tree, start.object, to.object, start.offset, to.offset, since, most].entries())
       buffer.writeBigUInt64LE(value, 8 * i)
@@ -54,9 +57,9 @@ export function* searchTree(fd: number, tree: bigint, { from, to, since = 0n }: 
     buffer.fill(0, 68, 104)
     buffer.writeBigUInt64LE(BigInt(room), 104)
     let last: Key | undefined
+    let position = 112
     try {
       calls().ioctl(fd, TREE_SEARCH_V2, buffer)
-      let position = 112
       for (let left = buffer.readUInt32LE(64); left > 0; left--) {
         const length = buffer.readUInt32LE(position + 28)
         last = {
@@ -68,18 +71,12 @@ export function* searchTree(fd: number, tree: bigint, { from, to, since = 0n }: 
         position += 32 + length
       }
     } finally {
-      page ??= buffer
+      pages.push(buffer)
     }
-    next = last && after(last)
+    // Where any other item would have found room, there is none.
+    next = position + largest > room ? last && after(last) : undefined
     if (next && isBehind(next, to)) next = undefined
   }
-}
-
-/** One for all; a search within a search makes its own. */
-function take(): Buffer {
-  const buffer = page ?? Buffer.alloc(112 + room)
-  page = undefined
-  return buffer
 }
 
 function after({ object, type, offset }: Key): Key | undefined {

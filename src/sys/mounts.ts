@@ -26,6 +26,8 @@ export const mounts = counted({
   unmount: (path: string): void => calls().umount2(path, UMOUNT.NOFOLLOW),
   /** Gone from its place at once; those who are in it stay in it until they leave. */
   detach: (path: string): void => calls().umount2(path, UMOUNT.NOFOLLOW | UMOUNT.DETACH),
+  /** Marks a mount that nobody uses as one that may go (EAGAIN), and unmounts one that has the mark still. Else EBUSY. */
+  expire: (path: string): void => calls().umount2(path, UMOUNT.NOFOLLOW | UMOUNT.EXPIRE),
 })
 
 /** What is mounted at a path, once more, and mounted nowhere yet: what is open in it is not disturbed. */
@@ -144,7 +146,8 @@ export function mountsOf(process: string): Mounted[] | undefined {
 
 function mountedFrom(line: string): Mounted {
   const fields = line.split(' ')
-  const upper = /(?:^|,)upperdir=([^,]*)/.exec(fields.at(-1) ?? '')?.[1]
+  const last = fields.at(-1) ?? ''
+  const upper = last.includes('upperdir=') ? /(?:^|,)upperdir=([^,]*)/.exec(last)?.[1] : undefined
   const groups = fields.slice(6, fields.indexOf('-', 6)).map((field) => field.split(':'))
   return {
     id: fields[0] ?? '',
@@ -159,7 +162,9 @@ function mountedFrom(line: string): Mounted {
 }
 
 /** Blanks and the like are written as octal numbers. */
-const plain = (text: string): string =>
+const plain = (text: string): string => (/^[ -[\]-~]*$/.test(text) ? text : decoded(text))
+
+const decoded = (text: string): string =>
   Buffer.from(
     text.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(parseInt(digits, 8))),
     'latin1',

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { ensureDirectory, syncPath } from './directories.ts'
@@ -6,6 +5,7 @@ import { hasCode } from './errno.ts'
 import { hostFs } from './host-fs.ts'
 import { LOCK, native } from './native.ts'
 import type { Records, Stack } from './overlay-records.ts'
+import { randomFew } from './random.ts'
 import { removeTree } from './safe-fs/index.ts'
 import { attributesText, writeAttributes } from './trees/attributes.ts'
 
@@ -57,7 +57,7 @@ interface LayerOptions {
 
 /** Only for who holds the lock of the records. */
 export function makeLayer(root: string, { like, mode = 0o755, owner, id }: LayerOptions): NewLayer {
-  const name = id ?? randomBytes(6).toString('hex')
+  const name = id ?? randomFew(6).toString('hex')
   const directory = join(layersOf(root), name)
   hostFs.mkdirSync(directory, 0o700)
   const fd = fs.openSync(directory, fs.constants.O_RDONLY | fs.constants.O_DIRECTORY)
@@ -130,7 +130,7 @@ function retireLayer(root: string, id: string): void {
   try {
     native()?.flock(fd, LOCK.EXCLUSIVE | LOCK.NONBLOCKING)
     // The name may come again before this one is removed.
-    hostFs.renameSync(path, join(deadOf(root), `${id}-${randomBytes(6).toString('hex')}`))
+    hostFs.renameSync(path, join(deadOf(root), `${id}-${randomFew(6).toString('hex')}`))
   } catch (error) {
     // Somebody is about to make a tree with it.
     if (!hasCode(error, 'EAGAIN', 'EWOULDBLOCK')) throw error

@@ -162,6 +162,25 @@ export async function unmountQuiet(root: string, path: string, stack: Stack): Pr
   }
 }
 
+/**
+ * That nobody uses a mounted tree: the kernel counts who has something open in it, or works there. False if somebody
+ * does, or may: who has it by another mount is not counted here. It may be unmounted afterwards.
+ */
+export function isIdle(path: string): boolean {
+  if (!isMounted(path, dirname(path))) return false
+  const device = deviceOf(path)
+  const { own, others } = mountsWhere((mount) => mount.device === device)
+  if (own.length > 1 || others.length > 0) return false
+  try {
+    mounts.expire(path)
+    return true
+  } catch (error) {
+    if (hasCode(error, 'EAGAIN')) return true
+    if (isInUse(error)) return false
+    throw error
+  }
+}
+
 /** Who has a tree mounted in a namespace of their own, by its upper layer. */
 export const othersWith = (upper: string): Elsewhere[] =>
   mountsWhere((mount) => mount.upper === upper).others.filter(({ follows }) => !follows)

@@ -4,7 +4,7 @@ import { dropFolderIndex } from '../../sys/folder-index.ts'
 import { mounts } from '../../sys/mounts.ts'
 import { heldOverlays } from '../../sys/overlay-hold.ts'
 import { filesOf, initLayers, workOf } from '../../sys/overlay-layers.ts'
-import { listFound } from '../../sys/overlay-mountpoint.ts'
+import { isIdle, listFound } from '../../sys/overlay-mountpoint.ts'
 import { probeOverlay } from '../../sys/overlay-probe.ts'
 import { listRecords, readRecord } from '../../sys/overlay-records.ts'
 import { readInTree } from '../../sys/read-in-tree.ts'
@@ -12,7 +12,7 @@ import { measureTree } from '../../sys/safe-fs/index.ts'
 import { syncTree } from '../../sys/storage-root.ts'
 import { syncFiles } from '../../sys/sync-files.ts'
 import { importTree } from './import-tree.ts'
-import { ensureMounted, type Overlay, stackOf, withView } from './overlay/context.ts'
+import { ensureMounted, isSeen, type Overlay, stackOf, withView } from './overlay/context.ts'
 import { diffTrees } from './overlay/diff.ts'
 import { bytesBeyond, eraseTree, ownBytes } from './overlay/erase.ts'
 import { createTree, moveTree } from './overlay/place.ts'
@@ -167,6 +167,13 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
       if (!isRoot) return reachHeld(overlay, place)
       await ensureMounted(overlay, place)
       return onHost(trees.path(place))
+    },
+
+    async isIdle(place) {
+      assert()
+      if (!isRoot || !isSeen(place) || !isIdle(trees.path(place))) return false
+      await ensureMounted(overlay, place)
+      return true
     },
 
     async exists(place) {

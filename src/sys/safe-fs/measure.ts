@@ -19,6 +19,7 @@ export async function measureTree(
   dir: string,
   options: { signal?: AbortSignal | undefined; maxFiles?: number | undefined } = {},
 ): Promise<Measure> {
+  if (options.maxFiles === 0) return { bytes: 0, files: 0, complete: false }
   const fd = named(dir, () => fs.openSync(dir, directoryFlags))
   try {
     return await runPolitely(measureSteps(fd, options.maxFiles ?? Infinity), options.signal)

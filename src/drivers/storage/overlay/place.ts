@@ -37,7 +37,7 @@ export async function createTree(
 }
 
 /** Neither is left alone when the other fails. */
-async function both(one: Promise<void> | undefined, other: Promise<void>): Promise<void> {
+async function both(one: Promise<void> | undefined, other: Promise<void> | undefined): Promise<void> {
   for (const result of await Promise.allSettled([one, other])) if (result.status === 'rejected') throw result.reason
 }
 
@@ -46,10 +46,13 @@ export async function moveTree({ root, trees, mounts }: Overlay, from: Place, to
   using records = await lockRecords(root, 'together')
   const stack = records.read(from)
   if (stack === undefined || !records.move(from, to)) throw missing(from)
-  records.sync()
-  if (!mounts) return
-  const [before, after] = [trees.path(from), trees.path(to)]
-  const moved = isSeen(from) && isSeen(to) && moveMount(before, after)
-  if (isSeen(from) && !moved) clearMountPoint(before)
-  if (isSeen(to) && !moved) mountTree(root, after, stack)
+  const durable = records.syncLater()
+  await both(durable, mounts ? follow() : undefined)
+
+  async function follow(): Promise<void> {
+    const [before, after] = [trees.path(from), trees.path(to)]
+    const moved = isSeen(from) && isSeen(to) && moveMount(before, after)
+    if (isSeen(from) && !moved) clearMountPoint(before)
+    if (isSeen(to) && !moved && stack !== undefined) mountTree(root, after, stack)
+  }
 }
