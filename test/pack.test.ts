@@ -24,7 +24,8 @@ test('the tarball holds what is published and nothing else', () => {
   expect(tops).toEqual(new Set(['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'package.json', 'prebuilt']))
   expect(names).toEqual(expect.arrayContaining(['package/dist/aw.cjs', 'package/dist/types/index.d.ts']))
   const modes = execFileSync('tar', ['-tvzf', tarball], { encoding: 'utf8' }).split('\n')
-  expect(modes.find((line) => line.endsWith('package/prebuilt/linux-x64/aw-box'))).toMatch(/^-rwxr-xr-x /)
+  for (const program of ['aw-box', 'aw-copy'])
+    expect(modes.find((line) => line.endsWith(`package/prebuilt/linux-x64/${program}`))).toMatch(/^-rwxr-xr-x /)
   expect(names.filter((name) => name.includes('.test.') || /dist\/types\/(testing|cli)\//.test(name))).toEqual([])
 })
 

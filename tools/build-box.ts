@@ -1,6 +1,6 @@
 /**
- * Builds aw-box, the program at both ends of a sandbox, to prebuilt/, and notes what it was made from. The same sources
- * and the same compiler give the same bytes.
+ * Builds aw-box, the program at both ends of a sandbox, and aw-copy, which copies trees, to prebuilt/, and notes what they
+ * were made from. The same sources and the same compiler give the same bytes.
  *
  *   node tools/build-box.ts
  */
@@ -12,7 +12,12 @@ import { promisify } from 'node:util'
 import { inRoot } from './root.ts'
 
 const run = promisify(execFile)
-const sources = inRoot('native/box')
+
+/** Each program, and where its sources are. */
+export const programs = { 'aw-box': 'native/box', 'aw-copy': 'native/copy' } as const
+export type Program = keyof typeof programs
+
+const sourcesOf = (program: Program): string => inRoot(programs[program])
 
 const compiler = 'musl-gcc'
 const flags = (
@@ -28,17 +33,17 @@ export interface BoxRecord {
   readonly binary: string
 }
 
-/** Where the program for this machine and what is noted about it are kept. */
+/** Where the programs for this machine and what is noted about them are kept. */
 export const boxFolder = inRoot(`prebuilt/linux-${process.arch}`)
 
-export async function readRecord(): Promise<BoxRecord> {
-  return JSON.parse(await readFile(join(boxFolder, 'aw-box.json'), 'utf8')) as BoxRecord
+export async function readRecord(program: Program): Promise<BoxRecord> {
+  return JSON.parse(await readFile(join(boxFolder, `${program}.json`), 'utf8')) as BoxRecord
 }
 
-export async function hashSources(): Promise<string> {
+export async function hashSources(program: Program): Promise<string> {
   const hash = createHash('sha256')
-  for (const name of await sourceNames()) {
-    hash.update(`${name}\0`).update(sha256(await readFile(join(sources, name))))
+  for (const name of await sourceNames(program)) {
+    hash.update(`${name}\0`).update(sha256(await readFile(join(sourcesOf(program), name))))
   }
   return hash.digest('hex')
 }
@@ -55,35 +60,36 @@ export async function compilerVersion(): Promise<string> {
 }
 
 /** Compiles into a file; answers the hash of its bytes. */
-export async function compileBox(to: string): Promise<string> {
-  const names = (await sourceNames()).filter((name) => name.endsWith('.c'))
+export async function compile(program: Program, to: string): Promise<string> {
+  const names = (await sourceNames(program)).filter((name) => name.endsWith('.c'))
+  const sources = sourcesOf(program)
   await run(compiler, [...flags, `-ffile-prefix-map=${sources}=.`, '-o', to, ...names], { cwd: sources })
   return sha256(await readFile(to))
 }
 
-async function buildBox(): Promise<void> {
+async function build(program: Program): Promise<void> {
   await mkdir(boxFolder, { recursive: true })
   const fresh = await mkdtemp(join(boxFolder, '.fresh-'))
   try {
-    const binary = await compileBox(join(fresh, 'aw-box'))
-    const record: BoxRecord = { sources: await hashSources(), compiler: await compilerVersion(), binary }
-    await writeFile(join(fresh, 'aw-box.json'), `${JSON.stringify(record, null, 2)}\n`)
-    await chmod(join(fresh, 'aw-box'), 0o755)
-    await rename(join(fresh, 'aw-box'), join(boxFolder, 'aw-box'))
-    await rename(join(fresh, 'aw-box.json'), join(boxFolder, 'aw-box.json'))
+    const binary = await compile(program, join(fresh, program))
+    const record: BoxRecord = { sources: await hashSources(program), compiler: await compilerVersion(), binary }
+    await writeFile(join(fresh, `${program}.json`), `${JSON.stringify(record, null, 2)}\n`)
+    await chmod(join(fresh, program), 0o755)
+    for (const name of [program, `${program}.json`]) await rename(join(fresh, name), join(boxFolder, name))
   } finally {
     await rm(fresh, { recursive: true, force: true })
   }
 }
 
-async function sourceNames(): Promise<string[]> {
-  return (await readdir(sources)).filter((name) => /\.[ch]$/.test(name)).toSorted()
+async function sourceNames(program: Program): Promise<string[]> {
+  return (await readdir(sourcesOf(program))).filter((name) => /\.[ch]$/.test(name)).toSorted()
 }
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
 if (import.meta.main) {
-  await buildBox().catch((error: Error & { stderr?: string }) => {
+  const all = Object.keys(programs) as Program[]
+  await Promise.all(all.map(build)).catch((error: Error & { stderr?: string }) => {
     console.error(error.stderr ?? error.message)
     process.exitCode = 1
   })

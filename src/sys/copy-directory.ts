@@ -1,6 +1,7 @@
 import * as fs from 'node:fs'
 import type { FolderRules, Verdict } from '../domain/folder-rules.ts'
 import { dress, isLocked, modeOf } from './copy-attributes.ts'
+import { beginCopy, resumed } from './copy-begun.ts'
 import type { Found } from './copy-entry.ts'
 import { type Frame, pathsOf, reading, record, type State, trusted } from './copy-state.ts'
 import { displace, makeDirectory, touch } from './copy-target.ts'
@@ -9,7 +10,7 @@ import { type Native, native } from './native.ts'
 import { readRules } from './read-rules.ts'
 import { at, readFlags } from './safe-fs/descriptors.ts'
 import { atBytes, nodeName } from './trees/names.ts'
-import { kindOf, look, type Print } from './trees/stat.ts'
+import { isSame, kindOf, look, type Print } from './trees/stat.ts'
 
 /** Going into the directories of a source, and out of them again. */
 
@@ -17,7 +18,8 @@ export interface FoundDirectory extends Found {
   readonly verdict: Verdict
 }
 
-export function enterTop(state: State, top: FoundDirectory): void {
+export async function enterTop(state: State, top: FoundDirectory): Promise<void> {
+  if (await beginCopy(state)) return resumeTop(state, top)
   const { before, rules } = state.options
   const known = before === undefined || before === 'unknown' ? '' : before.top
   open(state, top, (names) => {
@@ -27,8 +29,31 @@ export function enterTop(state: State, top: FoundDirectory): void {
   })
 }
 
+function resumeTop(state: State, top: FoundDirectory): void {
+  const begun = state.begun.get('')
+  if (begun === undefined) state.options.index?.addTop(trusted(state, top.print))
+  else state.frames.push({ ...frameOf(top, '', undefined), ...resumed(begun) })
+}
+
+/** Goes on where another has begun. False if that is not to be had; nothing of it is left then. */
+async function resume(state: State, above: Frame, found: FoundDirectory): Promise<boolean> {
+  const { name, fd, print } = found
+  const begun = state.begun.get(`${above.path}${name}`)
+  if (begun === undefined) return false
+  if (!isSame(begun.print, print)) {
+    await displace(state, above, name)
+    return false
+  }
+  state.to.push(nodeName(name))
+  state.from.push(nodeName(name), fd)
+  const frame = frameOf({ ...found, print: begun.print }, `${above.path}${name}/`, undefined)
+  state.frames.push({ ...frame, ...resumed(begun) })
+  return true
+}
+
 /** False if it may not be read. Else the descriptor is taken over. */
 export async function enter(state: State, above: Frame, found: FoundDirectory): Promise<boolean> {
+  if (await resume(state, above, found)) return true
   const { name, fd, print, verdict } = found
   const known = above.before.get(name)
   const isThere = known !== undefined && (known === print || isDirectory(state, name))

@@ -31,12 +31,16 @@ export interface CopyOptions {
   readonly flushedAt?: number | undefined
   /** For each file before it is read, if not all of them were written out. */
   readonly clean?: Cleaning | undefined
+  /** Without the program that does most of it, as where there is none. */
+  readonly alone?: boolean | undefined
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((done: { files: number; bytes: number }) => void) | undefined
 }
 
 export interface State {
   readonly options: CopyOptions
+  /** The top of what is copied. */
+  readonly source: number
   /** The top of the copy. */
   readonly target: number
   readonly mount: string
@@ -51,6 +55,8 @@ export interface State {
   readonly kept: Map<string, (readonly Name[])[]>
   readonly skipped: { path: string; reason: SkipReason }[]
   readonly whose: Whose
+  /** Directories that are in the copy already, but for some of what is in them, by their paths. */
+  readonly begun: Map<string, Begun>
   /** The first refusal settles it. */
   sharing: boolean
   files: number
@@ -65,6 +71,17 @@ export interface State {
 export interface Twin {
   readonly way: readonly Name[]
   readonly print: Print
+}
+
+/** What is in the copy of a directory, and what is to be copied still. */
+export interface Begun {
+  /** As it was before anything of it was read. */
+  readonly print: Print
+  readonly names: string[]
+  readonly prints: Print[]
+  readonly left: string[]
+  /** Directories in it that were begun too. */
+  readonly inside: string[]
 }
 
 /** A directory. */

@@ -46,6 +46,7 @@ async function copyAll(source: number, target: number, options: CopyOptions, onl
   const { print, mount } = lookAt(source)
   const state: State = {
     options,
+    source,
     target,
     mount,
     from: openLevels(source),
@@ -55,6 +56,7 @@ async function copyAll(source: number, target: number, options: CopyOptions, onl
     kept: new Map(),
     skipped: [],
     whose: { uid: process.getuid?.() ?? 0, owner: fs.fstatSync(target), own: options.own === true },
+    begun: new Map(),
     sharing: true,
     files: 0,
     bytes: 0,
@@ -65,7 +67,7 @@ async function copyAll(source: number, target: number, options: CopyOptions, onl
   }
   try {
     const top = { name: '.', fd: source, print, stat: fs.fstatSync(source, { bigint: true }), verdict: 'in' as const }
-    if (only === undefined) enterTop(state, top)
+    if (only === undefined) await enterTop(state, top)
     else await copyNext(state, loneFrame(top), only)
     for (let frame = state.frames.at(-1); frame; frame = state.frames.at(-1)) {
       await pause(state)
@@ -85,7 +87,7 @@ function reportOf({ options, files, bytes, reflinked, skipped, excluded, changed
     files,
     bytes,
     reflinked,
-    skipped,
+    skipped: skipped.toSorted((one, other) => (one.path < other.path ? -1 : 1)),
     ...(options.rules && { excluded }),
     ...(isByDifference && { changed }),
   }

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { copyProgram, copyProgramName } from './copy-program.ts'
 import { fileSystemOf, nearestExisting } from './file-system.ts'
 import { native, nativeProblem } from './native.ts'
 import { findProgram, run } from './run.ts'
@@ -15,6 +16,7 @@ export async function inspectHost({ home, storageRoot }: { home: string; storage
   return [
     node(),
     files(),
+    copies(),
     homeDirectory(home),
     fileSystem(storageRoot),
     partition(storageRoot),
@@ -45,6 +47,18 @@ function files(): Finding {
       calls === undefined
         ? 'Install the optional package koffi; without it extended attributes are not kept either'
         : null,
+  }
+}
+
+function copies(): Finding {
+  const name = 'copies of folders'
+  if (copyProgram() !== undefined)
+    return { name, status: 'ok', message: 'a program copies folders, with several threads', hint: null }
+  return {
+    name,
+    status: 'info',
+    message: `folders are copied file after file, equally safe but slower: there is no ${copyProgramName}`,
+    hint: 'Build it in a checkout, with the package musl-tools: node tools/build-box.ts',
   }
 }
 

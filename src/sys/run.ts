@@ -72,6 +72,8 @@ interface RunOptions {
   readonly encoding?: 'utf8' | 'latin1' | undefined
   /** Open files that it inherits, as 3, 4, 5 … */
   readonly files?: readonly number[] | undefined
+  /** Is given what it writes to stdout, as it comes; then none of that is kept. */
+  readonly onStdout?: ((bytes: Buffer) => void) | undefined
   /** Is told what it writes to stderr, as it comes. */
   readonly onStderr?: ((text: string) => void) | undefined
   /** It is ended, `timeout`, when it has written nothing for so long. */
@@ -102,13 +104,15 @@ function start(path: string, args: readonly string[], options: RunOptions): Prom
     const output = { stdout: '', stderr: '' }
     let failure: Error | undefined
     let unreadable: unknown
-    child.stdout.setEncoding(options.encoding ?? 'utf8').on('data', (text: string) => {
+    const keep = (text: string): void => {
       watch?.refresh()
       output.stdout = (output.stdout + text).slice(0, maxOutput)
       if (options.endsAtMax !== true || output.stdout.length < maxOutput) return
       failure ??= new Error(`it printed more than ${maxOutput} bytes`)
       end()
-    })
+    }
+    if (options.onStdout) child.stdout.on('data', options.onStdout)
+    else child.stdout.setEncoding(options.encoding ?? 'utf8').on('data', keep)
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       watch?.refresh()
       output.stderr = (output.stderr + text).slice(-mostKept)

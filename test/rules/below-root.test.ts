@@ -79,6 +79,8 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/copy-directory.ts': 'directories of a source folder and of its copy, each by one name in an open one',
   'src/sys/copy-entry.ts': 'a file of a source folder that is known to be a file',
   'src/sys/copy-links.ts': 'directories of a tree that nobody else can reach yet, by descriptors',
+  'src/sys/copy-program.ts': 'nothing: asks where a program of the package is',
+  'src/sys/package-folder.ts': 'nothing: asks where our own package is',
   'src/sys/copy-tree.ts': 'a source folder, by descriptors, into a tree that nobody else can reach yet',
   'src/sys/cramped.ts': 'a file of the home, to see whether one can be written',
   'src/sys/durable-file.ts': 'small files of the home',

@@ -1,9 +1,9 @@
-import { accessSync, constants, existsSync } from 'node:fs'
+import { accessSync, constants } from 'node:fs'
 import { arch, platform } from 'node:os'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import { fixes } from '../../domain/sandbox/fixes.ts'
+import { packageFolder } from '../package-folder.ts'
 
 let found: string | undefined
 
@@ -29,12 +29,4 @@ function find(): string {
       cause,
     })
   }
-}
-
-/** The nearest folder above this module that is a package: of the sources, or of what was built from them. */
-function packageFolder(): string {
-  const url = import.meta.url
-  let folder = dirname(url.startsWith('file:') ? fileURLToPath(url) : url)
-  while (!existsSync(join(folder, 'package.json')) && folder !== dirname(folder)) folder = dirname(folder)
-  return folder
 }

@@ -1,0 +1,140 @@
+/*
+ * aw-copy: copies what is plain of a tree (directories, files, links) into a new one, with several threads. The rest it
+ * names, for who has started it: what is mounted there, may not be read, or is of another kind. docs/spec/copy-program.md
+ * says what it is told and what it tells; src/sys/copy-program.ts is at the other end.
+ *
+ * The source may change while it is read: everything in it is reached by one name in an open directory, and opened only
+ * when it is known what it is. No link is followed. Nobody else can reach the copy.
+ */
+#ifndef AW_COPY_H
+#define AW_COPY_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define PRINT_BYTES 80
+/* Memory of each thread: for contents, lists of names, and attributes. */
+#define SCRATCH_BYTES (4 * 65536)
+
+/* What the kernel tells about something; its layout is the kernel's. */
+struct told {
+  uint32_t mask, block_size;
+  uint64_t attributes;
+  uint32_t links, uid, gid;
+  uint16_t mode, spare0;
+  uint64_t inode, size, blocks, attributes_mask;
+  struct told_time {
+    int64_t seconds;
+    uint32_t nanoseconds;
+    int32_t reserved;
+  } atime, btime, ctime, mtime;
+  uint32_t rdev_major, rdev_minor, dev_major, dev_minor;
+  uint64_t mount;
+  uint64_t spare[13];
+};
+
+struct identity {
+  uint64_t inode;
+  uint32_t dev_major, dev_minor;
+};
+
+struct bytes {
+  char *start;
+  size_t length, room;
+};
+
+/* A directory that is being copied. */
+struct node {
+  struct node *parent;
+  /* From the top; empty for the top. */
+  char *path;
+  /* The directory and its copy, open. */
+  int from, to;
+  /* As it was before anything of it was read. */
+  struct told told;
+  /* Itself while it is listed, and the directories in it. */
+  atomic_int pending;
+  /* Something in it, or below it, is for others to copy. */
+  atomic_bool is_left;
+  /* What was made in it, and what was left: names with a slash between them. */
+  struct bytes names, prints, left;
+  uint32_t count;
+};
+
+/* What was asked for; it does not change. */
+struct wish {
+  /* A tree of our own: kept as it is. */
+  bool exact;
+  /* Later changes of its files must show. */
+  bool remembered;
+  uid_t uid, owner_uid;
+  gid_t owner_gid;
+  uint64_t mount;
+  const struct identity *guarded;
+  size_t guarded_count;
+};
+
+extern struct wish wish;
+
+/* What became of one thing. Or an error's number, less than 0: then the whole copy has failed. */
+enum { MADE, LEFT, GONE, IS_DIRECTORY };
+
+/* -- entry.c ------------------------------------------------------------------------------------------------------ */
+
+/* False if the kernel does not tell what is needed. */
+bool tell(int fd, struct told *told);
+bool is_guarded(const struct told *told);
+bool is_ours(const struct told *told);
+/* What a descriptor names is opened, and nothing else, whatever its name has become. -1 with errno. */
+int open_named(int named, int flags);
+/* Something in a directory that is no directory. Made: `told` says what it was. */
+int copy_entry(struct node *node, const char *name, struct told *told, char *scratch);
+/* When it is full. 0, or an error's number. */
+int dress_directory(const struct node *node, char *scratch);
+
+/* -- content.c ---------------------------------------------------------------------------------------------------- */
+
+/* Fills a new file, by sharing blocks where the file system can. Holes stay holes. 0, or an error's number. */
+int copy_content(int from, int to, const struct told *told, char *scratch);
+/* Sees to it that later writes to a file show: see src/sys/trees/write-out.ts. 0, or an error's number. */
+int settle(int from, const struct told *told);
+
+/* -- attributes.c ------------------------------------------------------------------------------------------------- */
+
+/* Makes the attributes of a new file those of another, as far as this process may: how many it had; or an error. */
+int copy_attributes(int from, int to, char *scratch);
+
+/* -- links.c ------------------------------------------------------------------------------------------------------ */
+
+/* The same as `copy` for a file of several names: they are one file in the copy too. */
+int copy_linked(struct node *node, const char *name, struct told *told,
+                int (*copy)(struct node *, const char *, int, struct told *, char *), int named, char *scratch);
+
+/* -- walk.c ------------------------------------------------------------------------------------------------------- */
+
+/* Copies everything below two open directories. 0, or an error's number. */
+int walk(int from, int to, unsigned threads);
+
+/* -- report.c ----------------------------------------------------------------------------------------------------- */
+
+/* Memory that cannot be had ends the process. */
+void append(struct bytes *bytes, const void *data, size_t length);
+void append_name(struct bytes *bytes, const char *name);
+void write_print(char *print, const struct told *told);
+
+/* A file was made, or so much of one. */
+void count_file(uint64_t size, bool is_shared);
+void count_bytes(uint64_t bytes);
+
+void report_directory(const struct node *node, bool is_dressed);
+/* Where a file of several names was made. */
+void report_link(const struct told *told, const char *path);
+void report_failure(int error, const char *path, const char *name);
+/* That it cannot be done like this, and nothing was. */
+void report_refusal(void);
+void report_end(void);
+
+#endif

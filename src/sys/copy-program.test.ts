@@ -1,0 +1,242 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import * as fs from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { copyProgram } from './copy-program.ts'
+import { copyTree } from './copy-tree.ts'
+import { native } from './native.ts'
+import { attributesText } from './trees/attributes.ts'
+
+let base: string
+const source = (name = ''): string => join(base, 'source', name)
+beforeEach(() => {
+  base = fs.mkdtempSync(join(tmpdir(), 'aw-plain-'))
+  fs.mkdirSync(source())
+})
+afterEach(() => fs.rmSync(base, { recursive: true, force: true }))
+
+const isRoot = process.getuid?.() === 0
+const program = copyProgram() ?? 'none'
+
+/** All that is to be the same, of each thing below a directory. */
+function described(top: string): Record<string, string> {
+  const seen = new Map<bigint, number>()
+  const told: Record<string, string> = {}
+  const visit = (directory: Buffer): void => {
+    for (const name of fs
+      .readdirSync(directory, { encoding: 'buffer' })
+      .toSorted((one, other) => Buffer.compare(one, other))) {
+      const path = Buffer.concat([directory, Buffer.from('/'), name])
+      const stat = fs.lstatSync(path, { bigint: true })
+      const twin = seen.get(stat.ino) ?? seen.set(stat.ino, seen.size).size
+      const content = stat.isFile()
+        ? fs.readFileSync(path, 'latin1')
+        : stat.isSymbolicLink()
+          ? fs.readlinkSync(path)
+          : ''
+      const blocks = stat.isFile() && stat.blocks * 512n < stat.size ? 'holes' : ''
+      const { mode, uid, gid, size, nlink, mtimeNs } = stat
+      const about = [mode.toString(8), uid, gid, stat.isDirectory() ? '' : size, nlink, mtimeNs, blocks]
+      told[path.toString('latin1').slice(top.length)] = [
+        ...about,
+        stat.nlink > 1n && !stat.isDirectory() ? twin : '',
+        attributesText(path),
+        content.length > 64
+          ? `${content.length} bytes, ${Buffer.from(content).readUInt32LE(content.length >> 1)}`
+          : content,
+      ].join(' ')
+      if (stat.isDirectory()) visit(path)
+    }
+  }
+  visit(Buffer.from(top))
+  return told
+}
+
+/** Everything that a tree can have, and most of it in several directories. */
+function makeOddTree(): void {
+  const odd = Buffer.from([0x6f, 0xff, 0x64, 0x20, 0x0a, 0xe4])
+  for (let part = 0; part < 6; part++) {
+    const directory = source(`d${part}/e/f`)
+    fs.mkdirSync(directory, { recursive: true })
+    const at = (name: string): string => join(directory, name)
+    for (let n = 0; n < 20; n++) fs.writeFileSync(at(`file-${n}`), `${n} `.repeat(n * 97), { mode: 0o600 + n })
+    fs.writeFileSync(Buffer.concat([Buffer.from(`${directory}/`), odd]), 'odd')
+    fs.writeFileSync(at('empty'), '')
+    fs.writeFileSync(at('runs'), '#!/bin/sh\n', { mode: 0o755 })
+    fs.chmodSync(at('runs'), 0o4755)
+    fs.symlinkSync('../../nowhere', at('dangling'))
+    fs.symlinkSync('/etc/passwd', at('outside'))
+    fs.linkSync(at('file-3'), source(`d${part}/twin`))
+    if (part > 0) fs.linkSync(source('d0/twin'), at('far twin'))
+    execFileSync('mkfifo', [at('pipe')])
+    fs.mkdirSync(at('nothing'))
+    fs.writeFileSync(at('sparse'), 'start')
+    fs.truncateSync(at('sparse'), 3_000_000)
+    fs.utimesSync(at('file-7'), 1.5, -3.25)
+    native()?.lsetxattr(at('file-8'), 'user.colour', Buffer.from('blue'))
+    native()?.lsetxattr(source(`d${part}`), 'user.shape', Buffer.from('round'))
+    fs.mkdirSync(at('closed'))
+    fs.writeFileSync(at('closed/in'), 'in')
+    fs.chmodSync(at('closed'), 0o555)
+    fs.utimesSync(at('closed'), 12, 34)
+  }
+  fs.chmodSync(source(), 0o755)
+}
+
+describe('what is odd', () => {
+  test.each([
+    ['a tree of our own', { own: true }, undefined],
+    ['a folder', {}, undefined],
+    ['a folder with something guarded', {}, 'd4/e/f/file-5'],
+  ])('in %s is copied as without the program', async (_, options, guarded) => {
+    makeOddTree()
+    const identities = new Set<string>()
+    if (guarded !== undefined) {
+      const { dev, ino } = fs.statSync(source(guarded), { bigint: true })
+      identities.add(`${dev}:${ino}`)
+    }
+    const copies = []
+    for (const alone of [true, false]) {
+      const index = new Map<string, string[]>()
+      const copy = join(base, `copy-${alone}`)
+      const report = await copyTree(source(), copy, {
+        ...options,
+        guarded: identities,
+        alone,
+        flushedAt: Date.now() + 3_600_000,
+        index: {
+          add: (path, names, prints) => index.set(path, names.map((name, i) => `${name} ${prints[i]}`).toSorted()),
+          addTop: (print) => index.set('top', [print]),
+          write: async () => undefined,
+        },
+      })
+      copies.push({ report, index: Object.fromEntries(index), tree: described(copy), top: fs.statSync(copy).mtimeMs })
+    }
+    expect(copies[1]).toEqual(copies[0])
+    expect(Object.keys(copies[1]?.tree ?? {}).length).toBeGreaterThan(150)
+  })
+
+  test('by an ordinary user too', () => {
+    makeOddTree()
+    for (const name of ['d1/e/f/file-2', 'd2/e']) fs.chmodSync(source(name), 0)
+    if (isRoot) execFileSync('chown', ['-R', '65534:65534', base])
+    for (const own of [false, true]) {
+      const script = `
+        import { copyTree } from ${JSON.stringify(join(import.meta.dirname, 'copy-tree.ts'))}
+        const [from, to] = ${JSON.stringify([source(), join(base, 'copy-')])}
+        const tell = async (alone) => await copyTree(from, to + alone + ${own}, { alone, own: ${own} })
+        console.log(JSON.stringify([await tell(true), await tell(false)]))`
+      const who = isRoot ? ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'] : ['env']
+      const [first, ...rest] = [...who, process.execPath, '--input-type=module-typescript', '-e', script]
+      const { stdout, stderr } = spawnSync(first, rest, { encoding: 'utf8' })
+      expect(stderr).toBe('')
+      const [alone, together] = JSON.parse(stdout) as [{ skipped: unknown[] }, { skipped: unknown[] }]
+      expect(together).toEqual(alone)
+      expect(alone.skipped).toHaveLength(own ? 0 : 2 + 5)
+      if (isRoot) expect(described(join(base, `copy-false${own}`))).toEqual(described(join(base, `copy-true${own}`)))
+    }
+  })
+})
+
+test('what is swapped meanwhile leads nowhere else', async () => {
+  const marker = 'not for you'
+  fs.mkdirSync(join(base, 'vault/deeper'), { recursive: true })
+  for (const name of ['hoard', 'deeper/hoard']) fs.writeFileSync(join(base, 'vault', name), marker)
+  for (let n = 0; n < 15; n++) {
+    fs.mkdirSync(source(`d${n}/deeper`), { recursive: true })
+    for (const name of ['hoard', 'deeper/hoard']) fs.writeFileSync(source(`d${n}/${name}`), 'inside')
+  }
+  const attack = `
+    import * as fs from 'node:fs'
+    const top = ${JSON.stringify(source())}
+    process.stdout.write('ready')
+    for (let n = 0; ; n = (n + 1) % 15) {
+      const [file, directory] = [top + '/d' + n + '/hoard', top + '/d' + n + '/deeper']
+      fs.rmSync(file); fs.symlinkSync('../../vault/hoard', file)
+      fs.renameSync(directory, directory + '.away'); fs.symlinkSync('../../vault/deeper', directory)
+      fs.rmSync(file); fs.mkdirSync(file)
+      fs.rmSync(directory); fs.renameSync(directory + '.away', directory)
+      fs.rmdirSync(file); fs.writeFileSync(file, 'inside')
+    }`
+  const attacker = spawn(process.execPath, ['--input-type=module', '-e', attack], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  await once(attacker.stdout, 'data')
+  try {
+    let copied = 0
+    for (let n = 0; n < 20; n++) {
+      const copy = join(base, `copy-${n}`)
+      const { files } = await copyTree(source(), copy, { own: n % 2 === 0 })
+      copied += files
+      expect(spawnSync('grep', ['-r', marker, copy], { encoding: 'utf8' }).stdout).toBe('')
+      fs.rmSync(copy, { recursive: true })
+    }
+    expect(copied).toBeGreaterThan(20 * 10)
+  } finally {
+    attacker.kill('SIGKILL')
+    await once(attacker, 'exit')
+  }
+})
+
+test('when its caller is killed, nothing is written any more', async () => {
+  for (let n = 0; n < 1500; n++) {
+    if (n % 50 === 0) fs.mkdirSync(source(`d${n / 50}`))
+    fs.writeFileSync(source(`d${Math.floor(n / 50)}/${n}`), `${n}`)
+  }
+  const script = `
+    import { copyTree } from ${JSON.stringify(join(import.meta.dirname, 'copy-tree.ts'))}
+    process.stdout.write('ready')
+    await copyTree(${JSON.stringify(source())}, ${JSON.stringify(join(base, 'copy'))}, {})
+    process.stdout.write('done')
+    setInterval(() => undefined, 1000)`
+  const caller = spawn(process.execPath, ['--input-type=module-typescript', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  await once(caller.stdout, 'data')
+  const count = (): number => fs.readdirSync(base, { recursive: true }).length
+  const begun = count() + 2
+  while (count() < begun) await sleep(1)
+  caller.kill('SIGKILL')
+  await once(caller, 'exit')
+  await sleep(50)
+  const made = count()
+  await sleep(300)
+  expect(count()).toBe(made)
+  expect(made).toBeLessThan(2 * begun - 10)
+})
+
+// Only root may mount.
+test.each(isRoot ? ['with the program', 'alone'] : [])('on a full disk it says so, %s', async (how) => {
+  for (let n = 0; n < 40; n++) fs.writeFileSync(source(`${n}`), Buffer.alloc(100_000, n + 1))
+  const small = join(base, 'small')
+  fs.mkdirSync(small)
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', small])
+  try {
+    const copying = copyTree(source(), join(small, 'copy'), { alone: how === 'alone' })
+    await expect(copying).rejects.toThrow(expect.objectContaining({ code: 'ENOSPC' }))
+  } finally {
+    execFileSync('umount', [small])
+  }
+})
+
+describe('the program', () => {
+  const started = (...args: string[]) => spawnSync(program, args, { encoding: 'utf8' })
+
+  test.each([
+    [],
+    ['1', '0', 'plain', 'once', '0', '0'],
+    ['1', '2', 'plain', 'once', '-1', '0'],
+    ['1', '2', 'plain', 'once', '0', '0', '1:2'],
+    ['x', '2', 'plain', 'once', '0', '0'],
+  ])('does nothing when it is told %j', (...args) => {
+    const { status, stdout, stderr } = started(...args)
+    expect([status, stdout, stderr]).toEqual([2, '', expect.stringContaining('usage')])
+  })
+
+  test('does nothing for somebody who is gone', () => {
+    expect(started('1', '2', 'plain', 'once', '0', '0')).toMatchObject({ status: 1, stdout: '' })
+  })
+})

@@ -1,0 +1,168 @@
+import { accessSync, constants } from 'node:fs'
+import { arch, availableParallelism, platform } from 'node:os'
+import { join } from 'node:path'
+import { AwError } from '../domain/errors.ts'
+import type { Begun } from './copy-state.ts'
+import { packageFolder } from './package-folder.ts'
+import { run } from './run.ts'
+import { systemError } from './system-error.ts'
+import type { Print } from './trees/stat.ts'
+
+/**
+ * aw-copy, which copies what is plain of a tree with several threads, at the speed of the system calls themselves; see
+ * docs/spec/copy-program.md. It is in prebuilt/ of the package for some machines; where it is not, we do all of its work.
+ */
+
+let found: string | false | undefined
+
+/** Its path; undefined where there is none for this machine. */
+export function copyProgram(): string | undefined {
+  found ??= find()
+  return found === false ? undefined : found
+}
+
+export const copyProgramName = `prebuilt/${platform()}-${arch()}/aw-copy`
+
+function find(): string | false {
+  const path = join(packageFolder(), copyProgramName)
+  try {
+    accessSync(path, constants.X_OK)
+    return path
+  } catch {
+    return false
+  }
+}
+
+export interface PlainCopy {
+  readonly program: string
+  /** The tops of the source and of the copy, open. */
+  readonly from: number
+  readonly to: number
+  /** A tree of our own: kept exactly as it is. */
+  readonly own: boolean
+  /** Whom the copy belongs to, if it is not. */
+  readonly owner: { readonly uid: number; readonly gid: number }
+  /** Whether later changes of its files must show; see `cleaning`. */
+  readonly remembered: boolean
+  /** What is never opened, as `device:inode`. */
+  readonly guarded: ReadonlySet<string>
+  readonly signal?: AbortSignal | undefined
+  readonly onProgress?: ((done: Counts) => void) | undefined
+  /** Is given each directory once, after those in it; `whole`: there is nothing left to do about it. Names are bytes. */
+  readonly onDirectory: (path: string, directory: Begun, whole: boolean) => void
+  /** Of a file of several names: where the first of them was copied to. */
+  readonly onLink: (print: Print, path: string) => void
+}
+
+export interface Counts {
+  readonly files: number
+  readonly bytes: number
+  readonly reflinked: number
+}
+
+/** False if it cannot be done like this: then nothing was. */
+export async function copyPlain(copy: PlainCopy): Promise<Counts | false> {
+  let counts: Counts | undefined
+  let isRefused = false
+  let failure: Error | undefined
+  const take = (kind: string, record: Buffer): void => {
+    if (kind === 'd') takeDirectory(record, copy.onDirectory)
+    else if (kind === 'l') copy.onLink(record.toString('latin1', 0, printBytes), record.toString('latin1', printBytes))
+    else if (kind === 'p') copy.onProgress?.(countsIn(record))
+    else if (kind === 'z') counts = countsIn(record)
+    else if (kind === 'x') isRefused = true
+    else if (kind === 'e') failure = systemError(record.readUInt32LE(0), `copy '${record.toString('utf8', 4)}'`)
+  }
+  try {
+    await run(copy.program, argumentsOf(copy), {
+      cwd: '/',
+      env: {},
+      timeoutMs: longest,
+      signal: copy.signal,
+      files: [copy.from, copy.to],
+      onStdout: records(take),
+    })
+  } catch (error) {
+    throw failure ?? error
+  }
+  if (isRefused) return false
+  if (counts === undefined) throw new AwError('internal', 'aw-copy has ended before it was done')
+  return counts
+}
+
+/** As long as a timer can be: a large tree on a slow disk takes what it takes. */
+const longest = 2 ** 31 - 1
+/** More of them would wait for each other. */
+const mostThreads = 4
+
+function argumentsOf({ own, owner, remembered, guarded }: PlainCopy): string[] {
+  const threads = Math.min(mostThreads, availableParallelism())
+  return [
+    `${process.pid}`,
+    `${threads}`,
+    own ? 'exact' : 'plain',
+    remembered ? 'remembered' : 'once',
+    `${owner.uid}`,
+    `${owner.gid}`,
+    ...[...guarded].map(identityArgument),
+  ]
+}
+
+function identityArgument(identity: string): string {
+  const [device = 0n, inode = 0n] = identity.split(':').map(BigInt)
+  const major = ((device >> 8n) & 0xfffn) | ((device >> 32n) & 0xfffff000n)
+  const minor = (device & 0xffn) | ((device >> 12n) & 0xffffff00n)
+  return `${major}:${minor}:${inode}`
+}
+
+// -- what it tells ---------------------------------------------------------------------------------------------------
+
+const printBytes = 80
+const headBytes = 5
+
+/** Puts together what comes in pieces: of each record its size, its kind, and as many bytes. */
+function records(take: (kind: string, record: Buffer) => void): (bytes: Buffer) => void {
+  let waiting: Buffer[] = []
+  let length = 0
+  let needed = headBytes
+  return (bytes) => {
+    waiting.push(bytes)
+    length += bytes.length
+    if (length < needed) return
+    const all = Buffer.concat(waiting)
+    let at = 0
+    for (needed = headBytes; all.length - at >= headBytes; needed = headBytes) {
+      needed = headBytes + all.readUInt32LE(at)
+      if (all.length - at < needed) break
+      take(all.toString('latin1', at + 4, at + 5), all.subarray(at + headBytes, at + needed))
+      at += needed
+    }
+    waiting = [all.subarray(at)]
+    length = all.length - at
+  }
+}
+
+function takeDirectory(record: Buffer, onDirectory: PlainCopy['onDirectory']): void {
+  const [isWhole, pathBytes, count, nameBytes, leftBytes] = [0, 4, 8, 12, 16].map((at) => record.readUInt32LE(at)) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+  ]
+  let at = 20
+  const next = (bytes: number): string => record.toString('latin1', at, (at += bytes))
+  const print = next(printBytes)
+  const path = next(pathBytes)
+  const names = split(next(nameBytes))
+  const prints = Array.from({ length: count }, () => next(printBytes))
+  onDirectory(path, { print, names, prints, left: split(next(leftBytes)), inside: [] }, isWhole === 1)
+}
+
+const split = (names: string): string[] => (names === '' ? [] : names.split('/'))
+
+const countsIn = (record: Buffer): Counts => ({
+  files: Number(record.readBigUInt64LE(0)),
+  bytes: Number(record.readBigUInt64LE(8)),
+  reflinked: Number(record.readBigUInt64LE(16)),
+})
