@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connectAw } from '../../src/client/main.ts'
 import type { Aw } from '../../src/client/facade.ts'
+import { processOwner } from '../../src/sys/process.ts'
 import { place, type Place } from '../cli/built.ts'
 
 /** A home with its daemon, as a program of its own, both gone at the end of the test. */
@@ -21,14 +22,8 @@ export interface ServeOptions {
   readonly set?: readonly string[]
 }
 
-export const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}
+/** One that has ended and whom nobody has missed yet is none. */
+export const isAlive = (pid: number): boolean => processOwner(pid) !== undefined
 
 interface Started {
   readonly pid: number

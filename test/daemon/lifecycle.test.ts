@@ -145,6 +145,18 @@ test('SIGTERM lets what is under way end, and a run goes on without the daemon',
   await second.end()
 })
 
+test('one that was killed leaves its socket, and keeps nobody from the home', async () => {
+  await using daemon = startDaemon()
+  const { at, pid } = daemon
+  process.kill(pid, 'SIGKILL')
+  await expect.poll(() => isAlive(pid)).toBe(false)
+  expect(existsSync(join(at.home, 'aw.sock'))).toBe(true)
+  const { code, stderr } = at.aw('create', 'fix-login')
+  expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' })
+  expect(at.aw('list', '--quiet').stdout).toBe('fix-login/main\n')
+  expect(at.aw('exec', 'fix-login', '--', 'echo', 'done').stdout).toBe('done\n')
+})
+
 test('what a dead process left is finished before anybody is let in, and said', async () => {
   using at = place()
   at.aw('create', 'a')

@@ -83,7 +83,7 @@ export function wire(address: Address, shortLived = false): Wire {
         }
         return { ...head, body: bodyOf(line, head.headers, done) }
       } catch (error) {
-        const isSent = !line.socket.connecting && line.socket.bytesWritten > 0
+        const isSent = line.isConnected()
         line.socket.destroy()
         signal?.throwIfAborted()
         throw unavailable(error, isSent)
@@ -101,6 +101,8 @@ export function wire(address: Address, shortLived = false): Wire {
 /** A connection with what has come and was not used yet. */
 interface Line {
   readonly socket: Socket
+  /** Whether somebody has ever heard us: what waits to be written is counted as written by node. */
+  readonly isConnected: () => boolean
   /** The next piece; undefined at the end. */
   readonly next: () => Promise<Buffer | undefined>
   readonly unread: (piece: Buffer) => void
@@ -109,8 +111,11 @@ interface Line {
 function lineOf(socket: Socket): Line {
   const pieces = socket.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer, undefined>
   let kept: Buffer | undefined
+  let isConnected = false
+  socket.once('connect', () => (isConnected = true))
   return {
     socket,
+    isConnected: () => isConnected,
     async next() {
       const piece = kept
       kept = undefined
