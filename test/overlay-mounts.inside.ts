@@ -193,6 +193,40 @@ it('copies that go when the mount goes do not make it live', async () => {
   }
 })
 
+it('is idle if nobody has anything open in it, by whatever mount, and stays as it is when that is asked', async () => {
+  const { base, storage, path } = subject()
+  await storage.create(volume)
+  fs.writeFileSync(path(volume, 'a'), 'text')
+  const isIdle = async (): Promise<boolean | undefined> => storage.isIdle?.(volume)
+  for (let times = 0; times < 3; times++) {
+    expect(await isIdle()).toBe(true)
+    expect(fs.readFileSync(join(base, 'storage', 'volumes', volume.name, 'a'), 'utf8')).toBe('text')
+  }
+  // Asked twice with nothing in between, the kernel has unmounted it; it is there all the same.
+  expect([await isIdle(), await isIdle(), await isIdle()]).toEqual([true, true, true])
+  expect(fs.readFileSync(path(volume, 'a'), 'utf8')).toBe('text')
+
+  const fd = fs.openSync(path(volume, 'a'), 'r')
+  expect(await isIdle()).toBe(false)
+  fs.closeSync(fd)
+  expect(await isIdle()).toBe(true)
+  {
+    await using _ = await standing(['sh', '-ec', `cd '${path(volume)}'; echo ready; exec sleep 60`])
+    expect(await isIdle()).toBe(false)
+  }
+  {
+    await using _ = await elsewhere('echo ready; exec sleep 60')
+    expect(await isIdle()).toBe(false)
+  }
+  const other = join(base, 'other')
+  fs.mkdirSync(other)
+  execFileSync('mount', ['--bind', path(volume), other])
+  expect(await isIdle()).toBe(false)
+  execFileSync('umount', [other])
+  expect(await isIdle()).toBe(true)
+  expect(await storage.isIdle?.({ area: 'volumes', name: 'absent' })).toBe(false)
+})
+
 it('what others put where a tree is to be mounted is kept, told and in nobody’s way', async () => {
   const { base, storage, path } = subject()
   for (const place of [volume, fork(1)]) await storage.create(place)
