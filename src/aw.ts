@@ -139,7 +139,9 @@ export async function openHome(options: OpenOptions = {}): Promise<OpenedHome> {
         directory: join(home, 'agents'),
         profiles: join(home, 'agents.d'),
         env: options.env ?? process.env,
-        userHome: homedir(),
+        get userHome() {
+          return homedir()
+        },
         avoid: [home, basePath, place.root],
         owner: place.owner,
       }),

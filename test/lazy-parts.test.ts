@@ -26,8 +26,10 @@ function loadedBy(...args: readonly string[]): string[] {
   const watched = ['--require', join(here.folder, 'watch.cjs'), launcher, ...args]
   const ran = spawnSync(process.execPath, watched, { cwd: here.folder, env: here.env, encoding: 'utf8' })
   expect(ran).toMatchObject({ status: 0, stderr: '' })
-  return JSON.parse(readFileSync(join(here.folder, 'loaded.json'), 'utf8')) as string[]
+  return told()
 }
+
+const told = (): string[] => JSON.parse(readFileSync(join(here.folder, 'loaded.json'), 'utf8')) as string[]
 
 /** Those that take a millisecond or more, by the names that Node and koffi give them. */
 const heavy = (loaded: readonly string[]): string[] => {
@@ -111,6 +113,18 @@ test('through a daemon it reads one file, and loads what a connection needs and 
   } finally {
     expect(here.aw('serve', '--stop')).toMatchObject({ code: 0 })
   }
+})
+
+test('on a terminal, a path needs nothing that Node has for terminals', () => {
+  here.env['NODE_OPTIONS'] = `--require=${join(here.folder, 'watch.cjs')}`
+  try {
+    expect(here.onTerminal([], 'path', 'task/agent')).toMatchObject({ exit: 0 })
+  } finally {
+    delete here.env['NODE_OPTIONS']
+  }
+  const loaded = told()
+  expect(heavy(loaded)).toEqual([])
+  expect(new Set(parts(loaded))).toEqual(new Set([first, core, dir]))
 })
 
 test('what is heavy would be noticed', () => {

@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 import { build as bundle, type BuildOptions } from 'esbuild'
 import { isYounger } from './build-age.ts'
 import { linkLazily } from './lazy-link.ts'
-import { readyTable } from './ready-table.ts'
+import { readyTable, waitingTable } from './ready-table.ts'
 import { inRoot, root } from './root.ts'
 
 const dist = inRoot('dist')
@@ -28,7 +28,7 @@ const named = (folder: string, ...names: readonly string[]): string[] => names.m
  * asked for again and again, what runs commands, and each kind of storage. The rest is in a last file.
  */
 const commandFiles = [
-  [command, ...named('cli/render', 'list', 'fork', 'snapshot', 'restored')],
+  [command, 'src/cli/progress.ts', ...named('cli/render', 'list', 'fork', 'snapshot', 'restored')],
   [core, ...named('manager', 'look', 'start', 'fork', 'snapshot', 'restore', 'destroy', 'exec-all')],
   named('drivers/storage', 'dir'),
   ['src/cli/sandbox/exec.ts', 'src/sys/proxy/program.ts', ...named('drivers/sandbox', 'registry', 'namespace')],
@@ -98,7 +98,11 @@ async function bundleCommand(outdir: string): Promise<void> {
     entry: command,
     files: commandFiles,
     tables: ['src/manager/manager.ts'],
-    options: { ...options, define: { ...options.define, 'import.meta.url': '__filename' } },
+    options: {
+      ...options,
+      define: { ...options.define, 'import.meta.url': '__filename' },
+      plugins: [waitingTable],
+    },
   })
   const names = files.map((_, place) => `cli-${hash}-${place}.cjs`)
   await Promise.all(files.map((text, place) => writeFile(join(outdir, names[place] ?? ''), text)))

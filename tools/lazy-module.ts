@@ -14,8 +14,8 @@ const exportList = /^var (\w+) = \{\};\n__export\(\1, \{\n([^]*?)\n\}\);\nmodule
 const importOf = /^var (\w+) = require\("([^"]+)"\);\n/gm
 const importOfAll = /^var (\w+) = __toESM\(require\("([^"]+)"\)(?:, 1)?\);\n/gm
 const lateImport = /\bimport\("([^"]+)"\)/g
-const table = /^const \w+ = \{(.*|(\n {2}.*)*\n)\};$/gm
-const tableEntry = /(?<=[{,]\s+)(\w+|"[^"]+"): (\w+)\.(\w+)(?=,|\s+\})/g
+const table = /^const \w+ = [[{](.*|(\n {2}.*)*\n)[\]}];$/gm
+const tableEntry = /(?<=[{,]\s+)(\w+|"[^"]+"): (\w+)((?:\.\w+)+)(?=,|\s+\})/g
 const unlinked = /.*(\bimport_\w+|\brequire\("|\bimport\("|\bmodule\.exports|\b__to\w+\().*/
 
 /**
@@ -72,9 +72,9 @@ function takeHelpers(text: string, helpers: Helpers): void {
 
 /** A table of what other modules do, as of all operations: an entry starts its module when it is read. */
 const waitingTable = (text: string, places: ReadonlyMap<string, string>): string =>
-  text.replaceAll(tableEntry, (entry, key: string, variable: string, name: string) => {
+  text.replaceAll(tableEntry, (entry, key: string, variable: string, names: string) => {
     const place = places.get(variable)
-    return place === undefined ? entry : `get ${key}() { return ${place}.${name} }`
+    return place === undefined ? entry : `get ${key}() { return ${place}${names} }`
   })
 
 /** As a value; not in a text, and not as the name of a property. */

@@ -133,7 +133,10 @@ async function call({ manager, operation, context, progress, io }: Session, inpu
 const viewOf = ({ globals, io, told }: Session, input: Input): View => ({
   paint: paint(wantsColor(io.stdout.isTerminal, io.env, globals.noColor)),
   terminal: io.stdout.isTerminal,
-  columns: io.stdout.isTerminal ? io.stdout.columns : Infinity,
+  // Node opens its stream for that, and only a table asks.
+  get columns() {
+    return io.stdout.isTerminal ? io.stdout.columns : Infinity
+  },
   quiet: globals.quiet,
   now: io.now(),
   input,

@@ -111,14 +111,23 @@ async function told(write: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Most files and pipes are no character device, and so no terminal. */
+/** Nearly always told by what is open there alone: a file, a pipe, /dev/null, a pseudo-terminal. */
 function isTerminal(descriptor: number): boolean {
   try {
-    if (!fstatSync(descriptor).isCharacterDevice()) return false
+    const found = fstatSync(descriptor)
+    if (!found.isCharacterDevice()) return false
+    const kind = process.platform === 'linux' ? linuxDevice(found.rdev) : undefined
+    return kind === undefined ? process.getBuiltinModule('node:tty').isatty(descriptor) : kind === 'terminal'
   } catch {
     return false
   }
-  return process.getBuiltinModule('node:tty').isatty(descriptor)
+}
+
+/** By the number of its driver: 1 has /dev/null and its like, 136 to 143 are pseudo-terminals. */
+function linuxDevice(device: number): 'terminal' | 'memory' | undefined {
+  const driver = (device >> 8) & 0xfff
+  if (driver === 1) return 'memory'
+  return driver >= 136 && driver <= 143 ? 'terminal' : undefined
 }
 
 /** Writes as much as the other side takes at once and answers with the rest. */

@@ -17,7 +17,7 @@ export function startProgress(io: Io): ProgressLine {
   let last = 0
   let isShown = false
   let unended = ''
-  const decoder = new TextDecoder()
+  let decoder: InstanceType<typeof TextDecoder> | undefined
   let waiting: { news: Progress; timer: NodeJS.Timeout } | undefined
   const write = (text: string): void => void io.stderr.write(text).catch(() => undefined)
 
@@ -33,7 +33,7 @@ export function startProgress(io: Io): ProgressLine {
 
   /** Whole lines stay; the rest of one waits for its end. */
   function pass(output: Uint8Array): void {
-    const lines = (unended + decoder.decode(output, { stream: true })).split(/[\r\n]+/)
+    const lines = (unended + (decoder ??= new TextDecoder()).decode(output, { stream: true })).split(/[\r\n]+/)
     unended = lines.pop() ?? ''
     if (lines.length === 0) return
     clearLine()
