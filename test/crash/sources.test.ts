@@ -24,9 +24,12 @@ it.each([
   600_000,
 )
 
-it('export branch can be killed at any point', async () => {
-  const swept = sweptOperation('export branch')
-  const points = await sweep('export branch', swept, { recovery: byRecover, ...sampled(60) })
-  console.log(`export branch: ${points} points`)
-  expect(points).toBeGreaterThan(60)
-}, 600_000)
+it.each(['export branch', 'export patch', 'export bundle'])(
+  '%s can be killed at any point',
+  async (operation) => {
+    const points = await sweep(operation, sweptOperation(operation), { recovery: byRecover, ...sampled(60) })
+    console.log(`${operation}: ${points} points`)
+    expect(points).toBeGreaterThan(60)
+  },
+  600_000,
+)

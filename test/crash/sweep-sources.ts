@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { verifyArchive } from '../../src/sys/archive/inspect.ts'
@@ -65,6 +65,49 @@ async function expectSetUp(crash: CrashHome, id: string, template: string): Prom
   const { commands } = await crash.manager.call('template log', { name: template })
   expect(commands.map(({ output }) => Buffer.from(output as Uint8Array).toString())).toEqual(['', 'done\n'])
   await crash.manager.call('destroy', { id, purge: true })
+}
+
+const repositoryOf = (crash: CrashHome, id: string): string => join(crash.source, '..', `repository-${id}`)
+
+/** A workspace of a repository of its own, with something that is not committed. */
+async function changedWorkspace(crash: CrashHome, id: string) {
+  const view = await crash.manager.call('create', { id, repo: repository(crash, `repository-${id}`), full: true })
+  writeFileSync(join(view.path, 'work/README'), 'changed\n')
+  writeFileSync(join(view.path, 'work/new'), 'new\n')
+  untouched.set(id, stateOf(repositoryOf(crash, id)))
+  return view
+}
+
+/**
+ * A file for the user, in a directory of its own: whole or not there, and made again where it is not. What a killed
+ * process leaves beside it has a name that tells so.
+ */
+function exportedFile(
+  kind: 'patch' | 'bundle',
+  fieldsOf: (file: string) => object,
+  expectGood: (repository: string, file: string) => void,
+): Swept {
+  const folderOf = (crash: CrashHome, id: string): string => join(crash.source, '..', `${kind}-of-${id}`)
+  const inputOf = (crash: CrashHome, id: string) => ({ of: id, ...fieldsOf(join(folderOf(crash, id), 'result')) })
+  return {
+    calls: 'export',
+    async prepare(crash, id) {
+      mkdirSync(folderOf(crash, id))
+      return changedWorkspace(crash, id)
+    },
+    input: inputOf,
+    touch: byRecovery,
+    async check(crash, id, _before, done) {
+      const [folder, repo] = [folderOf(crash, id), repositoryOf(crash, id)]
+      const file = join(folder, 'result')
+      expect(readdirSync(folder).filter((name) => name !== 'result' && !/^\.aw-.*\.tmp$/.test(name))).toEqual([])
+      if (done) expect(readdirSync(folder)).toEqual(['result'])
+      if (!existsSync(file)) await crash.manager.call('export', inputOf(crash, id))
+      expectGood(repo, file)
+      expect(stateOf(repo)).toEqual(untouched.get(id))
+      await crash.manager.call('destroy', { id, purge: true })
+    },
+  }
 }
 
 export const sourceOperations: Readonly<Record<string, Swept>> = {
@@ -133,6 +176,23 @@ export const sourceOperations: Readonly<Record<string, Swept>> = {
       await crash.manager.call('destroy', { id, purge: true })
     },
   },
+  'export patch': exportedFile(
+    'patch',
+    (file) => ({ patch: true, file }),
+    (repo, file) => {
+      expect(plainGit(repo, ['apply', '--numstat', file]).split('\n')).toEqual(['1\t1\tREADME', '1\t0\tnew'])
+      plainGit(repo, ['apply', '--check', file])
+    },
+  ),
+  'export bundle': exportedFile(
+    'bundle',
+    (bundle) => ({ bundle }),
+    (repo, file) => {
+      plainGit(repo, ['bundle', 'verify', '-q', file])
+      plainGit(repo, ['clone', '-q', file, `${file}-cloned`])
+      expect(readFileSync(`${file}-cloned/README`, 'utf8')).toBe('changed\n')
+    },
+  ),
   'template create': {
     prepare: nothing,
     input: (crash, name) => ({ name, from: { folder: crash.source } }),
