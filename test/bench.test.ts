@@ -18,12 +18,18 @@ const bench = (...args: readonly string[]): { status: number | null; stdout: str
   })
 
 test('the benchmarks run, print ratios and write their results', () => {
-  const { status, stdout, stderr } = bench('lifecycle', 'cli', '--quick', '--out', join(folder, 'results'))
+  const { status, stdout, stderr } = bench('lifecycle', 'cli', 'daemon', '--quick', '--out', join(folder, 'results'))
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-  expect(stdout).toMatch(/^\d+ cores, Linux .+\nfile system: .+\nlog: .+synchronous=FULL\n/)
+  expect(stdout).toMatch(/^\d+ cores, Linux .+\nfile system: .+\nlog: .+flushed before each answer\n/)
   expect(stdout).toMatch(/aw create; node -e 0 .+ <= 2 +(met|missed)/)
+  expect(stdout).toMatch(/create through the daemon; the call in process .+ <= 1\.3 +(met|missed)/)
   expect(stdout).toMatch(/create \+ destroy, empty.+ms.+ms +\d+\.\d\d/)
-  expect(readdirSync(join(folder, 'results')).toSorted()).toEqual(['README.md', 'cli.json', 'lifecycle.json'])
+  expect(readdirSync(join(folder, 'results')).toSorted()).toEqual([
+    'README.md',
+    'cli.json',
+    'daemon.json',
+    'lifecycle.json',
+  ])
   const written = readdirSync(join(folder, 'results')).map((name) =>
     readFileSync(join(folder, 'results', name), 'utf8'),
   )

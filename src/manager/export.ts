@@ -44,7 +44,14 @@ function formOf(input: Input): Form {
   for (const [field, of] of Object.entries(belonging))
     if (input[field as keyof Input] !== undefined && !of.includes(form))
       throw wrong(`${field} says nothing about ${form === 'archive' ? 'an' : 'a'} ${form}`, field)
+  for (const field of ['file', 'bundle', 'repo'] as const) assertAbsolute(input[field], field)
   return form
+}
+
+/** Where this process happens to stand means nothing to whoever asks a daemon. */
+function assertAbsolute(path: string | undefined, field: string): void {
+  if (path === undefined || path === '-' || path.startsWith('/')) return
+  throw wrong(`${field} must be an absolute path, not ${JSON.stringify(path.slice(0, 200))}`, field)
 }
 
 const belonging: Partial<Record<keyof Input, readonly Form[]>> = {

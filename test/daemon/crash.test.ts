@@ -150,7 +150,71 @@ const swept: Readonly<Record<string, Swept>> = {
       expect((await manager.call('show', { id })).state).toBe('ready')
     },
   },
+  fork: {
+    every: 30,
+    prepare: (home, id) => home.client().call('create', { id, from: { folder: home.source } }),
+    ask: (home, id) => home.client().call('fork', { id, to: [`${id}-fork`] }),
+    async check(home, id, done) {
+      const manager = home.client()
+      const fork = `${id}-fork`
+      const { exists } = await manager.call('exists', { id: fork })
+      if (done) expect(exists).toBe(true)
+      if (!exists) await manager.call('fork', { id, to: [fork] })
+      for (const one of [id, fork]) expect(await readme(manager, one)).toBe('from the source\n')
+    },
+  },
+  restore: {
+    every: 15,
+    async prepare(home, id) {
+      const manager = home.client()
+      await manager.call('create', { id, from: { folder: home.source } })
+      await manager.call('snapshot', { id, label: 'good' })
+      await manager.call('fs write', { id, path: 'work/README', content: 'changed' })
+    },
+    ask: (home, id) => home.client().call('restore', { id, snapshot: 'good' }),
+    async check(home, id, done) {
+      const manager = home.client()
+      const now = await readme(manager, id)
+      expect(now).toBeOneOf(done ? ['from the source\n'] : ['from the source\n', 'changed'])
+      await manager.call('restore', { id, snapshot: 'good' })
+      expect(await readme(manager, id)).toBe('from the source\n')
+    },
+  },
+  destroy: {
+    every: 6,
+    prepare: (home, id) => home.client().call('create', { id, from: { folder: home.source } }),
+    ask: (home, id) => home.client().call('destroy', { id }),
+    async check(home, id, done) {
+      const manager = home.client()
+      const { exists } = await manager.call('exists', { id })
+      if (done) expect(exists).toBe(false)
+      if (exists) await manager.call('destroy', { id })
+      await manager.call('undelete', { id })
+      expect(await readme(manager, id)).toBe('from the source\n')
+    },
+  },
+  run: {
+    every: 40,
+    prepare: (home, id) => home.client().call('create', { id }),
+    async ask(home, id) {
+      const argv = ['sh', '-c', 'echo done > made']
+      for await (const _ of home.client().stream('run', { id, argv, detach: true }));
+    },
+    async check(home, id, done) {
+      const manager = home.client()
+      const [run] = await manager.call('runs', { id })
+      if (done) expect(run).toBeDefined()
+      if (run === undefined) return
+      // It went on without the daemon, or it is said why not.
+      const { state } = await manager.call('wait', { id })
+      expect(state).toBeOneOf(done ? ['completed'] : ['completed', 'failed', 'cancelled'])
+      if (state === 'completed') expect(String(await manager.call('fs read', { id, path: 'work/made' }))).toBe('done\n')
+    },
+  },
 }
+
+const readme = async (manager: Manager, id: string): Promise<string> =>
+  String(await manager.call('fs read', { id, path: 'work/README' }))
 
 test.each(Object.entries(swept))('%s through the daemon: it can be killed at any point', async (operation, one) => {
   const { from, step } = takesAll ? { from: 1, step: 1 } : sampled(one.every)
