@@ -110,6 +110,17 @@ function exportedFile(
   }
 }
 
+function expectPatch(repo: string, file: string): void {
+  expect(plainGit(repo, ['apply', '--numstat', file]).split('\n')).toEqual(['1\t1\tREADME', '1\t0\tnew'])
+  plainGit(repo, ['apply', '--check', file])
+}
+
+function expectBundle(repo: string, file: string): void {
+  plainGit(repo, ['bundle', 'verify', '-q', file])
+  plainGit(repo, ['clone', '-q', file, `${file}-cloned`])
+  expect(readFileSync(`${file}-cloned/README`, 'utf8')).toBe('changed\n')
+}
+
 export const sourceOperations: Readonly<Record<string, Swept>> = {
   'create from git': {
     calls: 'create',
@@ -176,23 +187,8 @@ export const sourceOperations: Readonly<Record<string, Swept>> = {
       await crash.manager.call('destroy', { id, purge: true })
     },
   },
-  'export patch': exportedFile(
-    'patch',
-    (file) => ({ patch: true, file }),
-    (repo, file) => {
-      expect(plainGit(repo, ['apply', '--numstat', file]).split('\n')).toEqual(['1\t1\tREADME', '1\t0\tnew'])
-      plainGit(repo, ['apply', '--check', file])
-    },
-  ),
-  'export bundle': exportedFile(
-    'bundle',
-    (bundle) => ({ bundle }),
-    (repo, file) => {
-      plainGit(repo, ['bundle', 'verify', '-q', file])
-      plainGit(repo, ['clone', '-q', file, `${file}-cloned`])
-      expect(readFileSync(`${file}-cloned/README`, 'utf8')).toBe('changed\n')
-    },
-  ),
+  'export patch': exportedFile('patch', (file) => ({ patch: true, file }), expectPatch),
+  'export bundle': exportedFile('bundle', (bundle) => ({ bundle }), expectBundle),
   'template create': {
     prepare: nothing,
     input: (crash, name) => ({ name, from: { folder: crash.source } }),
