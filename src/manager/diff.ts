@@ -1,113 +1,22 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import { gitPatch, isGitsOwn, linesIn, type PatchSide } from '../domain/git-patch.ts'
-import type { SnapshotId } from '../domain/ids.ts'
 import { quotePath } from '../domain/paths.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { isText } from '../domain/text-diff.ts'
 import type { Change, ChangeEntry } from '../domain/tree-diff.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
-import type { Workspace } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import { beginningOf, nothingHeld, type Beginning } from './beginning.ts'
 import type { Core, Request } from './core.ts'
 import type { ToldChange } from './bare-changes.ts'
+import { isBelow, shownPath, stepsOf, told } from './differences.ts'
 import { checkpointSignal } from './operations.ts'
 import { changesBetween, type KnownTree } from './passing.ts'
-import { snapshotPlace, volumeOf } from './places.ts'
+import { volumeOf } from './places.ts'
 import { checkedPaths } from './restore-paths.ts'
 import { sideOf } from './sides.ts'
 import { existsAt } from './trees.ts'
-
-/**
- * Whether a workspace's tree, or another snapshot of it, differs from a snapshot. Stops at the first difference. A
- * snapshot that is damaged is equal to nothing.
- */
-export async function differs(
-  core: Core,
-  workspace: Workspace,
-  snapshot: SnapshotId,
-  other: Place = volumeOf(workspace),
-): Promise<boolean> {
-  try {
-    for await (const _ of changesSince(core, workspace, snapshot, other)) return true
-    return false
-  } catch (error) {
-    if (isDamage(error)) return true
-    throw error
-  }
-}
-
-/** In the workspace's tree, or in another snapshot of it. */
-export const changesSince = (
-  core: Core,
-  workspace: Workspace,
-  snapshot: SnapshotId,
-  place: Place = volumeOf(workspace),
-): AsyncIterable<Change> => changesBetween(core, { workspace, place: snapshotPlace(snapshot) }, { workspace, place })
-
-const isDamage = (error: unknown): boolean => toAwError(error).data['reason'] === 'damaged'
-
-/**
- * In how many paths; a renamed one is two, as in the note of a snapshot. At least one if the snapshot is damaged: then
- * nobody knows how many.
- */
-export async function countDifferences(core: Core, workspace: Workspace, snapshot: SnapshotId): Promise<number> {
-  let count = 0
-  try {
-    for await (const change of changesSince(core, workspace, snapshot)) count += stepsOf(change).length
-    return count
-  } catch (error) {
-    if (isDamage(error)) return Math.max(count, 1)
-    throw error
-  }
-}
-
-type Restored = Outputs['restore']
-
-const most = 100
-
-/** What a restore did: from what was there to what is there now. */
-export async function countChanges(
-  core: Core,
-  workspace: Workspace,
-  was: SnapshotId,
-  is: SnapshotId,
-  paths: readonly string[] | null,
-) {
-  const counts = { added: 0, changed: 0, removed: 0 }
-  const changes: string[] = []
-  const differences: Restored['differences'][number][] = []
-  for await (const change of changesSince(core, workspace, was, snapshotPlace(is))) {
-    const all = stepsOf(change)
-    const steps = all.filter(([path]) => isBelow(path, paths))
-    for (const [, kind] of steps) counts[kind] += 1
-    if (changes.length >= most) continue
-    changes.push(...steps.map(([path]) => path))
-    // Half of a rename is no rename to who asked for that half.
-    if (steps.length === all.length && change.change === 'renamed') differences.push(told(change))
-    else differences.push(...steps.map(([path, kind]) => ({ path, change: kind, from: null })))
-  }
-  return { ...counts, changes: changes.slice(0, most), differences }
-}
-
-const told = ({ path, change, from }: Pick<Change, 'path' | 'change' | 'from'>): Restored['differences'][number] => ({
-  path: shownPath(path),
-  change,
-  from: from === undefined ? null : shownPath(from),
-})
-
-/** A rename is a path that came and one that went. */
-export function stepsOf({ path, change, from }: Change): (readonly [string, 'added' | 'changed' | 'removed'])[] {
-  if (change !== 'renamed') return [[shownPath(path), change]]
-  return [[shownPath(path), 'added'] as const, ...(from === undefined ? [] : [[shownPath(from), 'removed'] as const])]
-}
-
-/** Names are bytes; what is no text in them is shown as a replacement character. */
-const shownPath = (path: string): string => Buffer.from(path, 'latin1').toString()
-
-export const isBelow = (path: string, paths: readonly string[] | null): boolean =>
-  paths === null || paths.some((outer) => path === outer || path.startsWith(`${outer}/`))
 
 type View = Outputs['diff']
 

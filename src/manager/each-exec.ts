@@ -1,7 +1,7 @@
 import type { CommandId, RunId, SnapshotId, WorkspaceId } from '../domain/ids.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
 import { afterwards, type Core, type Request } from './core.ts'
-import { differs } from './diff.ts'
+import { differs } from './differences.ts'
 import type { Begun } from './exec.ts'
 import { withWorkspace } from './operations.ts'
 import { keepSnapshot } from './snapshot.ts'

@@ -3,7 +3,7 @@ import type { AnyEvent } from '../domain/event.ts'
 import type { SnapshotId } from '../domain/ids.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
 import type { Core } from './core.ts'
-import { countChanges } from './diff.ts'
+import { countChanges } from './differences.ts'
 import { findWorkspace } from './find.ts'
 import { snapshotsOf } from './snapshots.ts'
 

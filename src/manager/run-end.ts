@@ -7,7 +7,7 @@ import type { OpenRun } from '../domain/workspace/runs.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
 import { unlessSilent } from './commands.ts'
 import { newEvent, type Core, type Request } from './core.ts'
-import { differs } from './diff.ts'
+import { differs } from './differences.ts'
 import { append, isFenced, whose } from './operations.ts'
 import { keepSnapshot, withKey } from './snapshot.ts'
 
