@@ -95,7 +95,9 @@ const kindOf = (value: unknown): string => (value === null ? 'null' : Array.isAr
 /** For messages: as it is if it is harmless, else quoted; never longer than a line. */
 export function quotePath(path: string): string {
   const short = path.length > 120 ? `${path.slice(0, 120)}…` : path
-  return /^[\p{L}\p{N}\p{P}\p{S}\p{M} ]+$/u.test(short) ? short : JSON.stringify(short.toWellFormed())
+  // Most are ASCII, and to make ready for all of Unicode takes over a millisecond.
+  const isHarmless = /^[ -~]+$/.test(short) || /^[\p{L}\p{N}\p{P}\p{S}\p{M} ]+$/u.test(short)
+  return isHarmless ? short : JSON.stringify(short.toWellFormed())
 }
 
 // -- names -----------------------------------------------------------------------------------------------------------
