@@ -3,7 +3,6 @@ import { Readable, type Duplex } from 'node:stream'
 import { limited, type HomeFacts } from '../access/limited.ts'
 import { assertScope, type Principal } from '../access/principal.ts'
 import type { Operation } from '../api/operation.ts'
-import { operations } from '../api/table.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import type { JsonLimits } from '../domain/strict-json.ts'
 import type { Answers } from '../ports/answers.ts'
@@ -14,9 +13,11 @@ import { bodyOf } from './body.ts'
 import { callOf, cursor, sendAnswer, sendWithProgress, wantsLines, type Call } from './call.ts'
 import { contextOf } from './context.ts'
 import { sendFile } from './download.ts'
+import { operationAt, streamAt } from './found-at.ts'
 import { assertAddressed } from './guard.ts'
 import { flights, type FlightLimits } from './in-flight.ts'
 import { inputOf } from './input.ts'
+import { leftAlone } from './left-alone.ts'
 import { whyEnded } from './lines.ts'
 import type { Metrics } from './metrics.ts'
 import { assertRepeatable, noteOf, onceOnly } from './once.ts'
@@ -24,7 +25,7 @@ import { ownRoutes, type Asked, type ClosedRoute, type OwnRoute } from './own-ro
 import { rated, rateLimiter, type Rates } from './rates.ts'
 import { rechecking } from './recheck.ts'
 import { Refusal } from './refusal.ts'
-import { router, targetOf, type Found, type Target } from './routes.ts'
+import { targetOf, type Found, type Target } from './routes.ts'
 import { asBadRequest, isSession, sessionRoute } from './session.ts'
 import { socketDoor } from './sockets.ts'
 import { assertSame, type Stamps } from './stamps.ts'
@@ -63,10 +64,10 @@ export type HttpDoor = ReturnType<typeof httpDoor>
  */
 export function httpDoor(options: DoorOptions) {
   const { manager, facts, authenticate, answers, limits, metrics, log, ready } = options
-  const find = router(operations)
   const rates = rateLimiter(limits.rates)
   const flying = flights(limits)
   const recheck = rechecking(authenticate)
+  const leaving = new AbortController()
   const once = onceOnly({ answers, manager })
   const sockets = socketDoor(limits.json)
   const own: Readonly<Record<string, OwnRoute>> = {
@@ -122,7 +123,7 @@ export function httpDoor(options: DoorOptions) {
     }
     assertReady()
     const ofSession = isSession(target.path)
-    const found = ofSession ? sessionRoute(method, target.path, caller.principal) : foundAt(method, segments)
+    const found = ofSession ? sessionRoute(method, target.path, caller.principal) : operationAt(method, segments)
     trace.operation = found.operation.name
     assertScope(caller.principal, found.operation.scope, found.operation.name)
     if (counted !== undefined) rates.take(counted, found.operation)
@@ -155,7 +156,7 @@ export function httpDoor(options: DoorOptions) {
     using _checked = recheck(caller, stop)
     const context = contextOf(asked.request, caller.principal, trace.correlationId)
     const own = managerFor(caller)
-    const manager = counted === undefined ? own : rated(own, rates, counted)
+    const manager = leftAlone(counted === undefined ? own : rated(own, rates, counted), leaving.signal)
     await route.handle({ ...asked, caller, manager, context, countOne })
   }
 
@@ -201,25 +202,7 @@ export function httpDoor(options: DoorOptions) {
     }
   }
 
-  function streamAt(segments: readonly string[] | undefined): Found {
-    for (const method of ['GET', 'POST']) {
-      const at = segments?.[0] === 'api' ? find(method, segments.slice(1)) : undefined
-      if (at !== undefined && 'found' in at && at.found.operation.form === 'stream') return at.found
-    }
-    throw new Refusal(404, 'invalid_input', 'There is no stream at this address', 'See /api/openapi.json')
-  }
-
   const managerFor = ({ principal }: Caller): Manager => limited(manager, principal, facts)
-
-  function foundAt(method: string, segments: readonly string[] | undefined): Found {
-    const at = segments?.[0] === 'api' ? find(method, segments.slice(1)) : undefined
-    if (at === undefined)
-      throw new Refusal(404, 'invalid_input', 'There is nothing at this address', 'See /api/openapi.json')
-    if ('found' in at) return at.found
-    throw new Refusal(405, 'invalid_input', `${method} is not for this address`, `It takes ${at.methods.join(', ')}`, {
-      Allow: at.methods.join(', '),
-    })
-  }
 
   async function perform(
     request: IncomingMessage,
@@ -283,7 +266,11 @@ export function httpDoor(options: DoorOptions) {
   return {
     handle,
     upgrade,
-    end: flying.end,
+    /** Ends those that only follow what others do, or all. */
+    end(reason: Error, which: 'followers' | 'all'): void {
+      if (which === 'all') leaving.abort(reason)
+      flying.end(reason, which)
+    },
   }
 }
 

@@ -6,13 +6,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { expect, test } from 'vitest'
 import { toAwError } from '../../src/domain/errors.ts'
-import { connectedTo } from '../../src/mcp/testing.ts'
+import { connectedTo, type Connected } from '../../src/mcp/testing.ts'
 import { place } from '../cli/built.ts'
 import { isAlive, startDaemon, type Served } from './daemon.ts'
 import { eventsOf } from './told.ts'
 
 const tokenOf = ({ at }: Served): string =>
   (JSON.parse(at.aw('--json', 'token', 'create', '--scope', 'admin').stdout) as { token: string }).token
+
+function agentOf(daemon: Served): Promise<Connected> {
+  const requestInit = { headers: { authorization: `Bearer ${tokenOf(daemon)}` } }
+  const transport = new StreamableHTTPClientTransport(new URL(`${daemon.url}/mcp`), { requestInit })
+  return connectedTo(new Client({ name: 'test', version: '1' }), (one) => one.connect(transport))
+}
+
+const lasting = ['sh', '-c', 'sleep 3; echo done > left']
 
 /** Those that have begun and not ended. */
 async function commandsIn({ aw }: Served): Promise<number> {
@@ -48,10 +56,7 @@ test('what is under way is answered whole; nothing more is taken, and those who 
   const { aw, at, pid, url = '' } = daemon
   const authorization = `Bearer ${tokenOf(daemon)}`
   for (const id of ['a', 'b', 'c']) await aw.create({ id })
-  const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp`), {
-    requestInit: { headers: { authorization } },
-  })
-  await using agent = await connectedTo(new Client({ name: 'test', version: '1' }), (one) => one.connect(transport))
+  await using agent = await agentOf(daemon)
   const listening = await fetch(`${url}/api/events?follow=true&from_now=true`, {
     headers: { authorization, accept: 'text/event-stream' },
   })
@@ -83,26 +88,32 @@ test('what is under way is answered whole; nothing more is taken, and those who 
 
 test('what takes longer is cancelled and undone; a run is left to itself, and is there when the daemon is back', async () => {
   using at = place()
-  const first = startDaemon({ at, set: ['server.drain_ms=400'] })
-  for (const id of ['a', 'b']) await first.aw.create({ id })
+  const first = startDaemon({ at, listen: '127.0.0.1:0', set: ['server.drain_ms=400'] })
+  for (const id of ['a', 'b', 'c']) await first.aw.create({ id })
+  await using agent = await agentOf(first)
   const command = (await first.aw.get('a')).exec(['sleep', '600'], { stdin: 'none' }).text()
-  const followed = all(first.aw.run({ id: 'b', argv: ['sh', '-c', 'sleep 3; echo done > left'] }))
+  const followed = all(first.aw.run({ id: 'b', argv: lasting }))
   const leftAlone = followed.then(String, toAwError)
+  const called = agent.call('run', { id: 'c', argv: lasting }).catch(String)
   const file = upload(first, 'a')
-  await expect.poll(() => commandsIn(first), { timeout: 20_000 }).toBe(2)
+  await expect.poll(() => commandsIn(first), { timeout: 20_000 }).toBe(3)
   process.kill(first.pid, 'SIGTERM')
   expect(await command).toMatchObject({ exit: { code: null, signal: 'SIGKILL' } })
   expect(await leftAlone).toMatchObject({ code: 'aborted', message: 'The daemon ends' })
   expect(await file.status).not.toBe(200)
   await expect.poll(() => isAlive(first.pid), { timeout: 20_000 }).toBe(false)
   await first.aw[Symbol.asyncDispose]()
+  await agent.client.close()
+  await called
 
   await using second = startDaemon({ at })
   expect(await eventsOf(second.aw.manager)).toContainEqual(
     expect.objectContaining({ type: 'command_ended', data: expect.objectContaining({ task_id: 'a' }) as unknown }),
   )
   expect((await (await second.aw.get('a')).files.list('work')).entries).toEqual([])
-  await expect.poll(async () => (await second.aw.runs('b', {})).at(-1)?.state, { timeout: 30_000 }).toBe('completed')
-  expect(await (await second.aw.get('b')).files.readText('work/left')).toBe('done\n')
+  for (const id of ['b', 'c']) {
+    await expect.poll(async () => (await second.aw.runs(id, {})).at(-1)?.state, { timeout: 30_000 }).toBe('completed')
+    expect(await (await second.aw.get(id)).files.readText('work/left')).toBe('done\n')
+  }
   await second.end()
 })
