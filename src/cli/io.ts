@@ -107,9 +107,16 @@ async function told(write: () => Promise<void>): Promise<void> {
   try {
     await write()
   } catch (error) {
+    if (isErrno(error, 'ENOSPC')) throw outputFull(error)
     throw isErrno(error, 'EPIPE') ? new ClosedOutput('EPIPE', { cause: error }) : error
   }
 }
+
+const outputFull = (cause: unknown): AwError =>
+  new AwError('disk_full', 'The output could not be written: the disk that it goes to is full', {
+    hint: 'Make room there, or send it elsewhere; what was asked for may have been done all the same: see aw events',
+    cause,
+  })
 
 /** Nearly always told by what is open there alone: a file, a pipe, /dev/null, a pseudo-terminal. */
 function isTerminal(descriptor: number): boolean {

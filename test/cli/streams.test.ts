@@ -33,8 +33,16 @@ test('a file goes in and out through pipes, byte for byte', () => {
 test('a full disk below standard output is told', () => {
   using here = place()
   here.aw('create', 'a')
-  const result = here.sh('aw list > /dev/full')
-  expect(result).toMatchObject({ code: 7, stderr: expect.stringContaining('ENOSPC') as string })
+  const told = 'aw: The output could not be written: the disk that it goes to is full\n'
+  for (const [line, code] of [
+    ['list', 7],
+    ['snapshot a', 7],
+    ['exec a -- echo hi', 125],
+  ] as const)
+    expect(here.sh(`aw ${line} > /dev/full`)).toMatchObject({ code, stderr: expect.stringContaining(told) as string })
+  // Where nothing can be said, the code says it.
+  expect(here.sh('aw list > /dev/full 2> /dev/full').code).toBe(7)
+  expect(here.sh('aw show none 2> /dev/full').code).toBe(3)
 })
 
 test.each(['SIGINT', 'SIGTERM'] as const)('%s ends following, without a word', async (signal) => {
