@@ -1,6 +1,6 @@
 /*
- * aw-copy: copies what is plain of a tree (directories, files, links) into a new one, with several threads. The rest it
- * names, for who has started it: what is mounted there, may not be read, or is of another kind. docs/spec/copy-program.md
+ * aw-copy: copies what is plain of a tree (directories, files, links) into a new one, with several threads, or gives a
+ * tree away. What it does not copy it names, for who has started it: what is mounted there, may not be read, or is of another kind. docs/spec/copy-program.md
  * says what it is told and what it tells; src/sys/copy-program.ts is at the other end.
  *
  * The source may change while it is read: everything in it is reached by one name in an open directory, and opened only
@@ -113,10 +113,30 @@ int copy_attributes(int from, int to, char *scratch);
 int copy_linked(struct node *node, const char *name, struct told *told,
                 int (*copy)(struct node *, const char *, int, struct told *, char *), int named, char *scratch);
 
+/* -- give.c ------------------------------------------------------------------------------------------------------- */
+
+/* Gives everything in a tree that nobody else can reach, and the tree, to the owner. 0, or an error's number. */
+int give_tree(int tree, unsigned threads);
+
 /* -- walk.c ------------------------------------------------------------------------------------------------------- */
 
 /* Copies everything below two open directories. 0, or an error's number. */
 int walk(int from, int to, unsigned threads);
+
+/* Does the same work in so many threads, each with memory of its own, and waits for them. */
+void in_threads(unsigned threads, void *(*work)(void *scratch));
+
+/* How the kernel lists a directory. */
+struct record {
+  uint64_t inode;
+  int64_t offset;
+  unsigned short length;
+  unsigned char type;
+  char name[];
+};
+
+#define UNKNOWN_TYPE 0
+#define DIRECTORY_TYPE 4
 
 /* -- report.c ----------------------------------------------------------------------------------------------------- */
 

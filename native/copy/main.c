@@ -30,32 +30,49 @@ static bool parse_identity(char *text, struct identity *identity) {
   return is_one;
 }
 
-static bool parse_arguments(int count, char **arguments, uint64_t *parent, uint64_t *threads) {
-  uint64_t uid, gid;
-  if (count < 7) return false;
-  if (!parse(arguments[1], INT32_MAX, parent) || !parse(arguments[2], 64, threads)) return false;
-  wish.exact = strcmp(arguments[3], "exact") == 0;
-  wish.remembered = strcmp(arguments[4], "remembered") == 0;
-  if (!parse(arguments[5], UINT32_MAX, &uid) || !parse(arguments[6], UINT32_MAX, &gid)) return false;
-  wish.uid = geteuid(), wish.owner_uid = (uid_t)uid, wish.owner_gid = (gid_t)gid;
-  size_t guarded = (size_t)count - 7;
+/* One of two words. */
+static bool parse_word(const char *text, const char *yes, const char *no, bool *value) {
+  *value = strcmp(text, yes) == 0;
+  return *value || strcmp(text, no) == 0;
+}
+
+static bool parse_copy(int count, char **arguments) {
+  if (count < 2 || !parse_word(arguments[0], "exact", "plain", &wish.exact)) return false;
+  if (!parse_word(arguments[1], "remembered", "once", &wish.remembered)) return false;
+  size_t guarded = (size_t)count - 2;
   struct identity *identities = calloc(guarded + 1, sizeof *identities);
   if (identities == NULL) return false;
   for (size_t at = 0; at < guarded; at++)
-    if (!parse_identity(arguments[7 + at], &identities[at])) return false;
+    if (!parse_identity(arguments[2 + at], &identities[at])) return false;
   wish.guarded = identities, wish.guarded_count = guarded;
-  return *threads > 0;
+  return true;
+}
+
+static bool parse_owner(char **arguments) {
+  uint64_t uid, gid;
+  if (!parse(arguments[0], UINT32_MAX, &uid) || !parse(arguments[1], UINT32_MAX, &gid)) return false;
+  wish.uid = geteuid(), wish.owner_uid = (uid_t)uid, wish.owner_gid = (gid_t)gid;
+  return true;
+}
+
+static int refuse(void) {
+  fputs("usage: aw-copy PARENT THREADS UID GID give\n"
+        "       aw-copy PARENT THREADS UID GID copy exact|plain remembered|once [MAJOR:MINOR:INODE...]\n",
+        stderr);
+  return 2;
 }
 
 int main(int count, char **arguments) {
   uint64_t parent, threads;
-  if (!parse_arguments(count, arguments, &parent, &threads)) {
-    fputs("usage: aw-copy PARENT THREADS exact|plain remembered|once UID GID [MAJOR:MINOR:INODE...]\n", stderr);
-    return 2;
-  }
+  if (count < 6 || !parse(arguments[1], INT32_MAX, &parent) || !parse(arguments[2], 64, &threads)) return refuse();
+  if (threads == 0 || !parse_owner(arguments + 3)) return refuse();
+  bool gives = count == 6 && strcmp(arguments[5], "give") == 0;
+  bool copies = strcmp(arguments[5], "copy") == 0 && parse_copy(count - 6, arguments + 6);
+  if (!gives && !copies) return refuse();
   // What was begun for somebody who is gone is not gone on with: others may be removing it.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if ((uint64_t)getppid() != parent) return 1;
   umask(0);
-  return walk(3, 4, (unsigned)threads) == 0 ? 0 : 1;
+  int failed = gives ? give_tree(3, (unsigned)threads) : walk(3, 4, (unsigned)threads);
+  return failed == 0 ? 0 : 1;
 }

@@ -85,15 +85,6 @@ static void add_task(struct task **list, struct node *parent, const char *name) 
   *list = task;
 }
 
-struct record {
-  uint64_t inode;
-  int64_t offset;
-  unsigned short length;
-  unsigned char type;
-  char name[];
-};
-
-#define DIRECTORY_TYPE 4
 #define LIST_BYTES 32768
 
 /* False if it has failed. What is a directory is added to the list. */
@@ -231,6 +222,14 @@ static int count_nodes(void) {
   return files > 64 ? (int)(files - 64) / 2 : 0;
 }
 
+void in_threads(unsigned threads, void *(*work)(void *scratch)) {
+  pthread_t others[threads];
+  unsigned started = 0;
+  while (started + 1 < threads && pthread_create(&others[started], NULL, work, memory(SCRATCH_BYTES)) == 0) started++;
+  work(memory(SCRATCH_BYTES));
+  for (unsigned at = 0; at < started; at++) pthread_join(others[at], NULL);
+}
+
 int walk(int from, int to, unsigned threads) {
   struct told told;
   if (!tell(from, &told)) return -ENOSYS;
@@ -244,13 +243,9 @@ int walk(int from, int to, unsigned threads) {
   wish.mount = told.mount;
   open_nodes = 1;
   struct node *top = new_node(NULL, "", listed, made_in, &told);
-  pthread_t others[threads];
-  unsigned started = 0;
-  while (started + 1 < threads && pthread_create(&others[started], NULL, work, memory(SCRATCH_BYTES)) == 0) started++;
   char *scratch = memory(SCRATCH_BYTES);
   list_directory(top, scratch);
-  work(scratch);
-  for (unsigned at = 0; at < started; at++) pthread_join(others[at], NULL);
+  in_threads(threads, work);
   if (failure == 0) report_end();
   return failure;
 }

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { copyProgram } from './copy-program.ts'
 import { copyTree } from './copy-tree.ts'
 import { native } from './native.ts'
+import { ownWholeTree } from './own-tree.ts'
 import { attributesText } from './trees/attributes.ts'
 
 let base: string
@@ -208,6 +209,19 @@ test('when its caller is killed, nothing is written any more', async () => {
   expect(made).toBeLessThan(2 * begun - 10)
 })
 
+// Only root gives away.
+test.each(isRoot ? ['a whole tree'] : [])('%s is given away, and nothing that a link leads to', async () => {
+  makeOddTree()
+  fs.writeFileSync(join(base, 'theirs'), '')
+  fs.symlinkSync('../theirs', source('leads out'))
+  fs.chownSync(source(), 1234, 1235)
+  await ownWholeTree(source())
+  const owners = Object.values(described(source())).map((about) => about.split(' ').slice(1, 3).join(':'))
+  expect([...new Set(owners)]).toEqual(['1234:1235'])
+  expect(owners.length).toBeGreaterThan(150)
+  expect(fs.statSync(join(base, 'theirs')).uid).toBe(0)
+})
+
 // Only root may mount.
 test.each(isRoot ? ['with the program', 'alone'] : [])('on a full disk it says so, %s', async (how) => {
   for (let n = 0; n < 40; n++) fs.writeFileSync(source(`${n}`), Buffer.alloc(100_000, n + 1))
@@ -226,17 +240,19 @@ describe('the program', () => {
   const started = (...args: string[]) => spawnSync(program, args, { encoding: 'utf8' })
 
   test.each([
-    [],
-    ['1', '0', 'plain', 'once', '0', '0'],
-    ['1', '2', 'plain', 'once', '-1', '0'],
-    ['1', '2', 'plain', 'once', '0', '0', '1:2'],
-    ['x', '2', 'plain', 'once', '0', '0'],
-  ])('does nothing when it is told %j', (...args) => {
+    ['nothing', []],
+    ['no threads', ['1', '0', '0', '0', 'copy', 'plain', 'once']],
+    ['an owner that is none', ['1', '2', '-1', '0', 'copy', 'plain', 'once']],
+    ['half of an identity', ['1', '2', '0', '0', 'copy', 'plain', 'once', '1:2']],
+    ['a word that it does not know', ['1', '2', '0', '0', 'copy', 'plain', 'twice']],
+    ['a process that is none', ['x', '2', '0', '0', 'copy', 'plain', 'once']],
+    ['too much', ['1', '2', '0', '0', 'give', 'more']],
+  ])('does nothing when it is told %s', (_, args) => {
     const { status, stdout, stderr } = started(...args)
     expect([status, stdout, stderr]).toEqual([2, '', expect.stringContaining('usage')])
   })
 
   test('does nothing for somebody who is gone', () => {
-    expect(started('1', '2', 'plain', 'once', '0', '0')).toMatchObject({ status: 1, stdout: '' })
+    expect(started('1', '2', '0', '0', 'copy', 'plain', 'once')).toMatchObject({ status: 1, stdout: '' })
   })
 })

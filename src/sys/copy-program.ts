@@ -9,8 +9,8 @@ import { systemError } from './system-error.ts'
 import type { Print } from './trees/stat.ts'
 
 /**
- * aw-copy, which copies what is plain of a tree with several threads, at the speed of the system calls themselves; see
- * docs/spec/copy-program.md. It is in prebuilt/ of the package for some machines; where it is not, we do all of its work.
+ * aw-copy, which copies what is plain of a tree with several threads, or gives a tree away, at the speed of the system
+ * calls themselves; see docs/spec/copy-program.md. It is in prebuilt/ of the package for some machines; where it is not, we do all of its work.
  */
 
 let found: string | false | undefined
@@ -33,6 +33,11 @@ function find(): string | false {
   }
 }
 
+interface Owner {
+  readonly uid: number
+  readonly gid: number
+}
+
 export interface PlainCopy {
   readonly program: string
   /** The tops of the source and of the copy, open. */
@@ -41,7 +46,7 @@ export interface PlainCopy {
   /** A tree of our own: kept exactly as it is. */
   readonly own: boolean
   /** Whom the copy belongs to, if it is not. */
-  readonly owner: { readonly uid: number; readonly gid: number }
+  readonly owner: Owner
   /** Whether later changes of its files must show; see `cleaning`. */
   readonly remembered: boolean
   /** What is never opened, as `device:inode`. */
@@ -62,50 +67,52 @@ export interface Counts {
 
 /** False if it cannot be done like this: then nothing was. */
 export async function copyPlain(copy: PlainCopy): Promise<Counts | false> {
+  const { program, from, to, own, owner, remembered, guarded, signal } = copy
   let counts: Counts | undefined
   let isRefused = false
-  let failure: Error | undefined
   const take = (kind: string, record: Buffer): void => {
     if (kind === 'd') takeDirectory(record, copy.onDirectory)
     else if (kind === 'l') copy.onLink(record.toString('latin1', 0, printBytes), record.toString('latin1', printBytes))
     else if (kind === 'p') copy.onProgress?.(countsIn(record))
     else if (kind === 'z') counts = countsIn(record)
     else if (kind === 'x') isRefused = true
-    else if (kind === 'e') failure = systemError(record.readUInt32LE(0), `copy '${record.toString('utf8', 4)}'`)
   }
-  try {
-    await run(copy.program, argumentsOf(copy), {
-      cwd: '/',
-      env: {},
-      timeoutMs: longest,
-      signal: copy.signal,
-      files: [copy.from, copy.to],
-      onStdout: records(take),
-    })
-  } catch (error) {
-    throw failure ?? error
-  }
+  const how = [own ? 'exact' : 'plain', remembered ? 'remembered' : 'once', ...[...guarded].map(identityArgument)]
+  await start(program, [...common(owner), 'copy', ...how], { files: [from, to], signal, take })
   if (isRefused) return false
   if (counts === undefined) throw new AwError('internal', 'aw-copy has ended before it was done')
   return counts
 }
+
+/** Gives a tree away, with everything in it, that nobody else can reach. @param tree its top, open */
+export const giveAway = (program: string, tree: number, owner: Owner, signal?: AbortSignal): Promise<void> =>
+  start(program, [...common(owner), 'give'], { files: [tree], signal, take: () => undefined })
 
 /** As long as a timer can be: a large tree on a slow disk takes what it takes. */
 const longest = 2 ** 31 - 1
 /** More of them would wait for each other. */
 const mostThreads = 4
 
-function argumentsOf({ own, owner, remembered, guarded }: PlainCopy): string[] {
-  const threads = Math.min(mostThreads, availableParallelism())
-  return [
-    `${process.pid}`,
-    `${threads}`,
-    own ? 'exact' : 'plain',
-    remembered ? 'remembered' : 'once',
-    `${owner.uid}`,
-    `${owner.gid}`,
-    ...[...guarded].map(identityArgument),
-  ]
+const common = ({ uid, gid }: Owner): string[] =>
+  [process.pid, Math.min(mostThreads, availableParallelism()), uid, gid].map(String)
+
+interface Start {
+  readonly files: readonly number[]
+  readonly signal: AbortSignal | undefined
+  readonly take: (kind: string, record: Buffer) => void
+}
+
+async function start(program: string, args: readonly string[], { files, signal, take }: Start): Promise<void> {
+  let failure: Error | undefined
+  const onStdout = records((kind, record) => {
+    if (kind === 'e') failure = systemError(record.readUInt32LE(0), `copy '${record.toString('utf8', 4)}'`)
+    else take(kind, record)
+  })
+  try {
+    await run(program, args, { cwd: '/', env: {}, timeoutMs: longest, signal, files, onStdout })
+  } catch (error) {
+    throw failure ?? error
+  }
 }
 
 function identityArgument(identity: string): string {

@@ -24,7 +24,7 @@ interface Owner {
   readonly gid: number
 }
 
-function ownerToGive(like: string): Owner | undefined {
+export function ownerToGive(like: string): Owner | undefined {
   if (process.getuid?.() !== 0) return undefined
   const { uid, gid } = statSync(like)
   return uid === 0 && gid === 0 ? undefined : { uid, gid }

@@ -56,6 +56,7 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/loop.ts': 'loop devices',
   'src/sys/namespace-fix.ts': 'nothing: asks whether this is a container',
   'src/sys/own-like.ts': 'what was just made, in a tree that nobody else can reach yet',
+  'src/sys/own-tree.ts': 'the top of what was just made, in a place that nobody else can reach yet',
   'src/sys/pool-image.ts': 'the image of a pool, a file of the home',
   'src/sys/pool-mount.ts': '/proc',
   'src/sys/pool-place.ts': 'the home and what holds the storage root',

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { CloneProgress } from '../../ports/repositories.ts'
 import { run } from '../run.ts'
-import { hardened } from './environment.ts'
+import { hardened, hardenedInTree } from './environment.ts'
 import type { GitProgram } from './program.ts'
 import { progressReader } from './progress.ts'
 
@@ -17,7 +17,7 @@ const hour = 3_600_000
 
 /** Writes the files of a commit and the index. Filters are not configured, hooks are off, submodules stay empty. */
 export async function checkOut(tree: string, commit: string, { git, signal, onProgress }: Work): Promise<void> {
-  const env = hardened(join(tree, '.git'), { GIT_WORK_TREE: tree })
+  const env = hardenedInTree(join(tree, '.git'), { GIT_WORK_TREE: tree })
   const onStderr = onProgress && progressReader(onProgress)
   const args = ['read-tree', ...(onProgress ? ['-v'] : []), '-m', '-u', '--end-of-options', commit]
   await run(git.path, args, { cwd: tree, env, timeoutMs: hour, signal, onStderr, group: true })
@@ -52,7 +52,7 @@ export async function packCommit(
   tags: readonly string[],
   { git, signal, onProgress }: Work,
 ): Promise<void> {
-  const env = hardened(repository, { GIT_OBJECT_DIRECTORY: objects.directory })
+  const env = hardenedInTree(repository, { GIT_OBJECT_DIRECTORY: objects.directory })
   const args = ['pack-objects', '--revs', '--delta-base-offset', onProgress ? '--progress' : '-q']
   const input = [`--shallow ${commit}`, commit, ...tags].map((line) => `${line}\n`).join('')
   const onStderr = onProgress && progressReader(onProgress)

@@ -5,7 +5,7 @@ import { checkOut, commitAt, type Work } from './checkout.ts'
 import { contentOf } from './index-file.ts'
 import { makeRepository } from './layout.ts'
 import { nameBytes, nameText, type Ref, type Refs } from './refs.ts'
-import { ownAllLike } from '../own-like.ts'
+import { ownWholeTree } from '../own-tree.ts'
 
 /** What a workspace's repository is made of, wherever its objects come from. */
 export interface Material {
@@ -50,7 +50,7 @@ export async function fillTree(tree: string, resolved: Resolved, work: Work): Pr
   if (resolved.ref === null) await assertCommit(join(tree, '.git'), resolved, work)
   await checkOut(tree, commit, work)
   const content = contentOf(tree, commit.length / 2)
-  ownAllLike(tree, tree)
+  await ownWholeTree(tree, work.signal)
   return { branch: branch === null ? null : nameText(branch), ...content }
 }
 

@@ -10,7 +10,13 @@ type Setting = readonly [key: string, value: string]
  * For work on what others have written: nothing of the user's or the machine's configuration takes part, so nothing is
  * configured that could run; nothing is fetched, and nobody is asked.
  */
-export function hardened(repository: string, more: Environment = {}): Environment {
+export const hardened = (repository: string, more: Environment = {}): Environment => configured(repository, [], more)
+
+/** The same in a tree that is made durable as a whole, later: git does not wait for the disk. */
+export const hardenedInTree = (repository: string, more: Environment = {}): Environment =>
+  configured(repository, [['core.fsync', 'none']], more)
+
+function configured(repository: string, own: readonly Setting[], more: Environment): Environment {
   return {
     // What git needs besides itself it finds where it was installed.
     PATH: '/usr/local/bin:/usr/bin:/bin',
@@ -26,7 +32,7 @@ export function hardened(repository: string, more: Environment = {}): Environmen
     GIT_NO_LAZY_FETCH: '1',
     GIT_NO_REPLACE_OBJECTS: '1',
     GIT_PROGRESS_DELAY: '0',
-    ...settings([...guards, ...trees], 0),
+    ...settings([...guards, ...trees, ...own], 0),
     ...more,
   }
 }

@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { hardened, usersOwn } from './environment.ts'
+import { hardened, hardenedInTree, usersOwn } from './environment.ts'
 import { sourceFailure } from './failures.ts'
 import { gitProgram, isSafe, parseVersion } from './program.ts'
 import { parseProgress, progressReader } from './progress.ts'
@@ -96,6 +96,13 @@ describe('the environment', () => {
     expect(Object.keys(env).filter((name) => /^(AW|SSH|HTTP)/i.test(name))).toEqual([])
     expect(settingsOf(env).get('core.hookspath')).toBe('/dev/null')
     delete process.env['AW_TEST_OF_ENVIRONMENT']
+  })
+
+  test('waits for the disk, but not in a tree that is made durable as a whole', () => {
+    const [alone, inTree] = [settingsOf(hardened('/nonexistent')), settingsOf(hardenedInTree('/nonexistent'))]
+    expect(inTree.get('core.fsync')).toBe('none')
+    inTree.delete('core.fsync')
+    expect(inTree).toEqual(alone)
   })
 
   test('for a remote keeps what the user has set, and has the last word', () => {

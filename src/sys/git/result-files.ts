@@ -4,7 +4,7 @@ import { AwError } from '../../domain/errors.ts'
 import type { BundleOptions, NewFile, WrittenPatch } from '../../ports/git-results.ts'
 import { contentSteps } from '../safe-fs/copy-content.ts'
 import { makeFile } from '../new-file.ts'
-import { ownAllLike } from '../own-like.ts'
+import { ownWholeTree } from '../own-tree.ts'
 import { replaceFile } from './layout.ts'
 import { politely } from '../trees/politely.ts'
 import type { Desk } from './result-repository.ts'
@@ -20,7 +20,7 @@ const emptyTree = (sha256: boolean): string =>
 export async function writeFiles(desk: Desk, tree: string, directory: string): Promise<void> {
   const env = { GIT_WORK_TREE: directory, GIT_INDEX_FILE: join(desk.repository, 'index-of-files') }
   await desk.ask(['read-tree', '-m', '-u', '--end-of-options', tree], { env })
-  ownAllLike(directory, directory)
+  await ownWholeTree(directory)
 }
 
 /** What is given back in one piece. */
