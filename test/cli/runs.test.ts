@@ -151,12 +151,12 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
   })
 
   test('what is in a folder is what it works on, and the folder stays as it is', () => {
-    here.sh('mkdir -p site/sub && echo one > site/sub/page')
+    here.sh('mkdir -p pages/sub && echo one > pages/sub/page')
     const script = 'cat sub/page; echo two > sub/page; echo new > new'
-    const { code, stdout, stderr } = here.aw('run', '--id', 'folder', '--from', './site', '--', 'sh', '-c', script)
+    const { code, stdout, stderr } = here.aw('run', '--id', 'folder', '--from', './pages', '--', 'sh', '-c', script)
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'one\n' })
     expect(stderr).toContain('1 added, 1 changed')
-    expect(here.sh('cat site/sub/page; ls site').stdout).toBe('one\nsub\n')
+    expect(here.sh('cat pages/sub/page; ls pages').stdout).toBe('one\nsub\n')
     expect(json('show', 'folder')).toMatchObject({ source: { kind: 'folder' } })
   })
 
