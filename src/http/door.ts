@@ -68,6 +68,7 @@ export function httpDoor(options: DoorOptions) {
   const flying = flights(limits)
   const recheck = rechecking(authenticate)
   const leaving = new AbortController()
+  let ownCount = 0
   const once = onceOnly({ answers, manager })
   const sockets = socketDoor(limits.json)
   const own: Readonly<Record<string, OwnRoute>> = {
@@ -152,7 +153,9 @@ export function httpDoor(options: DoorOptions) {
     using _ = flying.enter(holds && counted, holds ?? 'inFlight')
     const stop = new AbortController()
     stop.signal.addEventListener('abort', () => asked.response.destroy())
-    using _tracked = flying.track(caller.principal.actor, asked.requestId, { stop, follows: holds === 'streams' })
+    // Under an id that no request can have: whoever cancels one, or speaks MCP, may send the same id with all.
+    const flight = { stop, follows: holds === 'streams' }
+    using _tracked = flying.track(caller.principal.actor, `own ${++ownCount}`, flight)
     using _checked = recheck(caller, stop)
     const context = contextOf(asked.request, caller.principal, trace.correlationId)
     const own = managerFor(caller)

@@ -12,7 +12,8 @@ interface Holder extends AsyncDisposable {
 async function holder({ at, url }: Served, ...flags: readonly string[]): Promise<Holder> {
   const made = at.aw('--json', 'token', 'create', ...flags)
   const { id, token } = JSON.parse(made.stdout) as { id: string; token: string }
-  const requestInit = { headers: { authorization: `Bearer ${token}` } }
+  // A client may send the same id with all that it asks for.
+  const requestInit = { headers: { authorization: `Bearer ${token}`, 'x-request-id': 'always-the-same' } }
   const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit })
   const mcp = await connectedTo(new Client({ name: 'test', version: '1' }), (client) => client.connect(transport))
   return { id, mcp, [Symbol.asyncDispose]: () => mcp[Symbol.asyncDispose]() }

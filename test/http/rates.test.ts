@@ -88,7 +88,9 @@ test('only so many requests of a token are under way at once', async () => {
   expect((await list('two')).status).toBe(200)
   // What is done at once holds nothing: least of all what cancels one of them.
   expect((await ask(door, 'GET', '/api/openapi.json', { token: 'one' })).status).toBe(200)
-  expect((await ask(door, 'DELETE', '/api/requests/slow', { token: 'one' })).status).toBe(202)
+  expect(
+    (await ask(door, 'DELETE', '/api/requests/slow', { token: 'one', headers: { 'x-request-id': 'slow' } })).status,
+  ).toBe(202)
   await until(async () => (await list('one')).status === 200)
   for (const socket of open) socket.destroy()
 })
