@@ -88,7 +88,7 @@ test('what is under way is answered whole; nothing more is taken, and those who 
 
 test('what takes longer is cancelled and undone; a run is left to itself, and is there when the daemon is back', async () => {
   using at = place()
-  const first = startDaemon({ at, listen: '127.0.0.1:0', set: ['server.drain_ms=400'] })
+  await using first = startDaemon({ at, listen: '127.0.0.1:0', set: ['server.drain_ms=400'] })
   for (const id of ['a', 'b', 'c']) await first.aw.create({ id })
   await using agent = await agentOf(first)
   const command = (await first.aw.get('a')).exec(['sleep', '600'], { stdin: 'none' }).text()

@@ -12,7 +12,7 @@ test.each([
   ['trash', 'trashed'],
 ])('shutdown.policy %s: afterwards no sandbox runs, and the workspace is %s', async (policy, state) => {
   using at = place()
-  const daemon = startDaemon({ at, set: [`shutdown.policy=${policy}`] })
+  await using daemon = startDaemon({ at, set: [`shutdown.policy=${policy}`] })
   const { aw, pid } = daemon
   const { id } = await aw.create({ id: 'a' })
   await aw.manager.call('fs write', { id, path: 'work/file', content: 'kept' })
@@ -76,7 +76,7 @@ test('aw status tells people that a daemon runs, and says nothing of it to progr
 
 test('after a restart nobody counts as active: a workspace is taken over at once, and the old lease is void', async () => {
   using at = place()
-  const first = startDaemon({ at })
+  await using first = startDaemon({ at })
   await first.aw.create({ id: 'a' })
   const old = await first.aw.manager.call('lease acquire', { id: 'a', holder: 'ci' })
   const forced = { id: 'a', holder: 'ann', force: true }

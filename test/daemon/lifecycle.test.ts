@@ -130,7 +130,7 @@ test('a disk that is nearly full keeps nobody from serving: it is told, and what
 
 test('SIGTERM lets what is under way end, and a run goes on without the daemon', async () => {
   using at = place()
-  const first = startDaemon({ at })
+  await using first = startDaemon({ at })
   await first.aw.create({ id: 'busy' })
   const told: string[] = []
   for await (const item of first.aw.run({ id: 'busy', argv: ['sh', '-c', 'sleep 2; echo done > left'], detach: true }))
