@@ -10,37 +10,43 @@ import { linkLazily, type Linked } from '../tools/lazy-link.ts'
 let folder: string
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'aw-link-'))
-  telling.told = []
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 /** What the linked programs say. */
 const telling = globalThis as unknown as { told: unknown[] }
 
-function linked(
-  sources: Readonly<Record<string, string>>,
-  { files = [['src/main.ts']], tables = [] }: { files?: string[][]; tables?: string[] } = {},
-): Promise<Linked> {
+function linked(sources: Readonly<Record<string, string>>): Promise<Linked> {
   for (const [name, text] of Object.entries(sources)) {
     mkdirSync(dirname(join(folder, 'src', name)), { recursive: true })
     writeFileSync(join(folder, 'src', name), text)
   }
   const options = { absWorkingDir: folder, bundle: true, platform: 'node', target: 'node22.18' } as const
-  return linkLazily({ entry: 'src/main.ts', files, tables, options })
+  return linkLazily('src/main.ts', options)
 }
 
-type Program = (require: NodeJS.Require, file: string, load: (place: number) => unknown) => void
+type Program = (require: NodeJS.Require, file: string, ...given: unknown[]) => unknown
 
-/** Runs it until it has said `end`, and tells what it said. */
-async function said({ files }: Linked): Promise<unknown[]> {
-  const load = (place: number): unknown => {
-    if (place > 0) telling.told.push(`file ${place}`)
-    return runInThisContext(files[place] ?? '')
+/** Runs it until it has said `end`, and tells what it said: the same, whichever modules are together from the first. */
+async function said({ program, added, modules }: Linked): Promise<unknown[]> {
+  const run = ([before, after]: readonly [string, string], text: string, ...given: unknown[]): unknown =>
+    (runInThisContext(before + text + after) as Program)(
+      createRequire(import.meta.url),
+      join(folder, 'a.cjs'),
+      ...given,
+    )
+  const add = (number: number, ...shared: unknown[]): unknown => run(added, modules[number]?.text ?? '', ...shared)
+  const all = [...modules.keys()]
+  const runs: unknown[][] = []
+  for (const together of [[], all.filter((number) => number % 2 === 0), all]) {
+    telling.told = []
+    const start = run(program, together.map((number) => `${number}:${modules[number]?.text}`).join(','), add)
+    ;(start as (number: number) => unknown)(0)
+    await expect.poll(() => telling.told.at(-1)).toBe('end')
+    runs.push(telling.told.slice(0, -1))
   }
-  const program = load(0) as Program
-  program(createRequire(import.meta.url), join(folder, 'main.cjs'), load)
-  await expect.poll(() => telling.told.at(-1)).toBe('end')
-  return telling.told.slice(0, -1)
+  expect(runs).toEqual([runs[0], runs[0], runs[0]])
+  return runs[0] ?? []
 }
 
 test('a module starts at the first use of it, and once', async () => {
@@ -85,29 +91,29 @@ test('what is passed on, imported later, or all under one name, waits as well', 
     'later.ts': `told.push('start of later')
       export const later = 'later'`,
   })
-  expect(await said(program)).toEqual(['both', 'a', '/', 3, 'file 1', 'start of later', 'later'])
+  expect(await said(program)).toEqual(['both', 'a', '/', 3, 'start of later', 'later'])
 })
 
 test('a table starts those of its modules that are asked for', async () => {
-  const program = await linked(
-    {
-      'main.ts': `import { table } from './table.ts'
-        told.push(table['of two']('x'), 'end')`,
-      'table.ts': `import { one } from './one.ts'
-        import * as two from './two.ts'
-        export const table = { one, 'of two': two.of }`,
-      'one.ts': `told.push('one')
-        export const one = (text: string) => text`,
-      'two.ts': `told.push('two')
-        export const of = (text: string) => text + text`,
-    },
-    { files: [['src/main.ts'], ['src/two.ts']], tables: ['src/table.ts'] },
-  )
-  expect(program.files).toHaveLength(3)
-  expect(await said(program)).toEqual(['file 1', 'two', 'xx'])
+  const program = await linked({
+    'main.ts': `import { rows, table } from './table.ts'
+      told.push(table['of two']('x'), rows[1]?.does('y'), 'end')`,
+    'table.ts': `import { one } from './one.ts'
+      import { three } from './three.ts'
+      import * as two from './two.ts'
+      export const table: Record<string, (text: string) => string> = { one, 'of two': two.of }
+      export const rows = [{ name: 'one', does: one }, { name: 'three', does: three.does }]`,
+    'one.ts': `told.push('one')
+      export const one = (text: string) => text`,
+    'two.ts': `told.push('two')
+      export const of = (text: string) => text + text`,
+    'three.ts': `told.push('three')
+      export const three = { does: (text: string) => text + text + text }`,
+  })
+  expect(await said(program)).toEqual(['two', 'three', 'xx', 'yyy'])
 })
 
-test('resources are given back at the end of their block, in every file', async () => {
+test('resources are given back at the end of their block', async () => {
   const using = (name: string): string =>
     `export function ${name}() { using _ = { [Symbol.dispose]: () => void told.push('end of ${name}') }; told.push('${name}') }`
   const program = await linked({
@@ -117,7 +123,7 @@ test('resources are given back at the end of their block, in every file', async 
     'one.ts': using('one'),
     'two.ts': using('two'),
   })
-  expect(await said(program)).toEqual(['one', 'end of one', 'file 1', 'two', 'end of two'])
+  expect(await said(program)).toEqual(['one', 'end of one', 'two', 'end of two'])
 })
 
 test.each([

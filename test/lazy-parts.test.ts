@@ -1,7 +1,7 @@
 /** The command starts fast because it loads little: what only some commands need is loaded by them. */
 import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { inRoot } from '../tools/root.ts'
 import { launcher, place, type Place } from './cli/built.ts'
@@ -9,6 +9,7 @@ import { launcher, place, type Place } from './cli/built.ts'
 let here: Place
 beforeAll(() => {
   here = place()
+  here.env['XDG_CACHE_HOME'] = join(here.folder, 'cache')
   here.aw('create', 'task/agent')
   writeFileSync(join(here.folder, 'watch.cjs'), watch)
 })
@@ -39,9 +40,17 @@ const heavy = (loaded: readonly string[]): string[] => {
   return loaded.some((name) => name.endsWith('/koffi.node')) ? [...found, 'koffi'] : found
 }
 
-/** Which of the command's own files were read, by their place in the list of the build. */
-const parts = (loaded: readonly string[]): number[] =>
-  loaded.flatMap((name) => /\/cli-\w+-(\d)\.cjs$/.exec(name)?.[1] ?? []).map(Number)
+/** The names of the modules that are kept for a command, of which each has run. */
+function keptFor(word: string): string[] {
+  const folder = join(here.folder, 'cache/aw/compiled')
+  const file = readdirSync(folder).find((name) => name.endsWith(`-${word}`)) ?? 'none'
+  const { numbers } = headOf(join(folder, file)) as { numbers: number[] }
+  const program = readdirSync(dirname(launcher)).find((name) => /^cli-\w+\.cjs$/.test(name)) ?? 'none'
+  const { modules } = headOf(join(dirname(launcher), program)) as { modules: [string, number][] }
+  return numbers.map((number) => modules[number]?.[0] ?? 'unknown')
+}
+
+const headOf = (file: string): unknown => JSON.parse(readFileSync(file, 'latin1').split('\n', 1)[0] ?? '')
 
 test.each([
   [['--help'], []],
@@ -63,53 +72,40 @@ test.each([
   expect(heavy(loadedBy(...args))).toEqual(expected)
 })
 
-const first = 0
-const core = 1
-const dir = 2
-const sandbox = 3
-
+/** It may be more when a command does more, but not because something comes along unused. */
 test.each([
-  [['--version'], [first]],
-  [
-    ['path', 'task/agent'],
-    [first, core, dir],
-  ],
-  [['list'], [first, core, dir]],
-  [
-    ['create', 'task/third'],
-    [first, core, dir],
-  ],
-  [
-    ['snapshot', 'task/third'],
-    [first, core, dir],
-  ],
-  [
-    ['restore', 'task/third'],
-    [first, core, dir],
-  ],
-  [
-    ['fork', 'task/third', 'task/fourth'],
-    [first, core, dir],
-  ],
-  [
-    ['exec', 'task/third', '--', 'true'],
-    [first, core, dir, sandbox],
-  ],
-  [
-    ['destroy', 'task/third'],
-    [first, core, dir],
-  ],
-])('aw %j reads the files %j of the command', (args, expected) => {
-  expect(new Set(parts(loadedBy(...args)))).toEqual(new Set(expected))
+  ['path', ['task/agent'], 95],
+  ['list', [], 100],
+  ['create', ['task/third'], 145],
+  ['snapshot', ['task/third'], 155],
+  ['restore', ['task/third'], 180],
+  ['fork', ['task/third', 'task/fourth'], 180],
+  ['exec', ['task/third', '--', 'true'], 200],
+  ['destroy', ['task/fourth'], 130],
+])('aw %s %j runs few of our modules', (word, args, most) => {
+  rmSync(join(here.folder, 'cache'), { recursive: true, force: true })
+  loadedBy(word, ...args)
+  const modules = keptFor(word)
+  expect(modules.length).toBeGreaterThan(50)
+  expect(modules.length).toBeLessThan(most)
+  expect(modules.filter((name) => name.startsWith('src/client/remote/'))).toEqual([])
 })
 
-test('through a daemon it reads one file, and loads what a connection needs and no stream besides', () => {
+test('what ran before reads nothing of the program', () => {
+  rmSync(join(here.folder, 'cache'), { recursive: true, force: true })
+  const reads = [1, 2, 3].map(() => loadedBy('path', 'task/agent').some((name) => /\/cli-\w+\.cjs$/.test(name)))
+  expect(reads).toEqual([true, false, false])
+})
+
+test('through a daemon it does without the core, and loads what a connection needs and no stream besides', () => {
+  rmSync(join(here.folder, 'cache'), { recursive: true, force: true })
   expect(here.aw('serve', '--detach')).toMatchObject({ code: 0 })
   try {
     const loaded = loadedBy('path', 'task/agent')
-    expect(parts(loaded)).toEqual([first])
     expect(heavy(loaded)).toEqual(['net', 'stream'])
     expect(loaded).not.toContain('NativeModule internal/fs/sync_write_stream')
+    expect(keptFor('path').filter((name) => /^src\/(aw\.ts|manager|drivers|sys)/.test(name))).toEqual([])
+    expect(keptFor('path').length).toBeLessThan(50)
   } finally {
     expect(here.aw('serve', '--stop')).toMatchObject({ code: 0 })
   }
@@ -122,13 +118,16 @@ test('on a terminal, a path needs nothing that Node has for terminals', () => {
   } finally {
     delete here.env['NODE_OPTIONS']
   }
-  const loaded = told()
-  expect(heavy(loaded)).toEqual([])
-  expect(new Set(parts(loaded))).toEqual(new Set([first, core, dir]))
+  expect(heavy(told())).toEqual([])
 })
 
 test('what is heavy would be noticed', () => {
-  expect(heavy(loadedBy('doctor'))).toContain('koffi')
+  here.env['AW_NATIVE'] = 'koffi'
+  try {
+    expect(heavy(loadedBy('doctor'))).toContain('koffi')
+  } finally {
+    delete here.env['AW_NATIVE']
+  }
 })
 
 /** A file of the package, and all that it imports before its first line. */

@@ -9,33 +9,17 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { build as bundle, type BuildOptions } from 'esbuild'
 import { isYounger } from './build-age.ts'
-import { linkLazily } from './lazy-link.ts'
+import { linkLazily, programFile } from './lazy-link.ts'
 import { readyTable, waitingTable } from './ready-table.ts'
 import { inRoot, root } from './root.ts'
 
 const dist = inRoot('dist')
 const command = 'src/cli/main.ts'
-const core = 'src/aw.ts'
 const library = 'src/index.ts'
 const proxy = 'src/sys/proxy/main.ts'
 const mcp = 'src/mcp/main.ts'
 const daemon = 'src/daemon/main.ts'
 const client = 'src/client/main.ts'
-const named = (folder: string, ...names: readonly string[]): string[] => names.map((name) => `src/${folder}/${name}.ts`)
-
-/**
- * What of the command stands together in a file, and so is read together: what every command needs, the core with what is
- * asked for again and again, what runs commands, and each kind of storage. The rest is in a last file.
- */
-const commandFiles = [
-  [command, 'src/cli/progress.ts', ...named('cli/render', 'list', 'fork', 'snapshot', 'restored')],
-  [core, ...named('manager', 'look', 'start', 'fork', 'snapshot', 'restore', 'destroy', 'exec-all')],
-  named('drivers/storage', 'dir'),
-  ['src/cli/sandbox/exec.ts', 'src/sys/proxy/program.ts', ...named('drivers/sandbox', 'registry', 'namespace')],
-  named('drivers/storage', 'overlay'),
-  named('drivers/storage', 'btrfs'),
-]
-
 /** True when nothing that goes into dist/ has changed since it was built. */
 export async function buildIsCurrent(): Promise<boolean> {
   const inputs = ['src', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'tools']
@@ -89,27 +73,20 @@ async function bundleLibrary(outdir: string): Promise<void> {
 }
 
 /**
- * The command is a few files, which the launcher runs from compiled code that it keeps; their modules start when they are
- * first used. Names stay as they are, for stack traces.
+ * The command is a file with its modules one after another, of which the launcher runs those that are used, from compiled
+ * code that it keeps. Names stay as they are, for stack traces.
  */
 async function bundleCommand(outdir: string): Promise<void> {
   const options = await common()
-  const { hash, files } = await linkLazily({
-    entry: command,
-    files: commandFiles,
-    tables: ['src/manager/manager.ts'],
-    options: {
-      ...options,
-      define: { ...options.define, 'import.meta.url': '__filename' },
-      plugins: [waitingTable],
-    },
+  const linked = await linkLazily(command, {
+    ...options,
+    define: { ...options.define, 'import.meta.url': '__filename' },
+    plugins: [waitingTable],
   })
-  const names = files.map((_, place) => `cli-${hash}-${place}.cjs`)
-  await Promise.all(files.map((text, place) => writeFile(join(outdir, names[place] ?? ''), text)))
+  const name = `cli-${linked.hash}.cjs`
+  await writeFile(join(outdir, name), programFile(linked))
   const launcher = await readFile(inRoot('tools/launcher.cjs'), 'utf8')
-  await writeFile(join(outdir, 'aw.cjs'), launcher.replace("'FILES'", names.map((name) => `'${name}'`).join(', ')), {
-    mode: 0o755,
-  })
+  await writeFile(join(outdir, 'aw.cjs'), launcher.replace('PROGRAM', name), { mode: 0o755 })
 }
 
 /** A program of its own, started for a box that uses the network: small, and nothing but Node's modules in it. */

@@ -16,8 +16,8 @@ if (major < 22 || (major === 22 && minor < 18)) {
   process.exitCode = 1
 } else {
   silenceSqliteWarning()
-  // The build puts the names here.
-  start(['FILES'].map((name) => path.join(__dirname, name)))
+  // The build puts the name here.
+  start(path.join(__dirname, 'PROGRAM'))
 }
 
 /**
@@ -37,45 +37,106 @@ function silenceSqliteWarning() {
 }
 
 /**
- * Runs the files from code that V8 compiled the last time the same command ran. Node's own compile cache would hold what
+ * A command uses a tenth of the program. Its modules are put together, and run from code that V8 compiled the last time the
+ * same command ran: whatever else is read costs time. So the first run takes each module from the program when it is
+ * needed, the second runs them together, and from the third on they are compiled. Node's own compile cache would hold what
  * is compiled before the first line runs and nothing of what runs then: 5 ms more for `aw path`, 8 for `aw create`.
- * @param {readonly string[]} files The first is the program; it asks for the others when it needs them.
+ * @param {string} file
  */
-function start(files) {
-  /** @type {[string, import('vm').Script][]} */
-  const fresh = []
-  /** @type {string[]} */
-  const texts = []
-  const textOf = (/** @type {number} */ place) => texts[place] || fs.readFileSync(files[place] || '', 'latin1')
-  /** @type {(place: number) => unknown} */
-  const load = function (place) {
-    const filename = files[place] || ''
-    const kept = keptCode(filename)
-    const cachedData = kept === undefined ? undefined : readOwn(kept)
-    // The file is one function expression, in ASCII.
-    const script = new vm.Script(textOf(place), { filename, cachedData })
-    if (kept !== undefined && script.cachedDataRejected !== false) fresh.push([kept, script])
-    return /** @type {unknown} */ (script.runInThisContext())
+function start(file) {
+  const place = keptPlace(file)
+  const kept = place === undefined ? undefined : readKept(place)
+  /** @type {Program | undefined} */
+  let read
+  const program = () => (read = read || readProgram(file))
+  const numbers = kept === undefined ? [] : kept.numbers
+  const source = kept === undefined ? composed(program(), []) : kept.source
+  // In stack traces it is where it can be looked up.
+  const options = kept === undefined ? { filename: file } : { filename: place, lineOffset: 1, cachedData: kept.code }
+  const script = new vm.Script(source, options)
+  /** @type {number[]} */
+  const added = []
+  /** @type {(number: number, ...shared: unknown[]) => unknown} */
+  const add = function (number, ...shared) {
+    added.push(number)
+    return run(new vm.Script(alone(program(), number), { filename: file }), file, ...shared)
   }
   process.once('exit', function (code) {
-    if (code === 0) for (const [kept, script] of fresh) keep(kept, script.createCachedData())
+    if (code !== 0 || place === undefined) return
+    if (added.length > 0) keep(place, [...numbers, ...added], composed(program(), [...numbers, ...added]))
+    else if (script.cachedDataRejected !== false) keep(place, numbers, source, script.createCachedData())
   })
-  // What runs for longer must not miss a file when another version has been installed meanwhile.
+  // What runs for longer must not miss its program when another version has been installed meanwhile.
   setTimeout(function () {
-    for (const place of files.keys()) texts[place] = textOf(place)
+    try {
+      program()
+    } catch {
+      // Already: whatever needs it will say so.
+    }
   }, 500).unref()
-  const program = /** @type {(require: NodeJS.Require, file: string, load: (place: number) => unknown) => void} */ (
-    load(0)
-  )
-  program(require, files[0] || '', load)
+  const begin = /** @type {(number: number) => void} */ (run(script, file, add))
+  begin(0)
 }
 
 /**
- * One file for each command, as each runs other code, each file of ours (its name holds a hash; V8 compares only the
- * length) and each Node. Not in the shared /tmp: what others can write there would be run here.
+ * @param {import('vm').Script} script
+ * @param {unknown[]} given
+ */
+function run(script, ...given) {
+  const main = /** @type {(require: NodeJS.Require, ...given: unknown[]) => unknown} */ (script.runInThisContext())
+  return main(require, ...given)
+}
+
+/** @typedef {[before: string, after: string]} Frame */
+/** @typedef {{ program: Frame, added: Frame, textOf: (number: number) => string }} Program */
+
+/**
+ * A line that says how long the modules are, and then the modules; all of it ASCII.
+ * @param {string} file
+ * @returns {Program}
+ */
+function readProgram(file) {
+  const bytes = fs.readFileSync(file)
+  const end = bytes.indexOf('\n')
+  const { program, added, modules } =
+    /** @type {{ program: Frame, added: Frame, modules: [name: string, length: number][] }} */ (
+      JSON.parse(bytes.toString('latin1', 0, end))
+    )
+  let at = end + 1
+  const places = modules.map(function ([, length]) {
+    at += length + 1
+    return [at - length - 1, at - 1]
+  })
+  /** @type {(number: number) => string} */
+  const textOf = function (number) {
+    const [from, to] = places[number] || []
+    return bytes.toString('latin1', from, to)
+  }
+  return { program, added, textOf }
+}
+
+/**
+ * @param {Program} program
+ * @param {readonly number[]} numbers
+ */
+function composed({ program: [before, after], textOf }, numbers) {
+  return before + numbers.map((number) => number + ':' + textOf(number)).join(',\n') + after
+}
+
+/**
+ * @param {Program} program
+ * @param {number} number
+ */
+function alone({ added: [before, after], textOf }, number) {
+  return before + textOf(number) + after
+}
+
+/**
+ * One file for each command, as each runs other code, each program (its name holds a hash) and each Node. Not in the shared
+ * /tmp: what others can write there would be run here.
  * @param {string} file
  */
-function keptCode(file) {
+function keptPlace(file) {
   const { HOME, XDG_CACHE_HOME } = process.env
   const caches = XDG_CACHE_HOME || (HOME && path.join(HOME, '.cache'))
   if (!caches || !path.isAbsolute(caches)) return undefined
@@ -90,16 +151,24 @@ function keptCode(file) {
  * both must be equal: V8 trusts what it is given, and ends with the process on a single wrong byte. To compare costs
  * nothing; to load something that computes a checksum would cost 3 ms.
  * @param {string} file
+ * @returns {{ numbers: number[], source: string, code: Buffer | undefined } | undefined}
  */
-function readOwn(file) {
+function readKept(file) {
   let fd
   try {
     fd = fs.openSync(file, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW)
     const { uid, mode } = fs.fstatSync(fd)
     if (!process.geteuid || uid !== process.geteuid() || (mode & 0o022) !== 0) return undefined
     const bytes = fs.readFileSync(fd)
-    const code = bytes.subarray(0, bytes.length / 2)
-    return code.equals(bytes.subarray(bytes.length / 2)) ? code : undefined
+    const half = bytes.length / 2
+    if (half === 0 || !bytes.subarray(0, half).equals(bytes.subarray(half))) return undefined
+    const end = bytes.indexOf('\n')
+    const { numbers, length } = /** @type {{ numbers: number[], length: number }} */ (
+      JSON.parse(bytes.toString('latin1', 0, end))
+    )
+    const source = bytes.toString('latin1', end + 1, end + 1 + length)
+    const code = bytes.subarray(end + 1 + length, half)
+    return { numbers, source, code: code.length === 0 ? undefined : code }
   } catch {
     return undefined
   } finally {
@@ -110,14 +179,18 @@ function readOwn(file) {
 /**
  * Whole before it gets its name. If it cannot be kept, so be it.
  * @param {string} file
- * @param {Buffer} code
+ * @param {readonly number[]} numbers
+ * @param {string} source
+ * @param {Buffer} [code]
  */
-function keep(file, code) {
+function keep(file, numbers, source, code = Buffer.alloc(0)) {
   const fresh = file + '.' + process.pid
+  const head = JSON.stringify({ numbers, length: source.length }) + '\n'
+  const bytes = Buffer.concat([Buffer.from(head + source, 'latin1'), code])
   try {
     fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
     try {
-      fs.writeFileSync(fresh, Buffer.concat([code, code]), { mode: 0o600, flag: 'wx' })
+      fs.writeFileSync(fresh, Buffer.concat([bytes, bytes]), { mode: 0o600, flag: 'wx' })
       fs.renameSync(fresh, file)
     } catch {
       fs.unlinkSync(fresh)
