@@ -182,26 +182,33 @@ test('what is swapped meanwhile leads nowhere else', async () => {
   }
 })
 
-test('when its caller is killed, nothing is written any more', async () => {
+test.each([
+  ['killed', 'SIGKILL', ''],
+  ['interrupted with all that it started', 'SIGINT', 'aborted'],
+] as const)('when its caller is %s, nothing is written any more', async (_, signal, said) => {
   for (let n = 0; n < 1500; n++) {
     if (n % 50 === 0) fs.mkdirSync(source(`d${n / 50}`))
     fs.writeFileSync(source(`d${Math.floor(n / 50)}/${n}`), `${n}`)
   }
   const script = `
     import { copyTree } from ${JSON.stringify(join(import.meta.dirname, 'copy-tree.ts'))}
-    process.stdout.write('ready')
-    await copyTree(${JSON.stringify(source())}, ${JSON.stringify(join(base, 'copy'))}, {})
-    process.stdout.write('done')
-    setInterval(() => undefined, 1000)`
+    const stop = new AbortController()
+    process.on('SIGINT', () => stop.abort())
+    process.stdout.write('ready ')
+    const copying = copyTree(${JSON.stringify(source())}, ${JSON.stringify(join(base, 'copy'))}, { signal: stop.signal })
+    await copying.then(() => process.stdout.write('done'), (error) => process.stdout.write(error.code))`
   const caller = spawn(process.execPath, ['--input-type=module-typescript', '-e', script], {
     stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
   })
-  await once(caller.stdout, 'data')
+  let told = ''
+  caller.stdout.setEncoding('utf8').on('data', (text: string) => (told += text))
   const count = (): number => fs.readdirSync(base, { recursive: true }).length
   const begun = count() + 2
   while (count() < begun) await sleep(1)
-  caller.kill('SIGKILL')
-  await once(caller, 'exit')
+  process.kill(-(caller.pid ?? 0), signal)
+  await once(caller, 'close')
+  expect(told).toBe(`ready ${said}`)
   await sleep(50)
   const made = count()
   await sleep(300)

@@ -109,7 +109,8 @@ async function start(program: string, args: readonly string[], { files, signal, 
     else take(kind, record)
   })
   try {
-    await run(program, args, { cwd: '/', env: {}, timeoutMs: longest, signal, files, onStdout })
+    // In a group of its own: what Ctrl-C ends is for the caller to say.
+    await run(program, args, { cwd: '/', env: {}, timeoutMs: longest, signal, files, onStdout, group: true })
   } catch (error) {
     throw failure ?? error
   }
