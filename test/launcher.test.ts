@@ -41,10 +41,12 @@ test('it is kept for its user alone, and used', () => {
   expect(statSync(kept).ino).toBe(ino)
 })
 
-test('each command keeps its own, unless it fails', () => {
+test('each command keeps its own, wherever it stands on the line, and also if it fails', () => {
   expect(here.aw('list')).toMatchObject({ code: 0 })
+  expect(here.aw('--home', here.home, '--json', 'list')).toMatchObject({ code: 0 })
+  expect(here.aw('show', 'nobody').code).not.toBe(0)
   expect(here.aw('lsit').code).not.toBe(0)
-  expect(readdirSync(folder()).map((name) => name.split('-').at(-1))).toEqual(['list'])
+  expect(readdirSync(folder()).map((name) => name.split('-').at(-1))).toEqual(['list', 'other', 'show'])
 })
 
 test('what another version kept is forgotten after a week, when something new is kept', () => {
@@ -104,7 +106,7 @@ async function launched(main: string, more: string): Promise<void> {
   const linked = await linkLazily('src/main.ts', { absWorkingDir: here.folder, bundle: true, platform: 'node' })
   writeFileSync(join(here.folder, 'cli-A.cjs'), programFile(linked))
   const source = readFileSync(inRoot('tools/launcher.cjs'), 'utf8')
-  writeFileSync(join(here.folder, 'aw.cjs'), source.replace('PROGRAM', 'cli-A.cjs'))
+  writeFileSync(join(here.folder, 'aw.cjs'), source.replace('PROGRAM', 'cli-A.cjs').replace('WORDS', 'word'))
 }
 
 test('once the modules of a command are kept, the program itself is not needed; what is used later is kept too', async () => {

@@ -86,7 +86,17 @@ async function bundleCommand(outdir: string): Promise<void> {
   const name = `cli-${linked.hash}.cjs`
   await writeFile(join(outdir, name), programFile(linked))
   const launcher = await readFile(inRoot('tools/launcher.cjs'), 'utf8')
-  await writeFile(join(outdir, 'aw.cjs'), launcher.replace('PROGRAM', name), { mode: 0o755 })
+  const whole = launcher.replace('PROGRAM', name).replace('WORDS', await firstWords())
+  await writeFile(join(outdir, 'aw.cjs'), whole, { mode: 0o755 })
+}
+
+/** Those that commands begin with. */
+async function firstWords(): Promise<string> {
+  const [{ operations }, { builtins }] = await Promise.all([
+    import('../src/api/table.ts'),
+    import('../src/cli/builtins.ts'),
+  ])
+  return [...new Set([...operations, ...builtins].map(({ name }) => name.split(' ')[0]))].join(' ')
 }
 
 /** A program of its own, started for a box that uses the network: small, and nothing but Node's modules in it. */

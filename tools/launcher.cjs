@@ -61,8 +61,9 @@ function start(file) {
     added.push(number)
     return run(new vm.Script(alone(program(), number), { filename: file }), file, ...shared)
   }
-  process.once('exit', function (code) {
-    if (code !== 0 || place === undefined) return
+  // Also if it fails: a command in a workspace may do so each time.
+  process.once('exit', function () {
+    if (place === undefined) return
     if (added.length > 0) keep(place, [...numbers, ...added], composed(program(), [...numbers, ...added]))
     else if (script.cachedDataRejected !== false) keep(place, numbers, source, script.createCachedData())
   })
@@ -132,16 +133,17 @@ function alone({ added: [before, after], textOf }, number) {
 }
 
 /**
- * One file for each command, as each runs other code, each program (its name holds a hash) and each Node. Not in the shared
- * /tmp: what others can write there would be run here.
+ * One file for each command, as each runs other code, wherever on the line it stands; each program (its name holds a hash)
+ * and each Node. Not in the shared /tmp: what others can write there would be run here.
  * @param {string} file
  */
 function keptPlace(file) {
   const { HOME, XDG_CACHE_HOME } = process.env
   const caches = XDG_CACHE_HOME || (HOME && path.join(HOME, '.cache'))
   if (!caches || !path.isAbsolute(caches)) return undefined
-  const [, , command = ''] = process.argv
-  const word = /^[a-z]{1,16}$/.test(command) ? command : 'other'
+  // The build puts the first words of all commands here.
+  const words = 'WORDS'.split(' ')
+  const word = process.argv.slice(2).find((arg) => words.includes(arg)) || 'other'
   const name = [path.basename(file, '.cjs'), process.version, process.arch, word].join('-')
   return path.join(caches, 'aw', 'compiled', name)
 }
