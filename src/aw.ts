@@ -115,7 +115,7 @@ export async function openHome(options: OpenOptions = {}): Promise<OpenedHome> {
   if (shortLived !== true) native()
   prepareHome(home, [locks, texts, variables, requests])
   const reserve = reserveIn(home, config.settings['space.reserve_mb'] * 2 ** 20)
-  const store = await openLog(home, reserve)
+  const store = await openLog(home, reserve, shortLived)
   const storage = await openStorage(place, config.settings['storage.driver']).catch(async (error: unknown) => {
     await store[Symbol.asyncDispose]()
     throw error
@@ -191,8 +191,8 @@ function followerOf({ set = {}, env = process.env }: OpenOptions, home: string, 
   })
 }
 
-export const openLog = (home: string, reserve: Reserve): Promise<EventStore> =>
-  sqliteEvents({ file: join(home, 'log.db'), anchor: join(home, 'log.anchor'), reserve, clock })
+export const openLog = (home: string, reserve: Reserve, shortLived = false): Promise<EventStore> =>
+  sqliteEvents({ file: join(home, 'log.db'), anchor: join(home, 'log.anchor'), reserve, clock, shortLived })
 
 async function inspect(place: StoragePlace, { settings }: Config): ReturnType<typeof inspectHost> {
   const { home, root } = place

@@ -90,6 +90,7 @@ it.each(kinds)('a %s of a few MB that a workspace has filled to the last byte', 
     ...ok('with room again', 'create g', 'destroy g', 'purge g'),
     content: 'kept',
     intact: 'true',
-    'left in the home': 'locks log.anchor log.db requests reserve storage storage.id texts variables workspaces',
+    'left in the home':
+      'locks log.anchor log.db log.db-shm log.db-wal requests reserve storage storage.id texts variables workspaces',
   })
 })

@@ -43,7 +43,8 @@ const ofErrno = (error: unknown): Cramped | undefined => errnos[errnoName(error)
 /** More than the 32 KiB that SQLite wants beside the log, so that what it could not have is missed here too. */
 const triedBytes = 64 * 1024
 
-function tryToWrite(directory: string): Cramped | undefined {
+/** Whether so much can be written there now, and if not, why. */
+export function tryToWrite(directory: string): Cramped | undefined {
   const file = join(directory, `.room-${process.pid}`)
   try {
     const fd = hostFs.createSync(file, 0o600)

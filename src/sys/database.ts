@@ -55,6 +55,11 @@ export interface DatabaseOptions {
   readonly patienceMs?: number | undefined
   /** What to give up when there is no space to write with. */
   readonly reserve?: Reserve | undefined
+  /**
+   * The process ends when this is closed. SQLite is not told: the last one to leave would carry everything over and wait
+   * for the disk twice. Whoever comes next finds it as after a process that was killed, and little of it.
+   */
+  readonly shortLived?: boolean | undefined
 }
 
 /**
@@ -63,7 +68,7 @@ export interface DatabaseOptions {
  * whenever it is used it looks whether things are better.
  */
 export async function openDatabase(options: DatabaseOptions & Waiting): Promise<Database> {
-  const { file, readOnly = false, patienceMs = 30_000, signal, reserve } = options
+  const { file, readOnly = false, patienceMs = 30_000, signal, reserve, shortLived = false } = options
   const patiently = <T>(work: () => T, waiting: Waiting = {}): Promise<T> =>
     withPatience(work, patienceMs, waiting.signal)
   const statements = new Map<string, StatementSync>()
@@ -88,6 +93,7 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
     cramped = toRead
     opened += 1
     if (!toRead && !readOnly) wal = openWal(file, carryOver)
+    if (!toRead && shortLived) connection.exec(fewPages)
     return connection
   }
   function carryOver(): void {
@@ -134,6 +140,14 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
       throw sqliteError(error, cannotWrite)
     }
   }
+  /** Says so if there is no space even now. */
+  function told<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (error) {
+      throw isBusy(error) ? error : (crampedError(error, file, cannotWrite) ?? error)
+    }
+  }
   function withReserve<T>(work: () => T): T {
     try {
       // What failed for want of space may have left the connection half open.
@@ -160,9 +174,9 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
           return inTransaction(work)
         } catch (error) {
           if (isBusy(error)) throw error
-          const why = whyCramped(error, file)
-          if (why === 'full' && !grows && reserve?.release() === true) return withReserve(() => inTransaction(work))
-          throw (why && crampedError(error, file, cannotWrite)) ?? error
+          const mayRelease = whyCramped(error, file) === 'full' && !grows
+          if (mayRelease && reserve?.release() === true) return told(() => withReserve(() => inTransaction(work)))
+          throw crampedError(error, file, cannotWrite) ?? error
         }
       }, waiting)
       if (!later) await flushed()
@@ -193,12 +207,15 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
     },
     [Symbol.dispose]() {
       closed = true
-      detach()
+      if (!shortLived || cramped) detach()
     },
   }
 }
 
 const cannotWrite = 'The log cannot be written'
+
+/** What was written is read again by the next process: a tenth of a millisecond for so much. */
+const fewPages = 'PRAGMA wal_autocheckpoint = 100'
 
 /** A crash test can stop just before the commit, and just after it while the caller does not know of it yet. */
 const calls = counted({

@@ -1,8 +1,11 @@
 import { closeSync, existsSync, statfsSync } from 'node:fs'
+import { constants } from 'node:os'
 import { dirname } from 'node:path'
+import { tryToWrite } from './cramped.ts'
 import { unless } from './errno.ts'
 import { hostFs } from './host-fs.ts'
 import { isNativeLoaded, native } from './native.ts'
+import { systemError } from './system-error.ts'
 
 const btrfs = 0x9123683e
 const getFlags = 0x80086601
@@ -11,13 +14,20 @@ const noCopyOnWrite = 0x00800000
 /** With so much free, a process that runs for an instant does not wait for system calls to be loaded (8 ms). */
 const plenty = 256 * 2 ** 20
 
+/** What SQLite writes into it, and what a file system may need besides. */
+const needed = 48 * 1024
+
 /**
- * Makes a file that SQLite maps into memory and writes to there, unless it is there. Btrfs writes every change to a new
- * place; with none left, the kernel could only end the process (SIGBUS). Such a file is written where it is.
+ * Makes a file that SQLite maps into memory and writes to there, unless it is there. Where there is no place left for what
+ * is written so, the kernel can only end the process (SIGBUS), so it is not even begun (ENOSPC); what was left in the file
+ * helps nothing, as SQLite empties it first. Btrfs writes every change to a new place: there it is made so that it is
+ * written where it is.
  */
 export function makeMappedFile(file: string): void {
-  if (existsSync(file)) return
   const { type, bavail, bsize } = statfsSync(dirname(file))
+  // What is kept for root alone is not told.
+  if (bavail * bsize < needed && tryToWrite(dirname(file)) === 'full') throw systemError(constants.errno.ENOSPC, 'mmap')
+  if (existsSync(file)) return
   if (type !== btrfs || (!isNativeLoaded() && bavail * bsize > plenty)) return
   const calls = native()
   const fd = calls && unless(['EEXIST', 'ENOSPC', 'EDQUOT', 'EROFS', 'EACCES'], () => hostFs.createSync(file, 0o600))

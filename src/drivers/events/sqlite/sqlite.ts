@@ -28,6 +28,8 @@ export interface SqliteEventsOptions {
   /** What to give up when the disk is full; then only what makes nothing new may go on. */
   readonly reserve?: Reserve | undefined
   readonly formats?: Formats | undefined
+  /** See `openDatabase`. */
+  readonly shortLived?: boolean | undefined
 }
 
 /** The log in one SQLite file, shared by any number of processes of one user. */
@@ -36,7 +38,7 @@ export async function sqliteEvents(options: SqliteEventsOptions): Promise<EventS
   assertOwner(file, uid)
   durableFile.create(file)
   if (anchor !== undefined && fileFacts(file)?.bytes === 0) durableFile.create(anchor)
-  const database = await openDatabase({ file, patienceMs, reserve })
+  const database = await openDatabase({ file, patienceMs, reserve, shortLived: options.shortLived })
   try {
     await prepareHome(database, { file, uid, clock, formats })
     const behind = anchor !== undefined && (await database.reading(() => anchorIsBehind(database, anchor)))
