@@ -24,7 +24,8 @@ test('the tarball holds what is published and nothing else', () => {
   expect(tops).toEqual(new Set(['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'package.json', 'prebuilt']))
   expect(names).toEqual(expect.arrayContaining(['package/dist/aw.cjs', 'package/dist/types/index.d.ts']))
   const modes = execFileSync('tar', ['-tvzf', tarball], { encoding: 'utf8' }).split('\n')
-  for (const program of ['aw-box', 'aw-copy'])
+  expect(names).toContain('package/prebuilt/linux-arm64/aw-calls.node')
+  for (const program of ['aw-box', 'aw-copy', 'aw-calls.node'])
     expect(modes.find((line) => line.endsWith(`package/prebuilt/linux-x64/${program}`))).toMatch(/^-rwxr-xr-x /)
   expect(names.filter((name) => name.includes('.test.') || /dist\/types\/(testing|cli)\//.test(name))).toEqual([])
 })
@@ -65,10 +66,8 @@ describe.each([
     expect(aw('--version')).toMatchObject({ code: 0, stdout: expect.stringMatching(/\d+\.\d+\.\d+/) as string })
   })
 
-  test('aw doctor works, and explains the optional part where it is missing', () => {
-    const { code, stdout } = aw('doctor')
-    expect(code).toBe(0)
-    expect(stdout.includes('Install the optional package koffi')).toBe(!hasKoffi)
+  test('aw doctor works, and system calls by the addon of the package', () => {
+    expect(aw('doctor')).toMatchObject({ code: 0, stdout: expect.stringContaining('openat2, by addon') as string })
   })
 
   test('a workspace comes and goes', () => {
@@ -88,6 +87,14 @@ describe.each([
     expect(typed).toMatchObject({ status: 0, stdout: '' })
     const ran = spawnSync(process.execPath, ['consumer.ts'], { cwd: app, encoding: 'utf8' })
     expect(ran).toMatchObject({ status: 0, stdout: 'disk_full 7\n' })
+  })
+
+  test('without the addon, aw doctor says that the optional part is in use, or explains it', () => {
+    rmSync(join(app, 'node_modules/agent-workspaces/prebuilt/linux-x64/aw-calls.node'))
+    const { code, stdout } = aw('doctor')
+    expect(code).toBe(0)
+    expect(stdout.includes('openat2, by koffi')).toBe(hasKoffi)
+    expect(stdout.includes('Install the optional package koffi')).toBe(!hasKoffi)
   })
 })
 

@@ -71,8 +71,17 @@ describe('settings', () => {
 
   it('refuse a variable with the prefix of a section, and let the others through', () => {
     expect(() => resolveConfig({ env: { AW_LOG_COLOURFULNESS: '1' } })).toThrow(failure('invalid_config'))
-    const others = ['AW_HOME', 'AW_CONFIG', 'AW_RESOLVER', 'AW_DEBUG', 'AW_CRASH_AT', 'AW_BENCH_DIR', 'AW_RUNS']
-    const given = ['AW_WORKSPACE', 'AW_TASK', 'AW_AGENT', 'AW_SLUG', 'AW_PORT_BASE', 'AW_RACE_ATTEMPTS', 'AW_SEED']
+    const others = ['AW_HOME', 'AW_CONFIG', 'AW_RESOLVER', 'AW_NATIVE', 'AW_DEBUG', 'AW_CRASH_AT', 'AW_BENCH_DIR']
+    const given = [
+      'AW_WORKSPACE',
+      'AW_TASK',
+      'AW_AGENT',
+      'AW_SLUG',
+      'AW_PORT_BASE',
+      'AW_RACE_ATTEMPTS',
+      'AW_SEED',
+      'AW_RUNS',
+    ]
     const foreign = ['AW_ROLE', 'AW_WORKSPACE_ID', 'AW_SOMETHING_OF_YOURS', 'LAW_LOG_X', 'AW']
     const env = Object.fromEntries([...others, ...given, ...foreign].map((name) => [name, 'x']))
     expect(resolveConfig({ env: { ...env, AW_LOG_UNSET: undefined } }).settings['git.enabled']).toBe(false)

@@ -62,6 +62,7 @@ const ownVariables = [
   'AW_LEASE',
   'AW_CONFIG',
   'AW_RESOLVER',
+  'AW_NATIVE',
   'AW_DEBUG',
   'AW_CRASH_AT',
   'AW_BENCH_DIR',

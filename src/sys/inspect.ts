@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { copyProgram, copyProgramName } from './copy-program.ts'
 import { fileSystemOf, nearestExisting } from './file-system.ts'
-import { native, nativeProblem } from './native.ts'
+import { native, nativeProblem, nativeWay } from './native.ts'
 import { findProgram, run } from './run.ts'
 
 export interface Finding {
@@ -37,7 +37,7 @@ function files(): Finding {
   const name = 'file layer'
   const calls = native()
   if (calls?.hasOpenat2)
-    return { name, status: 'ok', message: 'names are resolved by the kernel (openat2)', hint: null }
+    return { name, status: 'ok', message: `names are resolved by the kernel (openat2, by ${nativeWay()})`, hint: null }
   const why = calls === undefined ? nativeProblem() : 'the kernel has no openat2, or a filter forbids it'
   return {
     name,

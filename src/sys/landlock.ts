@@ -34,7 +34,7 @@ export function landlockVersion(): number {
 export const landlockProblem = (): string => nativeProblem() ?? 'the kernel has no Landlock, or it is switched off'
 
 /** What would change that. */
-export const landlockFix = (): string => (nativeProblem() === undefined ? fixes.landlock : fixes.koffi)
+export const landlockFix = (): string => (nativeProblem() === undefined ? fixes.landlock : fixes.calls)
 
 /** What this version does not hold, in words, the worst first. */
 export const landlockLacks = (version: number): string[] =>

@@ -1,17 +1,22 @@
 import { closeSync } from 'node:fs'
 import { constants, platform } from 'node:os'
-import { type Koffi, loadKoffi } from './koffi.ts'
+import { AwError } from '../domain/errors.ts'
+import { addonCalls } from './calls-addon.ts'
+import type { Argument, Calls } from './calls.ts'
+import { koffiCalls } from './koffi.ts'
 import { numbers, type Syscall } from './syscall-numbers.ts'
 import { systemError } from './system-error.ts'
 import { timespecs } from './timespecs.ts'
 
 /**
- * The system calls that Node does not offer, through koffi, which is an optional dependency: where it does not load (or
- * the machine is not a 64-bit Linux that we know the numbers of) `native()` is undefined and `nativeProblem()` says why.
- * Importing this module never throws and loads nothing.
+ * The system calls that Node does not offer, through an addon of our own, or where that does not load through koffi, an
+ * optional dependency. Where neither does (or the machine is not a 64-bit Linux that we know the numbers of) `native()` is
+ * undefined and `nativeProblem()` says why. `AW_NATIVE` asks for one of the two, or for none. Importing this module loads
+ * nothing.
  *
- * A call that fails throws an Error like Node's own, with `code` ('ENOENT'), `errno` (negative) and `syscall`. All calls
- * are synchronous. Descriptors are close-on-exec.
+ * A call that fails throws an Error like Node's own, with `code` ('ENOENT'), `errno` (negative) and `syscall`; a name with
+ * a NUL byte is a TypeError, as Node's own. Calls are synchronous, but for those whose names say later. Descriptors are
+ * close-on-exec.
  */
 export interface Native {
   /** Opens `path` below the directory `dirfd` as `resolve` (see RESOLVE) demands. Retries what the kernel asks to. */
@@ -42,7 +47,7 @@ export interface Native {
   linkDescriptor(fd: number, path: string | Buffer): void
   /** The argument is filled in place where the request answers with one. */
   ioctl(fd: number, request: number, argument: Buffer | number): number
-  /** The same on another thread: it may take long. False if it failed; why, only the call itself tells. */
+  /** The same on another thread: it may take long. False if it failed. */
   ioctlLater(fd: number, request: number, argument: Buffer): Promise<boolean>
   fsopen(type: string): number
   fsconfig(fd: number, command: number, key: string | null, value: string | null): void
@@ -85,15 +90,32 @@ export const LOCK = { SHARED: 1, EXCLUSIVE: 2, NONBLOCKING: 4 } as const
 export const RANGE_LOCK = { SHARED: 0, EXCLUSIVE: 1, NONE: 2 } as const
 export const RESOLVE = { NO_XDEV: 1, NO_MAGICLINKS: 2, NO_SYMLINKS: 4, BENEATH: 8, IN_ROOT: 16 } as const
 
-let loaded: { native?: Native; problem?: string } | undefined
+type Loaded = { readonly native: Native; readonly way: Way } | { readonly problem: string }
+type Way = keyof typeof ways
 
-export const native = (): Native | undefined => (loaded ??= load()).native
+let loaded: Loaded | undefined
+
+const use = (): Loaded => (loaded ??= load())
+
+export function native(): Native | undefined {
+  const found = use()
+  return 'native' in found ? found.native : undefined
+}
 
 /** Whether the calls are at hand without loading anything. */
-export const isNativeLoaded = (): boolean => loaded?.native !== undefined
+export const isNativeLoaded = (): boolean => loaded !== undefined && 'native' in loaded
 
 /** Why `native()` is undefined; undefined when it is not. */
-export const nativeProblem = (): string | undefined => (loaded ??= load()).problem
+export function nativeProblem(): string | undefined {
+  const found = use()
+  return 'problem' in found ? found.problem : undefined
+}
+
+/** By which way the calls are made; undefined when they are not. */
+export function nativeWay(): Way | undefined {
+  const found = use()
+  return 'way' in found ? found.way : undefined
+}
 
 // -- loading ---------------------------------------------------------------------------------------------------------
 
@@ -101,56 +123,39 @@ const O_CLOEXEC = 0o2000000
 const OPEN_TREE_CLONE = 1
 const F_OFD_SETLK = 37
 
-interface Call {
-  (...values: unknown[]): number | bigint
-  async(...valuesThenDone: unknown[]): void
-}
+/** The first that loads is taken. */
+const ways = { addon: addonCalls, koffi: koffiCalls } as const
 
-function load(): { native?: Native; problem?: string } {
+function load(): Loaded {
   if (platform() !== 'linux') return { problem: `system calls are only known for Linux, this is ${platform()}` }
   const arch = process.arch
   if (arch !== 'x64' && arch !== 'arm64') return { problem: `system calls are not known for the processor ${arch}` }
-  try {
-    return { native: bind(loadKoffi(arch), numbers[arch]) }
-  } catch (error) {
-    return { problem: `koffi does not load: ${error instanceof Error ? error.message : String(error)}` }
+  const problems: string[] = []
+  for (const way of wantedWays()) {
+    try {
+      return { native: bind(ways[way](arch), numbers[arch]), way }
+    } catch (error) {
+      problems.push(`${way} does not load: ${error instanceof Error ? error.message : String(error)}`)
+    }
   }
+  return { problem: problems.join('; ') || 'AW_NATIVE is none' }
 }
 
-function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
-  const library = koffi.load(null)
-  /** One binding of the variadic `syscall` for each shape of arguments. */
-  const shape = (parameters: string) => library.func(`long syscall(long number, ${parameters})`) as Call
-  const pathCall = shape('int fd, const char *path, const void *how, size_t size')
-  const renameCall = shape('int fromDir, const void *from, int toDir, const void *to, unsigned int flags')
-  const bufferCall = shape('int fd, void *buffer, size_t size')
-  const seekCall = shape('int fd, int64_t offset, int whence')
-  const valueCall = shape('int fd, const void *name, void *value, size_t size, int flags')
-  const attributeListCall = shape('const void *path, void *buffer, size_t size')
-  const attributeCall = shape('const void *path, const void *name, void *value, size_t size, int flags')
-  const nodeCall = shape('int fd, const void *path, const void *times, int flags')
-  const makeCall = shape('int fd, const void *path, unsigned int mode, unsigned int device')
-  const ioctlCall = shape('int fd, unsigned long request, void *argument')
-  const ioctlNumberCall = shape('int fd, unsigned long request, unsigned long argument')
-  const openCall = shape('const char *type, unsigned int flags')
-  const configCall = shape('int fd, unsigned int command, const char *key, const char *value, int aux')
-  const moveCall = shape('int fromDir, const char *from, int toDir, const char *to, unsigned int flags')
-  const statCall = shape('int fd, const char *name, int flags, unsigned int mask, void *buffer')
-  const statBytesCall = shape('int fd, const void *name, int flags, unsigned int mask, void *buffer')
-  const rangeCall = shape('int fd, int64_t offset, int64_t length, unsigned int flags')
-  const numberCall = shape('int first, int second, void *third, unsigned int fourth')
-  const rulesetCall = shape('const void *attributes, size_t size, unsigned int flags')
+function wantedWays(): Way[] {
+  const wanted = process.env['AW_NATIVE'] ?? 'auto'
+  if (wanted === 'auto') return ['addon', 'koffi']
+  if (wanted === 'none') return []
+  if (wanted === 'addon' || wanted === 'koffi') return [wanted]
+  throw new AwError('invalid_config', `AW_NATIVE is addon, koffi, none or auto, not ${JSON.stringify(wanted)}`)
+}
 
-  const check = (result: number | bigint, syscall: Syscall): number => {
-    if (result >= 0) return Number(result)
-    throw systemError(koffi.errno(), syscall)
+function bind(calls: Calls, number: Record<Syscall, number>): Native {
+  const check = (result: number, syscall: Syscall): number => {
+    if (result >= 0) return result
+    throw systemError(-result, syscall)
   }
-
-  /** On another thread, where the error's number stays. */
-  const later = (call: Call, ...values: unknown[]): Promise<boolean> =>
-    new Promise((resolve) => {
-      call.async(...values, (failure: unknown, result: number | bigint) => resolve(failure === null && result >= 0))
-    })
+  const make = (syscall: Syscall, ...values: Argument[]): number =>
+    check(calls.call(number[syscall], ...values), syscall)
 
   // Calls are synchronous and never nest, so one block of memory serves them all.
   const how = Buffer.alloc(24)
@@ -160,27 +165,22 @@ function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
     how.writeUInt32LE(mode, 8)
     how.writeUInt32LE(resolve, 16)
     for (let attempt = 0; ; attempt++) {
-      const result = Number(pathCall(number.openat2, dirfd, path, how, how.length))
-      if (result >= 0) return result
-      const errno = koffi.errno()
+      const result = calls.call(number.openat2, dirfd, path, how, how.length)
       // EAGAIN: something was renamed while the kernel followed a "..".
-      const again = errno === constants.errno.EAGAIN || errno === constants.errno.EINTR
-      if (!again || attempt === 128) throw systemError(errno, 'openat2')
+      const again = result === -constants.errno.EAGAIN || result === -constants.errno.EINTR
+      if (!again || attempt === 128) return check(result, 'openat2')
     }
   }
 
-  const sized = (
-    syscall: 'flistxattr' | 'fgetxattr' | 'llistxattr' | 'lgetxattr',
-    call: (buffer: Buffer | null, size: number) => number,
-  ): Buffer => {
+  type Sized = 'flistxattr' | 'fgetxattr' | 'llistxattr' | 'lgetxattr'
+  const sized = (syscall: Sized, ...values: Argument[]): Buffer => {
     for (;;) {
-      const size = check(call(null, 0), syscall)
+      const size = make(syscall, ...values, null, 0)
       if (size === 0) return Buffer.alloc(0)
       const buffer = Buffer.alloc(size)
-      const result = call(buffer, size)
-      if (result >= 0) return buffer.subarray(0, result)
+      const result = calls.call(number[syscall], ...values, buffer, size)
       // It grew between the two calls.
-      if (koffi.errno() !== constants.errno.ERANGE) throw systemError(koffi.errno(), syscall)
+      if (result !== -constants.errno.ERANGE) return buffer.subarray(0, check(result, syscall))
     }
   }
 
@@ -188,86 +188,45 @@ function bind(koffi: Koffi, number: Record<Syscall, number>): Native {
     openat2,
     hasOpenat2: works(() => openat2(AT_FDCWD, '/', 0o10000000, 0)),
     renameat2: (fromDir, from, toDir, to, flags) =>
-      void check(renameCall(number.renameat2, fromDir, cString(from), toDir, cString(to), flags), 'renameat2'),
-    getdents64: (fd, buffer) => check(bufferCall(number.getdents64, fd, buffer, buffer.length), 'getdents64'),
-    lseek: (fd, offset, whence) => check(seekCall(number.lseek, fd, offset, whence), 'lseek'),
-    flistxattr: (fd) =>
-      sized('flistxattr', (buffer, size) => Number(bufferCall(number.flistxattr, fd, buffer, size)))
-        .toString('latin1')
-        .split('\0')
-        .filter(Boolean),
-    fgetxattr: (fd, name) =>
-      sized('fgetxattr', (buffer, size) => Number(valueCall(number.fgetxattr, fd, latin1(name), buffer, size, 0))),
-    fsetxattr: (fd, name, value) =>
-      void check(valueCall(number.fsetxattr, fd, latin1(name), value, value.length, 0), 'fsetxattr'),
-    fremovexattr: (fd, name) =>
-      void check(valueCall(number.fremovexattr, fd, latin1(name), null, 0, 0), 'fremovexattr'),
-    llistxattr: (path) =>
-      sized('llistxattr', (buffer, size) => Number(attributeListCall(number.llistxattr, cString(path), buffer, size)))
-        .toString('latin1')
-        .split('\0')
-        .filter(Boolean),
-    lgetxattr: (path, name) =>
-      sized('lgetxattr', (buffer, size) =>
-        Number(attributeCall(number.lgetxattr, cString(path), latin1(name), buffer, size, 0)),
-      ),
-    lsetxattr: (path, name, value) =>
-      void check(attributeCall(number.lsetxattr, cString(path), latin1(name), value, value.length, 0), 'lsetxattr'),
-    lremovexattr: (path, name) =>
-      void check(attributeCall(number.lremovexattr, cString(path), latin1(name), null, 0, 0), 'lremovexattr'),
+      void make('renameat2', fromDir, cPath(from), toDir, cPath(to), flags),
+    getdents64: (fd, buffer) => make('getdents64', fd, buffer, buffer.length),
+    lseek: (fd, offset, whence) => make('lseek', fd, offset, whence),
+    flistxattr: (fd) => namesIn(sized('flistxattr', fd)),
+    fgetxattr: (fd, name) => sized('fgetxattr', fd, latin1(name)),
+    fsetxattr: (fd, name, value) => void make('fsetxattr', fd, latin1(name), value, value.length, 0),
+    fremovexattr: (fd, name) => void make('fremovexattr', fd, latin1(name)),
+    llistxattr: (path) => namesIn(sized('llistxattr', cPath(path))),
+    lgetxattr: (path, name) => sized('lgetxattr', cPath(path), latin1(name)),
+    lsetxattr: (path, name, value) => void make('lsetxattr', cPath(path), latin1(name), value, value.length, 0),
+    lremovexattr: (path, name) => void make('lremovexattr', cPath(path), latin1(name)),
     utimensat: (dirfd, path, atimeNs, mtimeNs) =>
-      void check(
-        nodeCall(number.utimensat, dirfd, cString(path), timespecs(atimeNs, mtimeNs), AT_SYMLINK_NOFOLLOW),
-        'utimensat',
-      ),
-    mknodat: (dirfd, path, mode, device) =>
-      void check(makeCall(number.mknodat, dirfd, cString(path), mode, device), 'mknodat'),
+      void make('utimensat', dirfd, cPath(path), timespecs(atimeNs, mtimeNs), AT_SYMLINK_NOFOLLOW),
+    mknodat: (dirfd, path, mode, device) => void make('mknodat', dirfd, cPath(path), mode, device),
     linkDescriptor: (fd, path) =>
-      void check(renameCall(number.linkat, AT_FDCWD, ownFd(fd), AT_FDCWD, cString(path), AT_SYMLINK_FOLLOW), 'linkat'),
-    ioctl: (fd, request, argument) =>
-      check(
-        typeof argument === 'number'
-          ? ioctlNumberCall(number.ioctl, fd, request, argument)
-          : ioctlCall(number.ioctl, fd, request, argument),
-        'ioctl',
-      ),
-    ioctlLater: (fd, request, argument) => later(ioctlCall, number.ioctl, fd, request, argument),
-    fsopen: (type) => check(openCall(number.fsopen, type, 1), 'fsopen'),
-    fsconfig: (fd, command, key, value) =>
-      void check(configCall(number.fsconfig, fd, command, key, value, 0), 'fsconfig'),
-    fsmount: (fd, attributes) => check(ioctlNumberCall(number.fsmount, fd, 1, attributes), 'fsmount'),
-    moveMount: (fd, path) => void check(moveCall(number.move_mount, fd, '', AT_FDCWD, path, 4), 'move_mount'),
-    cloneMount: (path) =>
-      check(makeCall(number.open_tree, AT_FDCWD, cString(path), OPEN_TREE_CLONE | O_CLOEXEC, 0), 'open_tree'),
-    flock: (fd, operation) => void check(numberCall(number.flock, fd, operation, null, 0), 'flock'),
+      void make('linkat', AT_FDCWD, `/proc/self/fd/${fd}`, AT_FDCWD, cPath(path), AT_SYMLINK_FOLLOW),
+    ioctl: (fd, request, argument) => make('ioctl', fd, request, argument),
+    ioctlLater: async (fd, request, argument) => (await calls.callLater(number.ioctl, fd, request, argument)) >= 0,
+    fsopen: (type) => make('fsopen', type, 1),
+    fsconfig: (fd, command, key, value) => void make('fsconfig', fd, command, key, value, 0),
+    fsmount: (fd, attributes) => make('fsmount', fd, 1, attributes),
+    moveMount: (fd, path) => void make('move_mount', fd, '', AT_FDCWD, path, 4),
+    cloneMount: (path) => make('open_tree', AT_FDCWD, path, OPEN_TREE_CLONE | O_CLOEXEC),
+    flock: (fd, operation) => void make('flock', fd, operation),
     lockRange(fd, type, start, length) {
       range.writeInt16LE(type, 0)
       range.writeBigInt64LE(BigInt(start), 8)
       range.writeBigInt64LE(BigInt(length), 16)
-      check(numberCall(number.fcntl, fd, F_OFD_SETLK, range, 0), 'fcntl')
+      make('fcntl', fd, F_OFD_SETLK, range)
     },
-    umount2: (path, flags) => void check(openCall(number.umount2, path, flags), 'umount2'),
-    statx: (dirfd, name, buffer) => {
-      const isText = typeof name === 'string'
-      const [call, path] = isText ? [statCall, name] : [statBytesCall, cString(name)]
-      check(call(number.statx, dirfd, path, statFlags, STATX_ALL_AND_MOUNT, buffer), 'statx')
-    },
-    syncFileRange: (fd, offset, length) =>
-      void check(rangeCall(number.sync_file_range, fd, offset, length, 7), 'sync_file_range'),
-    async syncfsLater(fd) {
-      if (!(await later(numberCall, number.syncfs, fd, 0, null, 0))) throw systemError(constants.errno.EIO, 'syncfs')
-    },
-    syncfs: (fd) => void check(numberCall(number.syncfs, fd, 0, null, 0), 'syncfs'),
-    pidfdOpen: (pid) => check(numberCall(number.pidfd_open, pid, 0, null, 0), 'pidfd_open'),
-    pidfdSendSignal: (pidfd, signal) =>
-      void check(numberCall(number.pidfd_send_signal, pidfd, signal, null, 0), 'pidfd_send_signal'),
-    createRuleset: (attributes, flags) =>
-      check(
-        rulesetCall(number.landlock_create_ruleset, attributes, attributes?.length ?? 0, flags),
-        'landlock_create_ruleset',
-      ),
-    addRule: (ruleset, type, rule) =>
-      void check(numberCall(number.landlock_add_rule, ruleset, type, rule, 0), 'landlock_add_rule'),
+    umount2: (path, flags) => void make('umount2', path, flags),
+    statx: (dirfd, name, buffer) => void make('statx', dirfd, cPath(name), statFlags, STATX_ALL_AND_MOUNT, buffer),
+    syncFileRange: (fd, offset, length) => void make('sync_file_range', fd, offset, length, 7),
+    syncfs: (fd) => void make('syncfs', fd),
+    syncfsLater: async (fd) => void check(await calls.callLater(number.syncfs, fd), 'syncfs'),
+    pidfdOpen: (pid) => make('pidfd_open', pid, 0),
+    pidfdSendSignal: (pidfd, signal) => void make('pidfd_send_signal', pidfd, signal, null, 0),
+    createRuleset: (attributes, flags) => make('landlock_create_ruleset', attributes, attributes?.length ?? 0, flags),
+    addRule: (ruleset, type, rule) => void make('landlock_add_rule', ruleset, type, rule, 0),
   }
 }
 
@@ -278,11 +237,18 @@ const statFlags = AT_SYMLINK_NOFOLLOW | 0x800 | 0x1000
 const STATX_ALL_AND_MOUNT = 0x17ff
 
 /** Names are bytes, which need not be text. */
-const cString = (path: string | Buffer): Buffer => Buffer.concat([Buffer.from(path as string), Buffer.alloc(1)])
+const cPath = (path: string | Buffer): string | Buffer => (typeof path === 'string' ? path : cString(path))
 
-const ownFd = (fd: number): Buffer => cString(`/proc/self/fd/${fd}`)
+const latin1 = (name: string): Buffer => cString(Buffer.from(name, 'latin1'))
 
-const latin1 = (name: string): Buffer => Buffer.from(`${name}\0`, 'latin1')
+/** The kernel would take only what is before a zero. */
+function cString(bytes: Buffer): Buffer {
+  if (!bytes.includes(0)) return Buffer.concat([bytes, Buffer.alloc(1)])
+  const message = 'A name for a system call contains a NUL byte'
+  throw Object.assign(new TypeError(message), { code: 'ERR_INVALID_ARG_VALUE' })
+}
+
+const namesIn = (list: Buffer): string[] => list.toString('latin1').split('\0').filter(Boolean)
 
 function works(open: () => number): boolean {
   try {

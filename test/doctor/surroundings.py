@@ -71,7 +71,8 @@ elif what == "container-filter":
 elif what == "no-landlock":
     filtered((LANDLOCK, 0, 0, 38))
 elif what.startswith("without:"):
-    masked(what.removeprefix("without:"))
+    for path in what.removeprefix("without:").split(":"):
+        masked(path)
 if os.getuid() == 0 and what != "root":
     become()
 os.execvp(command[0], command)

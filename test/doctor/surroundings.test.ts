@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { fixes } from '../../src/domain/sandbox/fixes.ts'
+import { addonName } from '../../src/sys/calls-addon.ts'
 import type { Finding } from '../../src/sys/inspect.ts'
 import { inRoot } from '../../tools/root.ts'
 import { launcher } from '../cli/built.ts'
@@ -85,7 +86,12 @@ const lacking = [
   ['without:/usr/bin/bwrap', ['none', 'guarded'], 'namespace', fixes.bubblewrap],
   ['without:/proc/fs', ['none', 'guarded'], 'namespace', fixes.containerProc],
   ['no-landlock', ['none', 'namespace'], 'guarded', fixes.landlock],
-  [`without:${inRoot('node_modules/koffi')}`, ['none', 'namespace'], 'guarded', fixes.koffi],
+  [
+    `without:${inRoot(addonName('x64'))}:${inRoot('node_modules/koffi')}`,
+    ['none', 'namespace'],
+    'guarded',
+    fixes.calls,
+  ],
 ] as const
 
 test.each(lacking)('%s: %j are left, and the fix is told', (what, work, broken, fix) => {

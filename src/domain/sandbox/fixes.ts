@@ -24,8 +24,9 @@ export const fixes = {
     "Use Linux 5.13 or later with CONFIG_SECURITY_LANDLOCK, and landlock in the list lsm= of the kernel's command line; " +
     'or use the isolation namespace',
   newerLandlock: 'Use Linux 6.12 or later, or the isolation namespace',
-  koffi:
-    'Install the optional package koffi (npm install koffi): aw reaches Landlock by it; or use the isolation namespace',
+  calls:
+    'The addon by which aw reaches Landlock does not load here. Install the optional package koffi (npm install koffi), ' +
+    'or use the isolation namespace',
   cgroups:
     'Run aw as root, or where a cgroup is handed over to you: systemd-run --user --scope -p Delegate=yes aw ... ; in a ' +
     'container, mount /sys/fs/cgroup writable (--cgroupns=private -v /sys/fs/cgroup:/sys/fs/cgroup:rw)',

@@ -52,7 +52,7 @@ const capabilities: Omit<StorageCapabilities, 'idmap'> = {
     },
     { what: 'attributes named user.overlay.*', why: 'they are the notes of a file system, not of a user' },
     {
-      what: 'extended attributes, pipes, sockets and nanoseconds, where koffi does not load',
+      what: 'extended attributes, pipes, sockets and nanoseconds, where system calls cannot be made',
       why: 'Node has no call for them',
     },
   ],
