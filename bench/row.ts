@@ -34,15 +34,15 @@ type Timed = (round: number) => unknown
 
 /**
  * Milliseconds of each, medians. They take turns in an order that changes with each round, so that what disturbs one
- * disturbs the others; the first rounds do not count.
+ * disturbs the others; the first rounds, in which a program warms up, do not count.
  */
 export async function compete<K extends string>(
   rounds: number,
   contestants: Readonly<Record<K, Contestant>>,
+  warmUp: number = Math.min(2, rounds),
 ): Promise<Record<K, number>> {
   const names = Object.keys(contestants) as K[]
   const times = new Map<K, number[]>(names.map((name) => [name, []]))
-  const warmUp = Math.min(2, rounds)
   for (let round = 0; round < rounds + warmUp; round++) {
     const order = names.map((_, i) => names[(i + round) % names.length] as K)
     for (const name of round % 2 === 0 ? order : order.toReversed()) {

@@ -8,9 +8,10 @@ import { readable } from './readable.ts'
 import type { Work } from './work.ts'
 
 /**
- * Root reads what btrfs has written since the two parted, of a live tree in a snapshot of the moment: what is not yet
- * committed could not be found, and what changes meanwhile would be told half. Trees of different origins, and those of
- * an ordinary user, are walked.
+ * Root reads what btrfs has written since the two parted. What is not yet committed could not be found, and what changes
+ * meanwhile would be told half: so a live tree is committed first, and counts only if nothing was written to it until
+ * afterwards; else it is looked at in a snapshot of the moment. Trees of different origins, and those of an ordinary user,
+ * are walked.
  */
 export async function diffTrees(
   { trees, work }: { trees: TreeRoot; work: Work },
@@ -20,24 +21,37 @@ export async function diffTrees(
   const [before, after] = [trees.found(from), trees.found(to)]
   if (process.getuid?.() !== 0)
     return readable(work, [before, after], ([one = before, other = after]) => compareTrees(one, other, options))
+  const compared = async (one: string, other: string): Promise<Change[]> =>
+    (await diffSubvolumes(one, other, { ...options, erased: work.erased })) ?? compareTrees(one, other, options)
   const frozen = <T>(place: Place, path: string, use: (path: string) => Promise<T>): Promise<T> =>
     isFrozen(place) ? use(path) : work.withSnapshot(path, true, use)
-  if (isFrozen(from) !== isFrozen(to) && isUntouched(isFrozen(from) ? [before, after] : [after, before])) return []
-  return frozen(from, before, (one) =>
-    frozen(
-      to,
-      after,
-      async (other) =>
-        (await diffSubvolumes(one, other, { ...options, erased: work.erased })) ?? compareTrees(one, other, options),
-    ),
-  )
+  if (isFrozen(from) !== isFrozen(to)) {
+    const [snapshot, volume] = isFrozen(from) ? [before, after] : [after, before]
+    const changed = lastChange(volume)
+    if (changed <= (lastEqual(snapshot, volume) ?? -1n)) return []
+    const told = await undisturbed(volume, changed, () => compared(before, after))
+    if (told !== undefined) return told
+  }
+  return frozen(from, before, (one) => frozen(to, after, (other) => compared(one, other)))
 }
 
-/** Nothing was written to the volume since it was frozen into this snapshot, or made from it. */
-function isUntouched([snapshot, volume]: readonly [string, string]): boolean {
+/** The transaction in which the volume was frozen into this snapshot, or made from it. */
+function lastEqual(snapshot: string, volume: string): bigint | undefined {
   const [frozen, live] = [infoAt(snapshot), infoAt(volume)]
-  const since = frozen.parentUuid === live.uuid ? frozen.made : live.parentUuid === frozen.uuid ? live.made : undefined
-  return since !== undefined && live.changed <= since && lastChange(volume) <= since
+  if (frozen.parentUuid === live.uuid) return frozen.made
+  return live.parentUuid === frozen.uuid ? live.made : undefined
+}
+
+/** Undefined if anything was written to the volume meanwhile: then nothing that was seen need be true. */
+async function undisturbed<T>(volume: string, changed: bigint, look: () => Promise<T>): Promise<T | undefined> {
+  const isStill = (): boolean => lastChange(volume) === changed
+  try {
+    const seen = await look()
+    return isStill() ? seen : undefined
+  } catch (error) {
+    if (isStill()) throw error
+    return undefined
+  }
 }
 
 /** A snapshot must not wait long for being counted. */
