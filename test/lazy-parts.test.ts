@@ -59,6 +59,7 @@ test.each([
   [['list'], []],
   [['show', 'task/agent'], []],
   [['fs', 'list', 'task/agent', 'work'], []],
+  [['fs', 'write', 'task/agent', 'work/new', '--content', 'x'], []],
   // The hash chain and the ids of events need crypto, which brings streams.
   [
     ['create', 'task/other'],
@@ -67,6 +68,10 @@ test.each([
   [
     ['destroy', 'task/other'],
     ['crypto', 'stream'],
+  ],
+  [
+    ['exec', 'task/agent', '--', 'true'],
+    ['child_process', 'crypto', 'net', 'stream'],
   ],
 ])('aw %j loads %j of what is heavy', (args, expected) => {
   expect(heavy(loadedBy(...args))).toEqual(expected)

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { fstatSync, readFileSync, writeSync } from 'node:fs'
+import { fstatSync, read, readFileSync, writeSync } from 'node:fs'
 import { operations, type Table } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
 import { connect, type Connect } from './connect.ts'
@@ -64,7 +64,7 @@ export function processIo(): Io {
     stdout: output(1, () => process.stdout),
     stderr: output(2, () => process.stderr),
     stdin: readStdin,
-    input: () => process.stdin as AsyncIterable<Uint8Array>,
+    input: () => (isPlain(0) ? piecesOf(0) : (process.stdin as AsyncIterable<Uint8Array>)),
     terminal: { size: windowSize, raw: rawMode },
     get stdinIsTerminal() {
       return isTerminal(0)
@@ -123,15 +123,41 @@ function isTerminal(descriptor: number): boolean {
   try {
     const found = fstatSync(descriptor)
     if (!found.isCharacterDevice()) return false
-    const kind = process.platform === 'linux' ? linuxDevice(found.rdev) : undefined
+    const kind = linuxDevice(found.rdev)
     return kind === undefined ? process.getBuiltinModule('node:tty').isatty(descriptor) : kind === 'terminal'
   } catch {
     return false
   }
 }
 
+/** A file or /dev/null, which never lets a reader wait. */
+function isPlain(descriptor: number): boolean {
+  try {
+    const found = fstatSync(descriptor)
+    return found.isFile() || (found.isCharacterDevice() && linuxDevice(found.rdev) === 'memory')
+  } catch {
+    return false
+  }
+}
+
+const pieceBytes = 64 * 1024
+
+/** The stream that Node has for files takes 3 ms to load. */
+async function* piecesOf(descriptor: number): AsyncGenerator<Uint8Array> {
+  for (;;) {
+    const piece = await new Promise<Uint8Array>((resolve, reject) => {
+      read(descriptor, Buffer.allocUnsafe(pieceBytes), 0, pieceBytes, null, (error, count, buffer) =>
+        error === null ? resolve(buffer.subarray(0, count)) : reject(error),
+      )
+    })
+    if (piece.length === 0) return
+    yield piece
+  }
+}
+
 /** By the number of its driver: 1 has /dev/null and its like, 136 to 143 are pseudo-terminals. */
 function linuxDevice(device: number): 'terminal' | 'memory' | undefined {
+  if (process.platform !== 'linux') return undefined
   const driver = (device >> 8) & 0xfff
   if (driver === 1) return 'memory'
   return driver >= 136 && driver <= 143 ? 'terminal' : undefined

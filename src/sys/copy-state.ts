@@ -6,6 +6,7 @@ import type { SkipReason } from '../ports/storage-driver.ts'
 import type { Whose } from './copy-attributes.ts'
 import { hasCode } from './errno.ts'
 import type { FolderIndex, IndexWriter } from './folder-index.ts'
+import { monotonicMs } from './monotonic.ts'
 import { at, display, type Name } from './safe-fs/descriptors.ts'
 import type { Levels } from './safe-fs/levels.ts'
 import { nodeName } from './trees/names.ts'
@@ -156,8 +157,8 @@ const unreadable = (path: string, cause: unknown): AwError =>
 export async function pause(state: State): Promise<void> {
   const { signal, onProgress } = state.options
   if (signal?.aborted) throw new AwError('aborted', 'The copy was cancelled', { cause: signal.reason })
-  if (performance.now() - state.breath < 40) return
+  if (monotonicMs() - state.breath < 40) return
   await breathe()
-  state.breath = performance.now()
+  state.breath = monotonicMs()
   onProgress?.({ files: state.files, bytes: state.bytes })
 }

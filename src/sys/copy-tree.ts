@@ -5,6 +5,7 @@ import { copyEntry, reasonOf } from './copy-entry.ts'
 import { hasTwin, isFirst, keepLink } from './copy-links.ts'
 import { type CopyOptions, type Frame, identityOf, pause, reading, record, skip, type State } from './copy-state.ts'
 import { makeDirectory } from './copy-target.ts'
+import { monotonicMs } from './monotonic.ts'
 import { directoryFlags, namingFlags } from './safe-fs/descriptors.ts'
 import { openLevels } from './safe-fs/levels.ts'
 import { atBytes } from './trees/names.ts'
@@ -63,7 +64,7 @@ async function copyAll(source: number, target: number, options: CopyOptions, onl
     reflinked: 0,
     excluded: 0,
     changed: 0,
-    breath: performance.now(),
+    breath: monotonicMs(),
   }
   try {
     const top = { name: '.', fd: source, print, stat: fs.fstatSync(source, { bigint: true }), verdict: 'in' as const }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError } from '../domain/errors.ts'
 import { hostFs } from './host-fs.ts'
 import { type LockFile, openLockFile } from './lock-file.ts'
+import { monotonicMs } from './monotonic.ts'
 
 /**
  * A lock that the kernel releases when its holder ends, however it ends; on an empty file, to which nothing is ever
@@ -23,12 +24,12 @@ export interface LockOptions {
 /** The lock, or `undefined` if another has it. Blocks for a few milliseconds at the most. */
 export function tryLock(file: string, { shared = false } = {}): HeldLock | undefined {
   let opened = openLockFile(file)
-  const until = performance.now() + spuriousMs
+  const until = monotonicMs() + spuriousMs
   // Two contenders can make each other fail though nobody holds the lock, so one refusal proves nothing.
   for (;;) {
     const taken = opened.take(shared)
     if (taken && opened.isCurrent()) return holding(opened, file)
-    if (performance.now() > until) return void opened.close()
+    if (monotonicMs() > until) return void opened.close()
     if (taken) opened = reopened(opened, file)
     else Atomics.wait(nobodyWakes, 0, 0, 0.1 + Math.random())
   }
@@ -44,7 +45,6 @@ export async function lock(file: string, options: LockOptions = {}): Promise<Hel
   const { timeoutMs = Infinity, signal, shared = false } = options
   let opened = openLockFile(file)
   try {
-    // The clock is asked only when somebody is in the way: its module takes 1.5 ms to load.
     let until: number | undefined
     let pauseMs = 0.5
     for (;;) {
@@ -55,8 +55,8 @@ export async function lock(file: string, options: LockOptions = {}): Promise<Hel
         opened = reopened(opened, file)
         continue
       }
-      until ??= performance.now() + timeoutMs
-      const leftMs = until - performance.now()
+      until ??= monotonicMs() + timeoutMs
+      const leftMs = until - monotonicMs()
       if (leftMs <= 0) return void opened.close()
       await sleep(Math.min(leftMs, pauseMs * (0.5 + Math.random())), undefined, { signal }).catch(() => undefined)
       pauseMs = Math.min(pauseMs * 1.5, 20)

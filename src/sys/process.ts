@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError } from '../domain/errors.ts'
 import type { Owner } from '../domain/workspace/state.ts'
 import { counted } from './crash-points.ts'
+import { monotonicMs } from './monotonic.ts'
 import { native } from './native.ts'
 
 let self: Owner | undefined
@@ -57,10 +58,9 @@ export async function killProcess(owner: Owner, { timeoutMs, confirm }: KillOpti
   using process = handle(owner.pid)
   if (process === undefined || liveness(owner) === 'dead' || !(await confirm())) return
   process.kill()
-  const until = performance.now() + timeoutMs
+  const until = monotonicMs() + timeoutMs
   while (liveness(owner) === 'alive') {
-    if (performance.now() > until)
-      throw new AwError('timeout', `Process ${owner.pid} did not end within ${timeoutMs} ms`)
+    if (monotonicMs() > until) throw new AwError('timeout', `Process ${owner.pid} did not end within ${timeoutMs} ms`)
     await sleep(5)
   }
 }

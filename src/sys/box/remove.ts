@@ -6,6 +6,7 @@ import type { Owner } from '../../domain/workspace/state.ts'
 import { removeGroup } from '../cgroups/group.ts'
 import { unless } from '../errno.ts'
 import { hostFs } from '../host-fs.ts'
+import { monotonicMs } from '../monotonic.ts'
 import { killProcess, liveness, processOwner } from '../process.ts'
 import { processesHaving } from '../process-use.ts'
 import { directoryFlags } from '../safe-fs/descriptors.ts'
@@ -111,10 +112,10 @@ async function gone(owner: Owner): Promise<void> {
 }
 
 export async function untilDead(owner: Owner, timeoutMs: number): Promise<void> {
-  const until = performance.now() + timeoutMs
+  const until = monotonicMs() + timeoutMs
   // One that is about to end is gone in less than a timer takes.
   for (let tries = 0; liveness(owner) === 'alive'; tries++) {
-    if (performance.now() > until) throw new AwError('timeout', `Process ${owner.pid} did not end in ${timeoutMs} ms`)
+    if (monotonicMs() > until) throw new AwError('timeout', `Process ${owner.pid} did not end in ${timeoutMs} ms`)
     await (tries < 10 ? immediate() : sleep(Math.min(2 ** (tries - 10), 50)))
   }
 }

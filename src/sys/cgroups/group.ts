@@ -5,6 +5,7 @@ import { AwError } from '../../domain/errors.ts'
 import { counted } from '../crash-points.ts'
 import { hasCode, unless } from '../errno.ts'
 import { hostFs } from '../host-fs.ts'
+import { monotonicMs } from '../monotonic.ts'
 import { native } from '../native.ts'
 import { control, readControl } from './control.ts'
 import type { CgroupPlaces, Controller } from './places.ts'
@@ -99,12 +100,12 @@ export function groupFacts(directories: readonly string[]): GroupFacts {
  * does not end: a process that waits for a broken disk, say.
  */
 export async function removeGroup(directories: readonly string[], timeoutMs: number): Promise<void> {
-  const until = performance.now() + timeoutMs
+  const until = monotonicMs() + timeoutMs
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, 50)) {
     const left = directories.filter((directory) => !removeEmpty(directory))
     if (left.length === 0) return
     for (const directory of left) killAll(directory)
-    if (performance.now() > until) {
+    if (monotonicMs() > until) {
       throw new AwError('timeout', `What runs in ${left[0]} did not end within ${timeoutMs} ms`, {
         hint: 'Look at its processes with ps; one in state D waits for a disk',
         data: { processes: processesIn(left).slice(0, 20) },
