@@ -14,7 +14,7 @@ export const hostFs = counted({
   mkdirSync: (path: fs.PathLike, mode = 0o777): void => void fs.mkdirSync(path, { mode }),
   renameSync: fs.renameSync,
   renameNoReplaceSync,
-  /** Looks first, then renames: for a name that nobody else takes meanwhile. Loads no system calls (8 ms). */
+  /** Looks first, then renames: for a name that nobody else takes meanwhile. Needs no system call loaded. */
   renameToFreeSync: renameIfAbsent,
   exchangeSync,
   unlinkSync: fs.unlinkSync,

@@ -4,16 +4,13 @@ import { dirname } from 'node:path'
 import { tryToWrite } from './cramped.ts'
 import { unless } from './errno.ts'
 import { hostFs } from './host-fs.ts'
-import { isNativeLoaded, native } from './native.ts'
+import { native } from './native.ts'
 import { systemError } from './system-error.ts'
 
 const btrfs = 0x9123683e
 const getFlags = 0x80086601
 const setFlags = 0x40086602
 const noCopyOnWrite = 0x00800000
-/** With so much free, a process that runs for an instant does not wait for system calls to be loaded (8 ms). */
-const plenty = 256 * 2 ** 20
-
 /** What SQLite writes into it, and what a file system may need besides. */
 const needed = 48 * 1024
 
@@ -28,7 +25,7 @@ export function makeMappedFile(file: string): void {
   // What is kept for root alone is not told.
   if (bavail * bsize < needed && tryToWrite(dirname(file)) === 'full') throw systemError(constants.errno.ENOSPC, 'mmap')
   if (existsSync(file)) return
-  if (type !== btrfs || (!isNativeLoaded() && bavail * bsize > plenty)) return
+  if (type !== btrfs) return
   const calls = native()
   const fd = calls && unless(['EEXIST', 'ENOSPC', 'EDQUOT', 'EROFS', 'EACCES'], () => hostFs.createSync(file, 0o600))
   if (calls === undefined || fd === undefined) return

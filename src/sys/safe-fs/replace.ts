@@ -1,11 +1,10 @@
 import * as fs from 'node:fs'
 import { hostFs } from '../host-fs.ts'
-import { isNativeLoaded } from '../native.ts'
 import { at, errnoOf, readFlags } from './descriptors.ts'
 import { ownLikeParent } from './make-directory.ts'
 import type { Root } from './root.ts'
 import type { Spot } from './spot.ts'
-import { stage, stageNamed, type Staged } from './staged.ts'
+import { stage, type Staged } from './staged.ts'
 import { keepAttributes } from './xattr.ts'
 
 export interface ReplaceOptions {
@@ -17,15 +16,15 @@ export interface ReplaceOptions {
 }
 
 /**
- * Puts a file at a spot, whole or not at all: it is made beside it, without a name where the calls for that are loaded,
- * and named when it is whole. So the target is never written through: another name of the old file (a hard link) keeps the old content. What is
+ * Puts a file at a spot, whole or not at all: it is made beside it, without a name where that can be, and named when it is
+ * whole. So the target is never written through: another name of the old file (a hard link) keeps the old content. What is
  * replaced passes on its owner, mode and attributes; what is new belongs to the directory's owner.
  */
 export function replaceFile(root: Root, spot: Spot, options: ReplaceOptions, fill: (fd: number) => void): fs.Stats {
   const same = options.discard === true ? emptied(spot) : undefined
   if (same !== undefined) return refill(same, options, fill)
   const mode = spot.stats ? 0o600 : (options.mode ?? root.fileMode ?? 0o666)
-  using file = isNativeLoaded() ? stage(spot.dir, mode, mode) : stageNamed(spot.dir, mode)
+  using file = stage(spot.dir, mode, mode)
   fill(file.fd)
   return putInPlace(root, spot, options, file)
 }

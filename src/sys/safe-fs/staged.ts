@@ -67,7 +67,7 @@ function name(fd: number, spot: Spot, keepExisting: boolean): void {
 }
 
 /** In the directory, and so on the same disk, as a rename needs it. */
-export function stageNamed(dir: number, mode: number): Staged {
+function stageNamed(dir: number, mode: number): Staged {
   const { path, result: fd } = atFreeName(dir, (path) => hostFs.createSync(path, mode))
   let isThere = true
   return {
