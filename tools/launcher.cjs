@@ -133,8 +133,9 @@ function alone({ added: [before, after], textOf }, number) {
 }
 
 /**
- * One file for each command, as each runs other code, wherever on the line it stands; each program (its name holds a hash)
- * and each Node. Not in the shared /tmp: what others can write there would be run here.
+ * One file for each command, as each runs other code, wherever on the line it stands, and other code again where a daemon
+ * does it; each program (its name holds a hash) and each Node. Not in the shared /tmp: what others can write there would be
+ * run here.
  * @param {string} file
  */
 function keptPlace(file) {
@@ -144,7 +145,9 @@ function keptPlace(file) {
   // The build puts the first words of all commands here.
   const words = 'WORDS'.split(' ')
   const word = process.argv.slice(2).find((arg) => words.includes(arg)) || 'other'
-  const name = [path.basename(file, '.cjs'), process.version, process.arch, word].join('-')
+  const home = process.env['AW_HOME'] || path.join(HOME || '/', '.aw')
+  const way = fs.existsSync(home + '/aw.sock') ? 'served' : 'alone'
+  const name = [path.basename(file, '.cjs'), process.version, process.arch, way, word].join('-')
   return path.join(caches, 'aw', 'compiled', name)
 }
 
