@@ -70,6 +70,8 @@ struct wish {
   bool exact;
   /* Later changes of its files must show. */
   bool remembered;
+  /* The copy is to be durable in the end. */
+  bool early;
   uid_t uid, owner_uid;
   gid_t owner_gid;
   uint64_t mount;
@@ -101,6 +103,15 @@ int dress_directory(const struct node *node, char *scratch);
 int copy_content(int from, int to, const struct told *told, char *scratch);
 /* Sees to it that later writes to a file show: see src/sys/trees/write-out.ts. 0, or an error's number. */
 int settle(int from, const struct told *told);
+
+/* -- early.c ------------------------------------------------------------------------------------------------------ */
+
+/* Writes out what was copied while the rest is: who waits for the disk afterwards has less to wait for. */
+void start_early(int to);
+/* What was copied since. */
+void note_early(unsigned files, uint64_t bytes);
+/* 0, or an error's number: whoever looks later is not told of it again. */
+int end_early(void);
 
 /* -- attributes.c ------------------------------------------------------------------------------------------------- */
 

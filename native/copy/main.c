@@ -37,13 +37,14 @@ static bool parse_word(const char *text, const char *yes, const char *no, bool *
 }
 
 static bool parse_copy(int count, char **arguments) {
-  if (count < 2 || !parse_word(arguments[0], "exact", "plain", &wish.exact)) return false;
+  if (count < 3 || !parse_word(arguments[0], "exact", "plain", &wish.exact)) return false;
   if (!parse_word(arguments[1], "remembered", "once", &wish.remembered)) return false;
-  size_t guarded = (size_t)count - 2;
+  if (!parse_word(arguments[2], "early", "late", &wish.early)) return false;
+  size_t guarded = (size_t)count - 3;
   struct identity *identities = calloc(guarded + 1, sizeof *identities);
   if (identities == NULL) return false;
   for (size_t at = 0; at < guarded; at++)
-    if (!parse_identity(arguments[2 + at], &identities[at])) return false;
+    if (!parse_identity(arguments[3 + at], &identities[at])) return false;
   wish.guarded = identities, wish.guarded_count = guarded;
   return true;
 }
@@ -57,7 +58,7 @@ static bool parse_owner(char **arguments) {
 
 static int refuse(void) {
   fputs("usage: aw-copy PARENT THREADS UID GID give\n"
-        "       aw-copy PARENT THREADS UID GID copy exact|plain remembered|once [MAJOR:MINOR:INODE...]\n",
+        "       aw-copy PARENT THREADS UID GID copy exact|plain remembered|once early|late [MAJOR:MINOR:INODE...]\n",
         stderr);
   return 2;
 }

@@ -68,10 +68,12 @@ void count_file(uint64_t size, bool is_shared) {
   atomic_fetch_add(&files, 1);
   atomic_fetch_add(&sizes, size);
   if (is_shared) atomic_fetch_add(&shared, 1);
+  note_early(1, 0);
 }
 
 void count_bytes(uint64_t bytes) {
   atomic_fetch_add(&copied, bytes);
+  note_early(0, bytes);
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
   int64_t ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000, last = atomic_load(&told_ms);

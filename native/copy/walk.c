@@ -244,8 +244,13 @@ int walk(int from, int to, unsigned threads) {
   open_nodes = 1;
   struct node *top = new_node(NULL, "", listed, made_in, &told);
   char *scratch = memory(SCRATCH_BYTES);
+  // Of its own: that of the top is closed when the top is full.
+  int flushed = wish.early ? open_named(to, O_DIRECTORY) : -1;
+  if (flushed >= 0) start_early(flushed);
   list_directory(top, scratch);
   in_threads(threads, work);
+  int failed = end_early();
+  if (failed) fail(failed, "", ".");
   if (failure == 0) report_end();
   return failure;
 }

@@ -19,6 +19,7 @@ export async function beginCopy(state: State): Promise<boolean> {
     own: whose.own,
     owner: whose.owner,
     remembered: options.clean !== undefined,
+    durable: options.durable === true,
     guarded: options.guarded ?? new Set(),
     signal: options.signal,
     onProgress: options.onProgress,

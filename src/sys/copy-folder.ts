@@ -25,6 +25,7 @@ export async function copyFolder(
   const hasRules = (exclude?.length ?? 0) > 0 || (ignored ?? 'all') !== 'all'
   const common = {
     guarded,
+    durable: true,
     signal,
     onProgress,
     rules: hasRules ? (read: Parameters<typeof folderRules>[1]) => folderRules({ exclude, ignored }, read) : undefined,

@@ -91,6 +91,7 @@ describe('what is odd', () => {
   test.each([
     ['a tree of our own', { own: true }, undefined],
     ['a folder', {}, undefined],
+    ['a folder whose copy is to be durable', { durable: true }, undefined],
     ['a folder with something guarded', {}, 'd4/e/f/file-5'],
   ])('in %s is copied as without the program', async (_, options, guarded) => {
     makeOddTree()
@@ -248,11 +249,11 @@ describe('the program', () => {
 
   test.each([
     ['nothing', []],
-    ['no threads', ['1', '0', '0', '0', 'copy', 'plain', 'once']],
-    ['an owner that is none', ['1', '2', '-1', '0', 'copy', 'plain', 'once']],
-    ['half of an identity', ['1', '2', '0', '0', 'copy', 'plain', 'once', '1:2']],
-    ['a word that it does not know', ['1', '2', '0', '0', 'copy', 'plain', 'twice']],
-    ['a process that is none', ['x', '2', '0', '0', 'copy', 'plain', 'once']],
+    ['no threads', ['1', '0', '0', '0', 'copy', 'plain', 'once', 'late']],
+    ['an owner that is none', ['1', '2', '-1', '0', 'copy', 'plain', 'once', 'late']],
+    ['half of an identity', ['1', '2', '0', '0', 'copy', 'plain', 'once', 'late', '1:2']],
+    ['a word that it does not know', ['1', '2', '0', '0', 'copy', 'plain', 'twice', 'late']],
+    ['a process that is none', ['x', '2', '0', '0', 'copy', 'plain', 'once', 'late']],
     ['too much', ['1', '2', '0', '0', 'give', 'more']],
   ])('does nothing when it is told %s', (_, args) => {
     const { status, stdout, stderr } = started(...args)
@@ -260,6 +261,6 @@ describe('the program', () => {
   })
 
   test('does nothing for somebody who is gone', () => {
-    expect(started('1', '2', '0', '0', 'copy', 'plain', 'once')).toMatchObject({ status: 1, stdout: '' })
+    expect(started('1', '2', '0', '0', 'copy', 'plain', 'once', 'late')).toMatchObject({ status: 1, stdout: '' })
   })
 })

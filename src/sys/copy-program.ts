@@ -49,6 +49,8 @@ export interface PlainCopy {
   readonly owner: Owner
   /** Whether later changes of its files must show; see `cleaning`. */
   readonly remembered: boolean
+  /** Whether the copy is to be durable in the end: then it is written out while it is made. */
+  readonly durable: boolean
   /** What is never opened, as `device:inode`. */
   readonly guarded: ReadonlySet<string>
   readonly signal?: AbortSignal | undefined
@@ -67,7 +69,7 @@ export interface Counts {
 
 /** False if it cannot be done like this: then nothing was. */
 export async function copyPlain(copy: PlainCopy): Promise<Counts | false> {
-  const { program, from, to, own, owner, remembered, guarded, signal } = copy
+  const { program, from, to, own, owner, remembered, durable, guarded, signal } = copy
   let counts: Counts | undefined
   let isRefused = false
   const take = (kind: string, record: Buffer): void => {
@@ -77,8 +79,12 @@ export async function copyPlain(copy: PlainCopy): Promise<Counts | false> {
     else if (kind === 'z') counts = countsIn(record)
     else if (kind === 'x') isRefused = true
   }
-  const how = [own ? 'exact' : 'plain', remembered ? 'remembered' : 'once', ...[...guarded].map(identityArgument)]
-  await start(program, [...common(owner), 'copy', ...how], { files: [from, to], signal, take })
+  const how = [own ? 'exact' : 'plain', remembered ? 'remembered' : 'once', durable ? 'early' : 'late']
+  await start(program, [...common(owner), 'copy', ...how, ...[...guarded].map(identityArgument)], {
+    files: [from, to],
+    signal,
+    take,
+  })
   if (isRefused) return false
   if (counts === undefined) throw new AwError('internal', 'aw-copy has ended before it was done')
   return counts

@@ -32,6 +32,8 @@ export interface CopyOptions {
   readonly flushedAt?: number | undefined
   /** For each file before it is read, if not all of them were written out. */
   readonly clean?: Cleaning | undefined
+  /** The caller makes it durable in the end: that may be begun. */
+  readonly durable?: boolean | undefined
   /** Without the program that does most of it, as where there is none. */
   readonly alone?: boolean | undefined
   readonly signal?: AbortSignal | undefined
