@@ -4,7 +4,9 @@
  */
 import * as fs from 'node:fs'
 import { join, resolve } from 'node:path'
-import { AT_FDCWD, native } from '../../src/sys/native.ts'
+import { koffiCalls } from '../../src/sys/koffi.ts'
+import { AT_FDCWD } from '../../src/sys/native.ts'
+import { numbers } from '../../src/sys/syscall-numbers.ts'
 
 export type Check = (root: string, path: string) => string
 
@@ -61,7 +63,8 @@ export const operations = {
   /** Hands the path to C, where a string ends at its first NUL. Only names that end in .txt are allowed. */
   readText: (path) => {
     if (!path.endsWith('.txt')) return refuse()
-    const fd = native()?.openat2(AT_FDCWD, path, fs.constants.O_RDONLY, 0) ?? refuse()
+    const fd = openInC(path)
+    if (fd < 0) return refuse()
     try {
       return fs.readFileSync(fd)
     } finally {
@@ -69,6 +72,13 @@ export const operations = {
     }
   },
 } as const satisfies Record<string, (path: string) => unknown>
+
+/** For reading; the structure says so with zeros. */
+function openInC(path: string): number {
+  const processor = process.arch === 'arm64' ? 'arm64' : 'x64'
+  const how = Buffer.alloc(24)
+  return koffiCalls(processor).call(numbers[processor].openat2, AT_FDCWD, Buffer.from(`${path}\0`), how, how.length)
+}
 
 function removeAll(path: string): void {
   for (const name of fs.readdirSync(path)) removeAll(join(path, name))
