@@ -79,8 +79,8 @@ export async function finishDestroy(
   const volume = volumeOf(workspace)
   const noted = intended(core)
   await revokeTokensOf(core, request, workspace.id)
-  await core.host.unpublish(workspace.path, core.storage.attachment(volume).path, core.basePath)
   await noted
+  await core.host.unpublish(workspace.path, core.storage.attachment(volume).path, core.basePath)
   if (await core.storage.exists(volume)) await core.storage.move(volume, trashOf(intent.tree))
   if (!(await core.storage.exists(trashOf(intent.tree)))) return closeLost(core, request, workspace, operation)
   const event = newEvent(

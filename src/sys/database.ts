@@ -74,6 +74,8 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
   const statements = new Map<string, StatementSync>()
   let connection: DatabaseSync | undefined
   let wal: Wal | undefined
+  /** Where the last commit went. The connection may be another one since. */
+  let written: Wal | undefined
   let opened = 0
   let cramped = false
   let closed = false
@@ -133,6 +135,7 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
     try {
       const result = work()
       calls.commit(prepared('COMMIT'))
+      written = wal
       calls.committed()
       return result
     } catch (error) {
@@ -160,7 +163,7 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
 
   const flushed = async (): Promise<void> => {
     try {
-      await wal?.flushed()
+      await written?.flushed()
     } catch (error) {
       throw sqliteError(error, cannotWrite)
     }

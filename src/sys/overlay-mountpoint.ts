@@ -176,7 +176,8 @@ export function isIdle(path: string): boolean {
     return true
   } catch (error) {
     if (hasCode(error, 'EAGAIN')) return true
-    if (isInUse(error)) return false
+    // It is in use, or was just unmounted.
+    if (isInUse(error) || hasCode(error, 'EINVAL')) return false
     throw error
   }
 }

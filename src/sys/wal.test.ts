@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -17,6 +17,13 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const carryOver = (): void => void (carried += 1)
+const linkOf = (path: string): string => {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return ''
+  }
+}
 /** A device that cannot be flushed. */
 const breakWal = (): void => symlinkSync('/dev/null', `${database}-wal`)
 
@@ -70,6 +77,32 @@ describe('waiting for the disk', () => {
     isFull = false
     await wal.flushed()
     expect(carried).toBe(1)
+  })
+
+  it('can still be asked when it was closed, and keeps nothing open', async () => {
+    writeFileSync(`${database}-wal`, 'frames')
+    const open = (): string[] =>
+      readdirSync('/proc/self/fd').flatMap((fd) => {
+        const target = linkOf(`/proc/self/fd/${fd}`)
+        return target.startsWith(folder) ? [target] : []
+      })
+    const wal = openWal(database, carryOver)
+    await wal.flushed()
+    expect(open()).toHaveLength(1)
+    wal[Symbol.dispose]()
+    await expect.poll(open).toEqual([])
+    const flush = hostFs.fdatasync
+    let flushes = 0
+    hostFs.fdatasync = async (fd) => {
+      flushes += 1
+      await flush(fd)
+    }
+    try {
+      await wal.flushed()
+    } finally {
+      hostFs.fdatasync = flush
+    }
+    expect([flushes, open()]).toEqual([1, []])
   })
 
   it('ends what is under way before it closes', async () => {

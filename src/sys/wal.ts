@@ -8,7 +8,7 @@ import { hostFs } from './host-fs.ts'
  * after a commit: on another thread, for several commits at once.
  */
 export interface Wal extends Disposable {
-  /** Resolves when all that was committed before is on the disk. */
+  /** Resolves when all that was committed before is on the disk; also if this was closed since. */
   flushed(): Promise<void>
 }
 
@@ -16,6 +16,7 @@ export interface Wal extends Disposable {
 export function openWal(database: string, carryOver: () => void): Wal {
   const path = `${database}-wal`
   let fd: number | undefined
+  let isClosed = false
   let isSuspect = false
   let running: Promise<void> = Promise.resolve()
   let next: Promise<void> | undefined
@@ -26,11 +27,17 @@ export function openWal(database: string, carryOver: () => void): Wal {
       if (fd !== undefined) await hostFs.fdatasync(fd)
     } catch {
       isSuspect = true
+    } finally {
+      if (isClosed) close()
     }
     if (!isSuspect) return
     // The kernel tells once of what it could not write, and then takes it for written. What the database has is safe.
     carryOver()
     isSuspect = false
+  }
+  function close(): void {
+    if (fd !== undefined) fs.closeSync(fd)
+    fd = undefined
   }
   const afterRunning = async (): Promise<void> => {
     await running.catch(() => undefined)
@@ -42,10 +49,7 @@ export function openWal(database: string, carryOver: () => void): Wal {
     // One that is under way may have begun before the commit.
     flushed: () => (next ??= afterRunning()),
     [Symbol.dispose]() {
-      const close = (): void => {
-        if (fd !== undefined) fs.closeSync(fd)
-        fd = undefined
-      }
+      isClosed = true
       void (next ?? running).then(close, close)
     },
   }

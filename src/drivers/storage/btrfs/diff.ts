@@ -21,15 +21,17 @@ export async function diffTrees(
   const [before, after] = [trees.found(from), trees.found(to)]
   if (process.getuid?.() !== 0)
     return readable(work, [before, after], ([one = before, other = after]) => compareTrees(one, other, options))
+  const quickly = (one: string, other: string): Promise<Change[] | undefined> =>
+    diffSubvolumes(one, other, { ...options, erased: work.erased })
   const compared = async (one: string, other: string): Promise<Change[]> =>
-    (await diffSubvolumes(one, other, { ...options, erased: work.erased })) ?? compareTrees(one, other, options)
+    (await quickly(one, other)) ?? compareTrees(one, other, options)
   const frozen = <T>(place: Place, path: string, use: (path: string) => Promise<T>): Promise<T> =>
     isFrozen(place) ? use(path) : work.withSnapshot(path, true, use)
   if (isFrozen(from) !== isFrozen(to)) {
     const [snapshot, volume] = isFrozen(from) ? [before, after] : [after, before]
     const changed = lastChange(volume)
     if (changed <= (lastEqual(snapshot, volume) ?? -1n)) return []
-    const told = await undisturbed(volume, changed, () => compared(before, after))
+    const told = await undisturbed(volume, changed, () => quickly(before, after))
     if (told !== undefined) return told
   }
   return frozen(from, before, (one) => frozen(to, after, (other) => compared(one, other)))

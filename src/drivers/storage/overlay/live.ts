@@ -23,7 +23,7 @@ interface Task {
 export async function copyChanges(
   overlay: Overlay,
   { volume, into, stack }: Task,
-  { consistent = false, signal, onProgress }: SnapshotOptions,
+  { consistent = false, after, signal, onProgress }: SnapshotOptions,
 ): Promise<Omit<Frozen, 'changed'>> {
   const { root } = overlay
   const upper = upperFiles(overlay, stack)
@@ -44,7 +44,7 @@ export async function copyChanges(
   using records = await lockRecords(root, 'together')
   syncLayers(root, [layer.id])
   records.add(into, [layer.id, ...stack.slice(1)])
-  records.sync()
+  await records.syncLater(after)
   return { mechanism: 'overlay copy of changes', consistency: isOne ? 'atomic' : 'fuzzy' }
 }
 
