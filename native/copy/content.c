@@ -62,6 +62,8 @@ static int copy_sparse(int from, int to, off_t size, char *scratch) {
     off_t start = lseek(from, done, SEEK_DATA);
     if (start < 0 && errno == ENXIO) break;
     off_t end = start < 0 ? -1 : lseek(from, start, SEEK_HOLE);
+    // It was cut short meanwhile.
+    if (end < 0 && errno == ENXIO) break;
     if (end < 0) return -errno;
     done = copy_range(from, to, start, end < size ? end : size, true, scratch);
     if (done < 0) return (int)done;

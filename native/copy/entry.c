@@ -67,7 +67,7 @@ static int give(int to, const struct told *told) {
 }
 
 /* Owner, attributes, times and mode, in the order in which none undoes another. */
-static int dress(int from, int to, const struct told *told, mode_t mode, mode_t made_with, char *scratch) {
+static int dress(int from, int to, const struct told *told, mode_t mode, char *scratch) {
   int failed = give(to, told);
   if (failed) return failed;
   int attributes = copy_attributes(from, to, scratch);
@@ -75,8 +75,7 @@ static int dress(int from, int to, const struct told *told, mode_t mode, mode_t 
   struct timespec times[2];
   times_of(told, times);
   if (futimens(to, times) < 0) return -errno;
-  // An ACL changes the mode, and what is made where one is inherited has another from the start.
-  if (mode == made_with && attributes == 0) return 0;
+  // Last: what may not be written to gets no attributes, and an ACL, also one that is inherited, changes the mode.
   return fchmod(to, mode) < 0 ? -errno : 0;
 }
 
@@ -84,15 +83,14 @@ int dress_directory(const struct node *node, char *scratch) {
   mode_t mode = kept_mode(&node->told);
   // A read-only folder makes a workspace that its owner can work in all the same.
   if (node->parent == NULL && !wish.exact) mode |= 0700;
-  return dress(node->from, node->to, &node->told, mode, (mode_t)-1, scratch);
+  return dress(node->from, node->to, &node->told, mode, scratch);
 }
 
 static int fill_new(struct node *node, const char *name, int from, const struct told *told, char *scratch) {
-  mode_t mode = kept_mode(told);
-  int to = openat(node->to, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode & 0777);
+  int to = openat(node->to, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (to < 0) return -errno;
   int failed = copy_content(from, to, told, scratch);
-  if (!failed) failed = dress(from, to, told, mode, mode & 0777, scratch);
+  if (!failed) failed = dress(from, to, told, kept_mode(told), scratch);
   close(to);
   return failed;
 }

@@ -179,10 +179,13 @@ static bool may_open(void) {
   return may;
 }
 
+#define LONGEST_PATH (64 * 1024)
+
 static void copy_directory(struct node *parent, const char *name, char *scratch) {
   struct told told;
   int from, to;
-  bool may = may_open();
+  // Each of many that are open holds its whole path.
+  bool may = strlen(parent->path) < LONGEST_PATH && may_open();
   int result = may ? open_both(parent, name, &told, &from, &to) : LEFT;
   pthread_mutex_lock(&lock);
   if (may && result != MADE) open_nodes--;
@@ -232,7 +235,11 @@ void in_threads(unsigned threads, void *(*work)(void *scratch)) {
 
 int walk(int from, int to, unsigned threads) {
   struct told told;
-  if (!tell(from, &told)) return -ENOSYS;
+  // An old kernel does not tell the mount.
+  if (!tell(from, &told)) {
+    report_refusal();
+    return 0;
+  }
   most_nodes = count_nodes();
   int listed = is_locked(&told) ? -1 : open_named(from, O_DIRECTORY);
   int made_in = open_named(to, O_DIRECTORY);

@@ -79,12 +79,28 @@ function makeOddTree(): void {
     fs.utimesSync(at('file-7'), 1.5, -3.25)
     native()?.lsetxattr(at('file-8'), 'user.colour', Buffer.from('blue'))
     native()?.lsetxattr(source(`d${part}`), 'user.shape', Buffer.from('round'))
+    fs.writeFileSync(at('read-only'), 'read')
+    native()?.lsetxattr(at('read-only'), 'user.colour', Buffer.from('red'))
+    fs.chmodSync(at('read-only'), 0o444)
     fs.mkdirSync(at('closed'))
     fs.writeFileSync(at('closed/in'), 'in')
     fs.chmodSync(at('closed'), 0o555)
     fs.utimesSync(at('closed'), 12, 34)
   }
   fs.chmodSync(source(), 0o755)
+}
+
+/** An ACL as the kernel has it: its version, then who, what and an id that means nothing. */
+const ownerOnly = Buffer.from(
+  [
+    [1, 7],
+    [4, 0],
+    [32, 0],
+  ].reduce((text, [tag = 0, may = 0]) => `${text}${hex(tag)}${hex(may)}ffffffff`, '02000000'),
+  'hex',
+)
+function hex(value: number): string {
+  return Buffer.from([value, 0]).toString('hex')
 }
 
 describe('what is odd', () => {
@@ -119,6 +135,16 @@ describe('what is odd', () => {
     }
     expect(copies[1]).toEqual(copies[0])
     expect(Object.keys(copies[1]?.tree ?? {}).length).toBeGreaterThan(150)
+  })
+
+  test('goes where others may do nothing by default with the modes that it has', async () => {
+    makeOddTree()
+    const into = join(base, 'into')
+    fs.mkdirSync(into)
+    native()?.lsetxattr(into, 'system.posix_acl_default', ownerOnly)
+    for (const alone of [true, false]) await copyTree(source(), join(into, `copy-${alone}`), { alone })
+    expect(described(join(into, 'copy-false'))).toEqual(described(join(into, 'copy-true')))
+    expect(fs.statSync(join(into, 'copy-false/d0/e/f/file-1')).mode & 0o777).toBe(0o601)
   })
 
   test('by an ordinary user too', () => {
