@@ -1,6 +1,7 @@
 import { hasCode } from './errno.ts'
 import { pause, type Frame, type State } from './copy-state.ts'
 import { hostFs } from './host-fs.ts'
+import type { Name } from './safe-fs/descriptors.ts'
 import { removeSteps } from './safe-fs/remove.ts'
 import { atBytes, nodeName } from './trees/names.ts'
 import { unlock } from './trees/unlock.ts'
@@ -39,6 +40,7 @@ export function makeDirectory(path: string | Buffer): void {
 /** Removes what the copy has under this name, if it has anything. */
 export async function displace(state: State, frame: Frame, name: string): Promise<boolean> {
   if (!frame.before.delete(name)) return false
+  forget(state, `${frame.path}${name}`)
   touch(state)
   try {
     hostFs.unlinkSync(atBytes(state.to.top(), name))
@@ -48,3 +50,14 @@ export async function displace(state: State, frame: Frame, name: string): Promis
   }
   return true
 }
+
+/** What was begun there is copied anew, if it was moved to where it is met again. */
+function forget({ begun, links }: State, path: string): void {
+  // Else what is replaced was not met before, so nothing leads to it.
+  if (begun.size === 0) return
+  const isThere = (other: string): boolean => `${other}/`.startsWith(`${path}/`)
+  for (const other of begun.keys()) if (isThere(other)) begun.delete(other)
+  for (const [identity, { way }] of links) if (isThere(way.map(bytesOf).join('/'))) links.delete(identity)
+}
+
+const bytesOf = (name: Name): string => (typeof name === 'string' ? name : name.toString('latin1'))

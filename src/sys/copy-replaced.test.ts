@@ -1,0 +1,65 @@
+import { execFileSync } from 'node:child_process'
+import * as fs from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { copyTree } from './copy-tree.ts'
+
+let base: string
+const source = (name = ''): string => join(base, 'source', name)
+beforeEach(() => {
+  base = fs.mkdtempSync(join(tmpdir(), 'aw-replaced-'))
+})
+afterEach(() => fs.rmSync(base, { recursive: true, force: true }))
+
+/** Another directory in the place of one, and what it is to have of what was in one before. */
+function replaceDirectory(name: string, moved: readonly string[]): void {
+  fs.renameSync(source(name), join(base, `old ${name}`))
+  fs.mkdirSync(source(name))
+  for (const path of moved) fs.renameSync(join(base, `old ${path}`), source(join(name, path.replace(/.*\//, ''))))
+}
+
+test.each<[string, () => void, Record<string, string>]>([
+  [
+    'by one with its files of several names',
+    () => replaceDirectory('twins', ['twins/one', 'twins/other']),
+    { 'twins/one': 'twin', 'twins/other': 'twin', 'deep/sub/file': 'below' },
+  ],
+  [
+    'by one with a directory of it',
+    () => replaceDirectory('deep', ['deep/sub']),
+    { 'twins/one': 'twin', 'twins/other': 'twin', 'deep/sub/file': 'below' },
+  ],
+  [
+    'by a file, and its files moved into another',
+    () => {
+      replaceDirectory('twins', [])
+      replaceDirectory('deep', ['twins/one', 'twins/other'])
+      fs.rmdirSync(source('twins'))
+      fs.writeFileSync(source('twins'), 'a file')
+    },
+    { 'deep/one': 'twin', 'deep/other': 'twin', twins: 'a file' },
+  ],
+])('a directory that is replaced after most of it was copied is copied anew: %s', async (_, replace, expected) => {
+  for (const name of ['deep/sub', 'twins']) fs.mkdirSync(source(name), { recursive: true })
+  for (const name of ['pipe', 'deep/pipe', 'deep/sub/pipe', 'twins/pipe']) execFileSync('mkfifo', [source(name)])
+  fs.writeFileSync(source('twins/one'), 'twin')
+  fs.linkSync(source('twins/one'), source('twins/other'))
+  fs.writeFileSync(source('deep/sub/file'), 'below')
+  // It is asked about what the program has left, and about the pipe at the top first.
+  const guarded = new Set<string>()
+  let isReplaced = false
+  guarded.has = () => {
+    if (!isReplaced) replace()
+    isReplaced = true
+    return false
+  }
+  const copy = join(base, 'copy')
+  await copyTree(source(), copy, { guarded })
+  const copied = fs.readdirSync(copy, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  const paths = copied.map(({ parentPath, name }) => join(parentPath, name))
+  const contents = paths.map((path) => [path.slice(copy.length + 1), fs.readFileSync(path, 'utf8')])
+  expect(Object.fromEntries(contents)).toEqual(expected)
+  const twins = paths.filter((path) => fs.readFileSync(path, 'utf8') === 'twin')
+  expect(new Set(twins.map((path) => fs.statSync(path).ino)).size).toBe(1)
+})
