@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -98,4 +99,52 @@ test('what is left running with the output open is not waited for', async () => 
   const file = join(folder, 'pid')
   expect(await shell(`sleep 1000 & echo $! > '${file}'; echo over`)).toEqual({ stdout: 'over\n' })
   process.kill(await pidIn(file), 'SIGKILL')
+})
+
+test.each(['onStdout', 'onStderr'])(
+  'who cannot take what it writes (%s) has failed, and it is ended',
+  async (taker) => {
+    const file = join(folder, 'pid')
+    let taken = 0
+    const take = (): never => {
+      taken += 1
+      throw new Error('not like this')
+    }
+    const script = `sleep 1000 & echo $! > '${file}'; yes & yes >&2`
+    await expect(shell(script, { group: true, [taker]: take })).rejects.toMatchObject({ message: 'not like this' })
+    expect(taken).toBe(1)
+    const pid = await pidIn(file)
+    await expect.poll(() => isThere(pid)).toBe(false)
+  },
+)
+
+/** Nothing else happens in this process until then. */
+function standStill(isOver: () => boolean): void {
+  while (!isOver()) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
+}
+
+test('all that it has written is read, however late', async () => {
+  const [file, goOn] = [join(folder, 'pid'), join(folder, 'go on')]
+  const isWritten = (): boolean => fs.existsSync(file) && fs.statSync(file).size > 0
+  let taken = ''
+  const onStdout = (bytes: Buffer): void => {
+    taken += bytes.toString()
+    if (taken !== 'first ') return
+    // We learn of its end together with that of the other, and before the rest is read.
+    fs.writeFileSync(goOn, '')
+    const pid = Number(fs.readFileSync(file, 'utf8'))
+    standStill(() => !isThere(pid))
+    setImmediate(() => {
+      const late = performance.now() + 2_200
+      standStill(() => performance.now() > late)
+    })
+  }
+  const done = shell(
+    `printf 'first '; echo $$ > '${file}'; while ! test -e '${goOn}'; do sleep 0.01; done; printf rest`,
+    { onStdout },
+  )
+  const other = spawn('/bin/true').pid ?? 0
+  standStill(() => isWritten() && !isThere(other))
+  await done
+  expect(taken).toBe('first rest')
 })

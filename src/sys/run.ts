@@ -72,9 +72,9 @@ interface RunOptions {
   readonly encoding?: 'utf8' | 'latin1' | undefined
   /** Open files that it inherits, as 3, 4, 5 … */
   readonly files?: readonly number[] | undefined
-  /** Is given what it writes to stdout, as it comes; then none of that is kept. */
+  /** Is given what it writes to stdout, as it comes; then none of that is kept. If it throws, as with `input`. */
   readonly onStdout?: ((bytes: Buffer) => void) | undefined
-  /** Is told what it writes to stderr, as it comes. */
+  /** Is told what it writes to stderr, as it comes. If it throws, as with `input`. */
   readonly onStderr?: ((text: string) => void) | undefined
   /** It is ended, `timeout`, when it has written nothing for so long. */
   readonly silentMs?: number | undefined
@@ -103,7 +103,21 @@ function start(path: string, args: readonly string[], options: RunOptions): Prom
     const watch = silentMs === undefined ? undefined : setTimeout(() => silence.abort(), silentMs)
     const output = { stdout: '', stderr: '' }
     let failure: Error | undefined
-    let unreadable: unknown
+    /** What the caller's own part in it has thrown. */
+    let thrown: unknown
+    const giveUp = (error: unknown): void => {
+      thrown ??= error
+      end()
+    }
+    /** A listener that throws would end this process. */
+    const tell = <T>(taker: (written: T) => void, written: T): void => {
+      if (thrown !== undefined) return
+      try {
+        taker(written)
+      } catch (error) {
+        giveUp(error)
+      }
+    }
     const keep = (text: string): void => {
       watch?.refresh()
       output.stdout = (output.stdout + text).slice(0, maxOutput)
@@ -111,18 +125,16 @@ function start(path: string, args: readonly string[], options: RunOptions): Prom
       failure ??= new Error(`it printed more than ${maxOutput} bytes`)
       end()
     }
-    if (options.onStdout) child.stdout.on('data', options.onStdout)
+    const { onStdout, onStderr } = options
+    if (onStdout) child.stdout.on('data', (bytes: Buffer) => tell(onStdout, bytes))
     else child.stdout.setEncoding(options.encoding ?? 'utf8').on('data', keep)
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       watch?.refresh()
       output.stderr = (output.stderr + text).slice(-mostKept)
-      options.onStderr?.(text)
+      if (onStderr) tell(onStderr, text)
     })
     child.on('error', (error) => (failure = error))
-    feed(child, options.input, (error) => {
-      unreadable = error
-      end()
-    })
+    feed(child, options.input, giveUp)
     child.on('exit', () => letGo(child))
     // Not before the program is gone: what it still writes must not meet the caller's undoing.
     child.on('close', (code, killedBy) => {
@@ -131,7 +143,7 @@ function start(path: string, args: readonly string[], options: RunOptions): Prom
       if (signal?.aborted) return reject(cancelled())
       if (limit.aborted) return reject(new AwError('timeout', `${program} took longer than ${timeoutMs} ms`))
       if (silence.signal.aborted) return reject(new AwError('timeout', `${program} did nothing for ${silentMs} ms`))
-      if (unreadable !== undefined) return reject(toAwError(unreadable))
+      if (thrown !== undefined) return reject(toAwError(thrown))
       if (failure !== undefined) return reject(failed(program, args, failure.message, null, failure))
       if (code === 0) return resolve({ stdout: output.stdout })
       reject(failed(program, args, output.stderr.trim() || `it ended by ${killedBy ?? `exit code ${code}`}`, code))
@@ -172,11 +184,19 @@ function endNow(child: ChildProcess, group: boolean): void {
   }
 }
 
-/** What it has left running (a shared connection of ssh) may keep its output open: nobody waits for that. */
+/**
+ * What it has left running (a shared connection of ssh) may keep its output open: nobody waits for that. What it wrote
+ * itself is read first, also if this process did not come to it all the time.
+ */
 function letGo(child: ChildProcess): void {
-  const timer = setTimeout(() => [child.stdout, child.stderr].forEach((stream) => stream?.destroy()), 2_000)
+  const destroy = (): void => [child.stdout, child.stderr].forEach((stream) => stream?.destroy())
+  const afterTurns = (turns: number): unknown => (turns === 0 ? destroy() : setImmediate(afterTurns, turns - 1))
+  const timer = setTimeout(afterTurns, 2_000, turnsToRead)
   child.on('close', () => clearTimeout(timer))
 }
+
+/** In each turn of its loop Node reads up to 2 MiB of a stream: together far more than one holds unread. */
+const turnsToRead = 16
 
 function failed(
   program: string,
