@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { copyTree } from './copy-tree.ts'
+import { newFolderIndex, readFolderIndex } from './folder-index.ts'
 
 let base: string
 const source = (name = ''): string => join(base, 'source', name)
@@ -17,6 +18,18 @@ function replaceDirectory(name: string, moved: readonly string[]): void {
   fs.renameSync(source(name), join(base, `old ${name}`))
   fs.mkdirSync(source(name))
   for (const path of moved) fs.renameSync(join(base, `old ${path}`), source(join(name, path.replace(/.*\//, ''))))
+}
+
+/** It is asked about what the program has left, and about a pipe at the top first. */
+function meanwhile(replace: () => void): Set<string> {
+  let isReplaced = false
+  return Object.assign(new Set<string>(), {
+    has() {
+      if (!isReplaced) replace()
+      isReplaced = true
+      return false
+    },
+  })
 }
 
 test.each<[string, () => void, Record<string, string>]>([
@@ -46,20 +59,31 @@ test.each<[string, () => void, Record<string, string>]>([
   fs.writeFileSync(source('twins/one'), 'twin')
   fs.linkSync(source('twins/one'), source('twins/other'))
   fs.writeFileSync(source('deep/sub/file'), 'below')
-  // It is asked about what the program has left, and about the pipe at the top first.
-  const guarded = new Set<string>()
-  let isReplaced = false
-  guarded.has = () => {
-    if (!isReplaced) replace()
-    isReplaced = true
-    return false
-  }
   const copy = join(base, 'copy')
-  await copyTree(source(), copy, { guarded })
+  await copyTree(source(), copy, { guarded: meanwhile(replace) })
   const copied = fs.readdirSync(copy, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   const paths = copied.map(({ parentPath, name }) => join(parentPath, name))
   const contents = paths.map((path) => [path.slice(copy.length + 1), fs.readFileSync(path, 'utf8')])
   expect(Object.fromEntries(contents)).toEqual(expected)
   const twins = paths.filter((path) => fs.readFileSync(path, 'utf8') === 'twin')
   expect(new Set(twins.map((path) => fs.statSync(path).ino)).size).toBe(1)
+})
+
+test('of a directory that is empty in the end, nothing is remembered', async () => {
+  fs.mkdirSync(source('deep/whole'), { recursive: true })
+  for (const name of ['pipe', 'deep/pipe']) execFileSync('mkfifo', [source(name)])
+  fs.writeFileSync(source('deep/whole/file'), 'in it')
+  const copy = join(base, 'copy')
+  const index = newFolderIndex(base, 'index')
+  const replace = (): void => {
+    replaceDirectory('deep', [])
+    fs.mkdirSync(source('deep/whole'))
+  }
+  await copyTree(source(), copy, { guarded: meanwhile(replace), flushedAt: Date.now() + 3_600_000, index })
+  await index.write()
+  expect(fs.readdirSync(join(copy, 'deep/whole'))).toEqual([])
+  fs.rmdirSync(source('deep/whole'))
+  fs.renameSync(join(base, 'old deep/whole'), source('deep/whole'))
+  await copyTree(source(), copy, { before: await readFolderIndex(base, 'index') })
+  expect(fs.readdirSync(join(copy, 'deep/whole'))).toEqual(['file'])
 })

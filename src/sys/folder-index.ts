@@ -21,7 +21,10 @@ export interface FolderIndex {
 }
 
 export interface IndexWriter {
-  /** What is in a directory. @param directory its path from the top with a slash behind it; empty for the top */
+  /**
+   * What is in a directory. It may have been replaced since it was added: what is added last counts.
+   * @param directory its path from the top with a slash behind it; empty for the top
+   */
   add(directory: string, names: readonly string[], prints: readonly Print[]): void
   addTop(print: Print): void
   /** When all is added; atomic, and durable when it resolves. */
@@ -85,21 +88,21 @@ async function readBody(file: string): Promise<string | undefined> {
 /** The file appears whole, under its name, in the place of one that is there. */
 export function newFolderIndex(root: string, name: string): IndexWriter {
   const file = fileOf(root, name)
-  const parts: string[] = []
+  const parts = new Map<string, string>()
   let top = unknown
   return {
     add(directory, names, prints) {
-      if (names.length === 0) return
       const joined = names.join('/')
-      parts.push(`${directory}\0${names.length} ${joined.length}\0`, joined)
-      for (const print of prints) parts.push(print === '' ? unknown : print)
+      const known = prints.map((print) => (print === '' ? unknown : print)).join('')
+      if (names.length === 0) parts.delete(directory)
+      else parts.set(directory, `${directory}\0${names.length} ${joined.length}\0${joined}${known}`)
     },
     addTop(print) {
       if (print !== '') top = print
     },
     async write() {
       const { constants, zstdCompressSync } = await import('node:zlib')
-      const body = Buffer.from(top + parts.join(''), 'latin1')
+      const body = Buffer.from(top + [...parts.values()].join(''), 'latin1')
       const packed = zstdCompressSync(body, { params: { [constants.ZSTD_c_compressionLevel]: 1 } })
       ensureDirectory(join(root, indexDirectory), 0o700)
       durableFile.remove(`${file}.new`)
