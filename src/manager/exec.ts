@@ -15,7 +15,7 @@ import { endCommand, isOpen, type Ended } from './commands.ts'
 import { newEvent, newId, type Core, type Request } from './core.ts'
 import { keepAfter, keepBefore } from './each-exec.ts'
 import { findWorkspace } from './find.ts'
-import { append, checkpointSignal, whose, withWorkspace } from './operations.ts'
+import { append, checkpointSignal, intended, whose, withWorkspace } from './operations.ts'
 import { closeLostRuns } from './reconcile-boxes.ts'
 import { assertSameWalls } from './same-walls.ts'
 import { portBlocks, withSlot, type Slotted } from './slots.ts'
@@ -82,6 +82,9 @@ async function* runIn(
   try {
     const execution = box.exec({ ...(await commandOf(core, input, request, begun, box)), signal })
     const { grades, notes } = box.plan
+    // It may fail before anybody waits for it.
+    execution.exit.catch(() => undefined)
+    await begun.noted
     yield { type: 'started', workspace: nameOf(workspace), command, isolation: facts.isolation, grades, notes }
     yield* outputOf(nameOf(workspace), execution)
     return await execution.exit
@@ -90,9 +93,7 @@ async function* runIn(
   }
 }
 
-async function* outputOf(workspace: string, { output, exit }: Execution): AsyncGenerator<Item> {
-  // It may fail before anybody waits for it.
-  exit.catch(() => undefined)
+async function* outputOf(workspace: string, { output }: Execution): AsyncGenerator<Item> {
   for await (const { stream, data } of output) yield { type: stream, workspace, data }
 }
 
@@ -106,6 +107,8 @@ export interface Begun {
   readonly meeting: { readonly found: Promise<Sandbox | undefined> } | undefined
   readonly variables: Readonly<Record<string, Variable>>
   readonly each: boolean
+  /** That its intent is on the disk. It is on its way there before anything is started, and there before anybody is told. */
+  readonly noted: Promise<void>
 }
 
 /** Everything that can be refused is refused here, before the intent. */
@@ -132,8 +135,10 @@ async function beginCommand(core: Core, input: Input, request: Request, id: Work
     // It answers while the log waits for the disk.
     const meeting = own === undefined ? await meet(core, planned) : undefined
     try {
-      const after = await append(core, request, before, [newEvent(core, request, 'command_started', data)])
-      return { workspace: { ...after, slot: known.slot }, command, box: planned, own, meeting, variables, each }
+      const intent = newEvent(core, request, 'command_started', data)
+      const after = await append(core, request, before, [intent], { later: true })
+      const common = { command, box: planned, own, meeting, variables, each, noted: intended(core) }
+      return { workspace: { ...after, slot: known.slot }, ...common }
     } catch (error) {
       await (await meeting?.found.catch(() => undefined))?.[Symbol.asyncDispose]()
       throw error
