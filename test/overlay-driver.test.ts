@@ -22,7 +22,7 @@ const runs = [
     files: ['test/overlay-sandbox.inside.ts', 'test/overlay-workspaces.inside.ts'],
     tests: 17,
   },
-  { as: 'an ordinary user', what: 'keeps the contract', files: ['test/storage/overlay-held.inside.ts'], tests: 154 },
+  { as: 'an ordinary user', what: 'keeps the contract', files: ['test/storage/overlay-held.inside.ts'], tests: 155 },
   // All of the manager's contract: test/prove/overlay-manager.test.ts.
   {
     as: 'an ordinary user',

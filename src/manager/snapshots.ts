@@ -11,15 +11,13 @@ import type { Core } from './core.ts'
 type Snapshots = ReadonlyMap<SnapshotId, Snapshot>
 
 /** Those that were read last, as long as their streams have not grown. */
-const known = new WeakMap<
-  EventStore,
-  Map<Workspace['id'], { readonly version: number; readonly snapshots: Snapshots }>
->()
+type Known = Map<Workspace['id'], { readonly version: number; readonly snapshots: Snapshots }>
+const known = new WeakMap<EventStore, Known>()
 const mostKnown = 100
 
 /** The snapshots of a workspace, oldest first. */
 export async function snapshotsOf({ store }: Core, id: Workspace['id']): Promise<Snapshots> {
-  const all = known.get(store) ?? new Map<Workspace['id'], { version: number; snapshots: Snapshots }>()
+  const all: Known = known.get(store) ?? new Map()
   known.set(store, all)
   const version = await store.version(id)
   const found = all.get(id)

@@ -186,7 +186,7 @@ export interface CreateOptions extends Making {
   readonly plain?: boolean | undefined
   /** What the tree may hold beyond its parent; only where `capabilities.quota` is `kernel`, else `unsupported`. */
   readonly maxBytes?: number | undefined
-  /** What is done in the new tree before the call resolves, if can be while it is made durable. */
+  /** What is done in the new tree before the call resolves; where that can be, while it is made durable. */
   readonly meanwhile?: (() => Promise<void>) | undefined
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: OnProgress | undefined

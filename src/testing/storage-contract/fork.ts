@@ -36,6 +36,39 @@ export function forkContract(open: OpenStorage): void {
     expect(await subject.storage.list()).toEqual([volume, fork(1), snap(1)])
   })
 
+  it('is made only when what must be on the disk before it is there, with what is to be done in it', async () => {
+    const { storage, read } = await withVolume(open)
+    await storage.snapshot(volume, snap(1))
+    const intent = Promise.withResolvers<void>()
+    let isNoted = false
+    const seen: unknown[] = []
+    const making = storage.create(fork(1), {
+      from: snap(1),
+      after: intent.promise.then(() => void (isNoted = true)),
+      meanwhile: async () => void seen.push(await storage.exists(fork(1))),
+    })
+    const made = making.then(() => isNoted)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    intent.resolve()
+    expect(await made).toBe(true)
+    expect(seen).toEqual([true])
+    expect(read(fork(1))).toEqual(read(volume))
+
+    const kept = Promise.withResolvers<void>()
+    let order = ''
+    const keeping = storage.snapshot(volume, snap(2), { after: kept.promise }).then(() => (order += 'kept'))
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    order += 'noted '
+    kept.resolve()
+    await keeping
+    expect(order).toBe('noted kept')
+
+    const lost = Promise.reject(new Error('the disk is gone'))
+    await expect(storage.create(fork(2), { from: snap(1), after: lost })).rejects.toThrow('the disk is gone')
+    await storage.erase(fork(2))
+    expect(await storage.exists(fork(2))).toBe(false)
+  })
+
   it.each(writes)('%s in one tree is seen in no other', async (_, edits) => {
     const subject = await withVolume(open)
     const before = subject.read(volume)
