@@ -15,7 +15,12 @@ interface Run {
 
 /** Only root can mount an image; an ordinary user's overlay is tried by root, who can become one. */
 const runs = [
-  { as: 'root', what: 'beyond the contract', files: ['test/overlay-mounts.inside.ts'], tests: 20 },
+  {
+    as: 'root',
+    what: 'beyond the contract',
+    files: ['test/overlay-mounts.inside.ts', 'test/overlay-use.inside.ts'],
+    tests: 20,
+  },
   {
     as: 'an ordinary user',
     what: 'beyond the contract',
