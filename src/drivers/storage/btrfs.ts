@@ -15,11 +15,13 @@ import { freeze, written } from './btrfs/freeze.ts'
 import { assertLimits, buildTree, canLimit, makeEmpty, makeLimited } from './btrfs/make.ts'
 import { assertWhole, nestedIn } from './btrfs/nested.ts'
 import { probeBtrfs } from './btrfs/probe.ts'
-import { readable } from './btrfs/readable.ts'
+import { readable, thawed } from './btrfs/readable.ts'
 import { finishRestore, restoreTree } from './btrfs/restore.ts'
 import { openWork, workDirectory } from './btrfs/work.ts'
 import { importTree } from './import-tree.ts'
 import { missing, onHost, taken, treeRoot, type TreeRootOptions } from './tree-root.ts'
+
+const isRoot = process.getuid?.() === 0
 
 const capabilities: Omit<StorageCapabilities, 'idmap'> = {
   visibility: 'host',
@@ -27,7 +29,7 @@ const capabilities: Omit<StorageCapabilities, 'idmap'> = {
   needsRoot: false,
   snapshot: 'constant',
   fork: 'constant',
-  diff: process.getuid?.() === 0 ? 'changes' : 'linear',
+  diff: isRoot ? 'changes' : 'linear',
   live: 'fuzzy',
   restore: 'exchange',
   hardlinks: true,
@@ -99,8 +101,8 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
       assert()
       if ('folder' in source) return importTree(trees, place, source, options)
       const tree = trees.exists(source.place) ? path(source.place) : undefined
-      if (tree === undefined) return importTree(trees, place, source, options)
-      return readable(work, [tree], ([from = tree]) => importTree(trees, place, { ...source, tree: from }, options))
+      if (tree === undefined || isRoot) return importTree(trees, place, source, options)
+      return thawed(work, [tree], ([from = tree]) => importTree(trees, place, { ...source, tree: from }, options))
     },
 
     async snapshot(volume, into, { consistent = false, whole, since, exclude, after, signal } = {}) {

@@ -17,6 +17,15 @@ export async function readable<T>(
   } catch (error) {
     if (!isForbidden(error)) throw error
   }
+  return thawed(work, paths, read)
+}
+
+/** The same for what cannot be begun twice: what is frozen is not read itself. */
+export async function thawed<T>(
+  work: Work,
+  paths: readonly string[],
+  read: (paths: readonly string[]) => T | Promise<T>,
+): Promise<T> {
   const thaw = async (left: readonly string[], ready: readonly string[]): Promise<T> => {
     const [next, ...rest] = left
     if (next === undefined) return read(ready)
