@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import type { CloneProgress } from '../../ports/repositories.ts'
 import { run } from '../run.ts'
-import { writingOut } from '../trees/early.ts'
 import { hardened, hardenedInTree } from './environment.ts'
 import type { GitProgram } from './program.ts'
 import { progressReader } from './progress.ts'
@@ -22,7 +21,7 @@ export async function checkOut(tree: string, commit: string, { git, signal, onPr
   const onStderr = onProgress && progressReader(onProgress)
   const args = ['read-tree', ...(onProgress ? ['-v'] : []), '-m', '-u', '--end-of-options', commit]
   const options = { cwd: tree, env, timeoutMs: hour, signal, onStderr, group: true }
-  await writingOut(tree, () => run(git.path, args, options))
+  await run(git.path, args, options)
 }
 
 /** The commit that an id leads to; undefined if there is none. */

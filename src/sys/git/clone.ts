@@ -6,6 +6,7 @@ import { contentOf } from './index-file.ts'
 import { makeRepository } from './layout.ts'
 import { nameBytes, nameText, type Ref, type Refs } from './refs.ts'
 import { ownWholeTree } from '../own-tree.ts'
+import { writingOut } from '../trees/early.ts'
 
 /** What a workspace's repository is made of, wherever its objects come from. */
 export interface Material {
@@ -48,9 +49,15 @@ export async function fillTree(tree: string, resolved: Resolved, work: Work): Pr
   const { commit } = resolved
   const branch = branchOf(resolved)
   if (resolved.ref === null) await assertCommit(join(tree, '.git'), resolved, work)
-  await checkOut(tree, commit, work)
-  const content = contentOf(tree, commit.length / 2)
-  await ownWholeTree(tree, work.signal)
+  const content = await writingOut(tree, async () => {
+    await checkOut(tree, commit, work)
+    const owning = ownWholeTree(tree, work.signal)
+    try {
+      return contentOf(tree, commit.length / 2)
+    } finally {
+      await owning
+    }
+  })
   return { branch: branch === null ? null : nameText(branch), ...content }
 }
 
