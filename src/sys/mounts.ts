@@ -3,7 +3,7 @@ import { AwError } from '../domain/errors.ts'
 import { counted } from './crash-points.ts'
 import { hasCode } from './errno.ts'
 import { FSCONFIG, MOUNT, native, nativeProblem, type Native, UMOUNT } from './native.ts'
-import { readFlags } from './safe-fs/descriptors.ts'
+import { namingFlags, readFlags } from './safe-fs/descriptors.ts'
 
 /** Overlay mounts, made by system calls: a list of layers then has no limit but the kernel's own, of 500. */
 
@@ -24,11 +24,24 @@ export const mounts = counted({
   attach: (fd: number, path: string): void => calls().moveMount(fd, path),
   /** Refused with EBUSY while a process has a file open in it or works there. */
   unmount: (path: string): void => calls().umount2(path, UMOUNT.NOFOLLOW),
-  /** Gone from its place at once; those who are in it stay in it until they leave. */
-  detach: (path: string): void => calls().umount2(path, UMOUNT.NOFOLLOW | UMOUNT.DETACH),
+  /** Gone from its place at once; those who are in it stay in it until they leave. Its layers are free a moment later. */
+  detach,
   /** Marks a mount that nobody uses as one that may go (EAGAIN), and unmounts one that has the mark still. Else EBUSY. */
   expire: (path: string): void => calls().umount2(path, UMOUNT.NOFOLLOW | UMOUNT.EXPIRE),
 })
+
+/**
+ * The last to let go of an overlay waits until everything on its file system is on the disk. That is nothing that
+ * anybody was promised, so another thread does it: this one goes on.
+ */
+function detach(path: string): void {
+  const fd = fs.openSync(path, namingFlags)
+  try {
+    calls().umount2(path, UMOUNT.NOFOLLOW | UMOUNT.DETACH)
+  } finally {
+    fs.close(fd, () => undefined)
+  }
+}
 
 /** What is mounted at a path, once more, and mounted nowhere yet: what is open in it is not disturbed. */
 export const cloneOf = (path: string): number => calls().cloneMount(path)
