@@ -39,6 +39,54 @@ it('a hard link of a snapshot stays one when it is written to, and so do all its
   }
 })
 
+it('what is being built over nothing is written without a mount, and stays what it was when it is frozen or moved', async () => {
+  const { base, storage } = subject()
+  const [stage, other]: Place[] = [
+    { area: 'tmp', name: 'one' },
+    { area: 'tmp', name: 'other' },
+  ] as const
+  const write = async (place: Place, name: string): Promise<void> => {
+    using tree = await storage.reach(place)
+    fs.writeFileSync(join(tree.path, name), name)
+  }
+  for (const place of [stage, other]) {
+    await storage.create(place)
+    await write(place, 'first')
+    await storage.sync(place, { small: true })
+  }
+  const isMounted = (): boolean => fs.readFileSync('/proc/self/mountinfo', 'utf8').includes(base)
+  expect(isMounted()).toBe(false)
+  expect(await storage.usage(stage)).toMatchObject({ files: 1, bytes: 5 })
+
+  await storage.snapshot(stage, snap(1))
+  await write(stage, 'second')
+  await storage.move(stage, volume)
+  await storage.move(other, fork(1))
+  expect(isMounted()).toBe(true)
+  expect(readTree(storage.attachment(volume).path, { modes: false })).toEqual({
+    first: { kind: 'file', content: 'first' },
+    second: { kind: 'file', content: 'second' },
+  })
+  await storage.create(fork(2), { from: snap(1) })
+  for (const place of [fork(1), fork(2)])
+    expect(Object.keys(readTree(storage.attachment(place).path))).toEqual(['first'])
+})
+
+it('what was just moved to the trash can be looked at and brought back at once, though the kernel still lets go of it', async () => {
+  const { storage, path } = subject()
+  const trash: Place = { area: 'trash', name: 'ws' }
+  await storage.create(volume)
+  for (let round = 1; round <= 10; round++) {
+    // Something to wait for.
+    fs.writeFileSync(path(volume, `${round}`), Buffer.alloc(2 ** 20, round))
+    await storage.move(volume, trash)
+    expect(fs.existsSync(path(volume))).toBe(false)
+    expect(await storage.usage(trash)).toMatchObject({ files: round })
+    await storage.move(trash, volume)
+    expect(fs.readdirSync(path(volume))).toHaveLength(round)
+  }
+})
+
 it('tells what a tree has beyond the one it began as, whatever was frozen of it since', async () => {
   const { storage, path } = subject()
   const beyond = async (base: Place) => (await storage.usage(fork(1), { beyond: base })).beyond

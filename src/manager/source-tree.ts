@@ -2,7 +2,7 @@ import { type BaseFacts, groupOf } from '../domain/bases.ts'
 import { AwError } from '../domain/errors.ts'
 import { profileOf } from '../domain/profiles.ts'
 import type { ArchiveSource, FolderSource, GitSource, Imported, Source, Workspace } from '../domain/workspace/state.ts'
-import type { ImportOptions, ImportReport, Place } from '../ports/storage-driver.ts'
+import type { ImportOptions, ImportReport, Place, StorageDriver } from '../ports/storage-driver.ts'
 import type { Resolved } from '../ports/repositories.ts'
 import { basesOf, createFromBase, eraseBase, freezeBase, hasBases, lockGroup, nextNumber, usersOf } from './bases.ts'
 import type { Core, Request } from './core.ts'
@@ -258,6 +258,9 @@ async function cloned(
   return { source: { ...source, branch, submodules, lfs }, imported, changed: null }
 }
 
+const keepsWhiteouts = ({ capabilities }: StorageDriver): boolean =>
+  !capabilities.unfaithful.some(({ what }) => what === 'device number 0')
+
 async function unpacked(core: Core, request: Request, source: ArchiveSource, into: string): Promise<Filled> {
   const { bytes: free } = await core.storage.free()
   const reserve = core.config.settings['space.min_free_mb'] * 2 ** 20
@@ -266,6 +269,7 @@ async function unpacked(core: Core, request: Request, source: ArchiveSource, int
     maxBytes: free - reserve,
     digest: source.digest ?? '',
     trusted: source.trusted,
+    whiteouts: keepsWhiteouts(core.storage) ? undefined : 'omit',
     signal: request.signal,
     onProgress: (done) => request.onProgress?.({ phase: 'unpacking', ...done }),
   })

@@ -25,6 +25,8 @@ export interface UnpackOptions {
   readonly digest: string
   /** It is one of our own: owners, set-user-id bits, devices and capabilities are made as it says. */
   readonly trusted?: boolean | undefined
+  /** A device with number 0 is left out also then: where trees are layers it hides what is below it. */
+  readonly whiteouts?: 'omit' | undefined
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: OnProgress | undefined
 }

@@ -4,6 +4,7 @@ import { ensureDirectory, syncPath } from './directories.ts'
 import { hasCode } from './errno.ts'
 import { hostFs } from './host-fs.ts'
 import { LOCK, native } from './native.ts'
+import type { Place } from '../ports/storage-driver.ts'
 import type { Records, Stack } from './overlay-records.ts'
 import { randomFew } from './random.ts'
 import { removeTree } from './safe-fs/index.ts'
@@ -19,6 +20,13 @@ import { attributesText, writeAttributes } from './trees/attributes.ts'
 export const ground = '0'
 /** Below that, where the kernel wants two. */
 const underground = '1'
+
+/**
+ * A tree over nothing that nobody else looks into, as it is being built: its upper layer is all there is. Mounting it
+ * would make every file in it slower to write.
+ */
+export const isBare = ({ area }: Place, [, below, ...others]: Stack): boolean =>
+  below === undefined || (area === 'tmp' && below === ground && others.length === 0)
 
 const layersOf = (root: string): string => join(root, 'layers')
 const deadOf = (root: string): string => join(root, 'dead')

@@ -55,6 +55,15 @@ describe.each(isRoot ? ['root'] : [])('as %s', () => {
     ])
   })
 
+  it('a whiteout is left out where it would hide something, also of a trusted one', async () => {
+    const archive = write(tarOf(entry({ name: 'gone', type: '3', major: 0, minor: 0 }), file('x')))
+    const told = await unpackArchive(archive, into(), { trusted: true, whiteouts: 'omit' })
+    expect(told).toMatchObject({ files: 1, skipped: [{ path: 'gone', reason: 'device' }] })
+    fs.rmSync(join(place.base, 'into-here'), { recursive: true })
+    expect(await unpackArchive(archive, into(), { trusted: true })).toMatchObject({ files: 2, skipped: [] })
+    expect(fs.lstatSync(join(place.base, 'into-here/gone')).isCharacterDevice()).toBe(true)
+  })
+
   it('attributes of root are dropped, those of users are kept', async () => {
     const tree = join(place.base, 'into-tree')
     fs.mkdirSync(tree)

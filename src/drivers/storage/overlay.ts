@@ -12,7 +12,7 @@ import { measureTree } from '../../sys/safe-fs/index.ts'
 import { syncTree } from '../../sys/storage-root.ts'
 import { syncFiles } from '../../sys/sync-files.ts'
 import { importTree } from './import-tree.ts'
-import { ensureMounted, isSeen, type Overlay, stackOf, withView } from './overlay/context.ts'
+import { ensureMounted, hostPath, isSeen, type Overlay, stackOf, withView } from './overlay/context.ts'
 import { diffTrees } from './overlay/diff.ts'
 import { bytesBeyond, eraseTree, ownBytes } from './overlay/erase.ts'
 import { createTree, moveTree } from './overlay/place.ts'
@@ -145,8 +145,8 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
 
     async sync(place, { small = false } = {}) {
       assert()
-      if (small && isRoot) await syncFiles(trees.path(place), { fresh: true })
-      else await syncTree(trees.path(place))
+      if (small && isRoot) await syncFiles(hostPath(overlay, place), { fresh: true })
+      else await syncTree(hostPath(overlay, place))
     },
 
     async erase(place, options = {}) {
@@ -155,7 +155,7 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
       await eraseTree(overlay, place, options)
     },
 
-    attachment: (place) => (isRoot ? { kind: 'dir', path: trees.path(place) } : layersOf(overlay, place)),
+    attachment: (place) => (isRoot ? { kind: 'dir', path: hostPath(overlay, place) } : layersOf(overlay, place)),
 
     async ready(place) {
       assert()
@@ -166,7 +166,7 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
       assert()
       if (!isRoot) return reachHeld(overlay, place)
       await ensureMounted(overlay, place)
-      return onHost(trees.path(place))
+      return onHost(hostPath(overlay, place))
     },
 
     async isIdle(place) {

@@ -23,6 +23,8 @@ export interface Omission {
 export interface MakeOptions {
   /** Everything is made as the archive says: owners, devices, setuid bits, all attributes. */
   readonly trusted: boolean
+  /** A device with number 0 is not made. */
+  readonly whiteouts?: 'omit' | undefined
   /** A reason to leave a path out, with all below it. It may throw, to refuse the whole archive. */
   readonly accept?: ((path: string) => string | undefined) | undefined
 }
@@ -140,7 +142,8 @@ export function newTreeMaker(top: number, options: MakeOptions): TreeMaker {
   const makeOther = (member: Member, looks: Looks): void => {
     const { path, kind, target, major, minor } = member
     const isDevice = kind === 'char' || kind === 'block'
-    if (isDevice && !options.trusted) {
+    const isWhiteout = kind === 'char' && major === 0 && minor === 0
+    if (isDevice && (!options.trusted || (isWhiteout && options.whiteouts === 'omit'))) {
       skip(path, 'device')
       return
     }

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError, toAwError } from '../../../domain/errors.ts'
 import type { Place } from '../../../ports/storage-driver.ts'
-import { type OverlayLayers, viewOf } from '../../../sys/mounts.ts'
-import { filesOf, retireWork } from '../../../sys/overlay-layers.ts'
+import { isInUse, type OverlayLayers, viewOf } from '../../../sys/mounts.ts'
+import { filesOf, isBare, retireWork } from '../../../sys/overlay-layers.ts'
 import { closeMount, mountTree, openFrozen, openUnmounted } from '../../../sys/overlay-mountpoint.ts'
 import { lockRecords, readRecord, type Stack } from '../../../sys/overlay-records.ts'
 import { isFrozen, missing, type TreeRoot } from '../tree-root.ts'
@@ -43,6 +43,12 @@ export function frozenStackOf(overlay: Overlay, place: Place): Stack {
   throw new AwError('snapshot_not_found', `${place.area}/${place.name} is no snapshot`, { data: { place } })
 }
 
+/** Where a tree is worked in that is a directory on this host. */
+export function hostPath({ root, trees }: Overlay, place: Place): string {
+  const stack = readRecord(root, place)
+  return stack !== undefined && isBare(place, stack) ? filesOf(root, upperOf(stack)) : trees.path(place)
+}
+
 export const upperOf = (stack: Stack): string => stack[0] ?? ''
 
 /** The directory of a tree's upper layer: what was written to it. */
@@ -55,25 +61,34 @@ export const upperFiles = ({ root }: Overlay, stack: Stack): string => filesOf(r
 export async function ensureMounted(overlay: Overlay, place: Place): Promise<void> {
   const { root, trees } = overlay
   const stack = readRecord(root, place)
-  if (stack === undefined || !overlay.mounts || !isSeen(place)) return
+  if (stack === undefined || !overlay.mounts || !isSeen(place) || isBare(place, stack)) return
   if (stack[1] !== undefined) await retireWork(root, stack[1])
-  for (let attempt = 1; ; attempt++) {
-    try {
-      using records = await lockRecords(root, 'together')
-      const now = records.read(place)
-      if (now !== undefined) mountTree(root, trees.path(place), now)
-      return
-    } catch (error) {
-      const { code, data } = toAwError(error)
-      const isUsed = Array.isArray(data['elsewhere']) && data['elsewhere'].length > 0
-      if (attempt === attempts || code !== 'workspace_active' || isUsed) throw error
-    }
-    // The kernel may not yet have let go of what was closed.
-    await sleep(attempt)
+  const mount = async (): Promise<void> => {
+    using records = await lockRecords(root, 'together')
+    const now = records.read(place)
+    if (now !== undefined) mountTree(root, trees.path(place), now)
   }
+  await whenFree(mount, (error) => {
+    const { code, data } = toAwError(error)
+    const isUsed = Array.isArray(data['elsewhere']) && data['elsewhere'].length > 0
+    return code === 'workspace_active' && !isUsed
+  })
 }
 
-const attempts = 20
+/** How long the kernel may need to let go of what was unmounted: it waits for the disk. */
+const patienceMs = 5000
+
+async function whenFree<T>(open: () => T | Promise<T>, isBusy: (error: unknown) => boolean): Promise<T> {
+  const until = Date.now() + patienceMs
+  for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
+    try {
+      return await open()
+    } catch (error) {
+      if (!isBusy(error) || Date.now() > until) throw error
+    }
+    await sleep(pause)
+  }
+}
 
 /** Lets something look at a tree, mounted or not, frozen or not. */
 export async function withView<T>(overlay: Overlay, place: Place, use: (view: string) => Promise<T> | T): Promise<T> {
@@ -85,9 +100,12 @@ export async function withView<T>(overlay: Overlay, place: Place, use: (view: st
   }
   if (isSeen(place)) {
     await ensureMounted(overlay, place)
-    return use(overlay.trees.path(place))
+    return use(hostPath(overlay, place))
   }
-  const fd = place.area === 'trash' ? openUnmounted(overlay.root, stack) : openFrozen(overlay.root, stack)
+  const fd =
+    place.area === 'trash'
+      ? await whenFree(() => openUnmounted(overlay.root, stack), isInUse)
+      : openFrozen(overlay.root, stack)
   try {
     return await use(viewOf(fd))
   } finally {

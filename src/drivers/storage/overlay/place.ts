@@ -1,10 +1,10 @@
 import type { CreateOptions, Place } from '../../../ports/storage-driver.ts'
 import { mounts } from '../../../sys/mounts.ts'
-import { filesOf, ground, makeLayer, retireWork, syncLayers, upperStack } from '../../../sys/overlay-layers.ts'
-import { attachTree, clearMountPoint, closeMount, mountTree, moveMount } from '../../../sys/overlay-mountpoint.ts'
+import { filesOf, ground, isBare, makeLayer, retireWork, syncLayers, upperStack } from '../../../sys/overlay-layers.ts'
+import { attachTree, clearMountPoint, closeMount, moveMount } from '../../../sys/overlay-mountpoint.ts'
 import { lockRecords, taken } from '../../../sys/overlay-records.ts'
 import { missing, noLimits } from '../tree-root.ts'
-import { frozenStackOf, isSeen, type Overlay, upperOf } from './context.ts'
+import { ensureMounted, frozenStackOf, isSeen, type Overlay, upperOf } from './context.ts'
 
 /** A new layer over those of a snapshot, or over nothing. */
 export async function createTree(
@@ -23,7 +23,8 @@ export async function createTree(
   using layer = makeLayer(root, { like, mode, owner: overlay.owner })
   // As an ordinary user's, what stands on nothing is a directory like any other.
   const stack = plain && !overlay.mounts ? [layer.id] : [layer.id, ...below]
-  const fd = overlay.mounts && isSeen(place) ? mounts.overlay(upperStack(root, stack)) : undefined
+  const isMounted = overlay.mounts && isSeen(place) && !isBare(place, stack)
+  const fd = isMounted ? mounts.overlay(upperStack(root, stack)) : undefined
   try {
     if (fd !== undefined) attachTree(fd, trees.path(place))
     syncLayers(root, [layer.id])
@@ -42,17 +43,17 @@ async function both(one: Promise<void> | undefined, other: Promise<void> | undef
 }
 
 /** Gives a tree another place. Who has files open in it stays in it, unless it leaves those that are mounted. */
-export async function moveTree({ root, trees, mounts }: Overlay, from: Place, to: Place): Promise<void> {
+export async function moveTree(overlay: Overlay, from: Place, to: Place): Promise<void> {
+  const { root, trees } = overlay
   using records = await lockRecords(root, 'together')
-  const stack = records.read(from)
-  if (stack === undefined || !records.move(from, to)) throw missing(from)
+  if (records.read(from) === undefined || !records.move(from, to)) throw missing(from)
   const durable = records.syncLater()
-  await both(durable, mounts ? follow() : undefined)
+  await both(durable, overlay.mounts ? follow() : undefined)
 
   async function follow(): Promise<void> {
     const [before, after] = [trees.path(from), trees.path(to)]
     const moved = isSeen(from) && isSeen(to) && moveMount(before, after)
     if (isSeen(from) && !moved) clearMountPoint(before)
-    if (isSeen(to) && !moved && stack !== undefined) mountTree(root, after, stack)
+    if (!moved) await ensureMounted(overlay, to)
   }
 }

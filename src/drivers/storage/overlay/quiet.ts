@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Place } from '../../../ports/storage-driver.ts'
-import { isInUse, mounts, mountsWhere } from '../../../sys/mounts.ts'
-import { filesOf, upperStack } from '../../../sys/overlay-layers.ts'
+import { isInUse, mounts, mountsWhere, syncFileSystemLater } from '../../../sys/mounts.ts'
+import { filesOf, isBare, upperStack } from '../../../sys/overlay-layers.ts'
 import { closeMount, unmountQuiet } from '../../../sys/overlay-mountpoint.ts'
 import type { Stack } from '../../../sys/overlay-records.ts'
 import { ensureMounted, type Overlay } from './context.ts'
@@ -20,6 +20,7 @@ interface Change {
  * as it was.
  */
 export async function quietly(overlay: Overlay, place: Place, stack: Stack, change: Change): Promise<boolean> {
+  if (isBare(place, stack)) return whileBuilt(overlay, change)
   if (!overlay.mounts) return whileUnmounted(overlay, stack, change)
   const { root, trees } = overlay
   const path = trees.path(place)
@@ -44,6 +45,14 @@ export async function quietly(overlay: Overlay, place: Place, stack: Stack, chan
   } finally {
     close()
   }
+}
+
+/** Nobody but its builder knows it, who waits; and nothing but a flush makes it durable. */
+async function whileBuilt({ root }: Overlay, { make, tidy }: Change): Promise<boolean> {
+  await syncFileSystemLater(root)
+  await make(() => undefined)
+  await tidy()
+  return true
 }
 
 /** As long as we have it mounted ourselves, and nowhere, nobody else can. */

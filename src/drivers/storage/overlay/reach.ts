@@ -6,7 +6,7 @@ import { openElsewhere } from '../../../sys/overlay-elsewhere.ts'
 import {
   dropLayer,
   filesOf,
-  ground,
+  isBare,
   makeLayer,
   type NewLayer,
   retireWork,
@@ -39,9 +39,7 @@ export async function reachHeld(overlay: Overlay, place: Place): Promise<Reached
   for (;;) {
     const stack = readRecord(root, place)
     if (stack === undefined) throw missing(place)
-    // Nobody else looks into what is being built; over nothing, its upper layer is all there is.
-    if (stack.length === 1 || (place.area === 'tmp' && stack[1] === ground))
-      return onHost(filesOf(root, stack[0] ?? ''))
+    if (isBare(place, stack)) return onHost(filesOf(root, stack[0] ?? ''))
     const upper = filesOf(root, stack[0] ?? '')
     const opening = held.get(upper) ?? open(overlay, place, upper)
     const one = await opening
