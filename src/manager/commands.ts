@@ -5,7 +5,7 @@ import { nameOf, type OpenCommand, type Workspace } from '../domain/workspace/st
 import type { Sandbox } from '../ports/sandbox-driver.ts'
 import { revokeBridge } from './bridge.ts'
 import { newEvent, type Core, type Request } from './core.ts'
-import { append, whose } from './operations.ts'
+import { append, appendAt, whose } from './operations.ts'
 
 /** How a command ended, for the log. */
 export interface Ended {
@@ -15,16 +15,25 @@ export interface Ended {
   readonly problem?: { readonly code: string; readonly message: string }
 }
 
-/** Says so in the log, whatever else happens to the workspace meanwhile. */
-export async function endCommand(core: Core, request: Request, id: WorkspaceId, ended: Ended): Promise<void> {
-  for (;;) {
-    const workspace = await core.store.get(id)
+/**
+ * Says so in the log, whatever else happens to the workspace meanwhile.
+ * @param since as it was when the command began: mostly nothing has happened since, and then it need not be read again
+ */
+export async function endCommand(
+  core: Core,
+  request: Request,
+  id: WorkspaceId,
+  ended: Ended,
+  since?: Workspace,
+): Promise<void> {
+  for (let known = since; ; known = undefined) {
+    const workspace = known ?? (await core.store.get(id))
     const open = workspace?.commands?.find(({ command }) => command === ended.command)
     if (workspace === undefined || open === undefined) return
     if (open.inside !== undefined) await revokeBridge(core, request, open.sandbox)
     try {
       const event = newEvent(core, request, 'command_ended', { ...whose(workspace), ...ended })
-      await append(core, request, workspace, [event])
+      await (known === undefined ? append : appendAt)(core, request, workspace, [event])
       return
     } catch (error) {
       if (toAwError(error).code !== 'version_conflict') throw error

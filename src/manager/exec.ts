@@ -59,7 +59,7 @@ export async function* exec(core: Core, input: Input, request: Request): AsyncGe
     throw toAwError(error)
   } finally {
     gone.abort()
-    await endCommand(core, request, id, ended)
+    await endCommand(core, request, id, ended, begun.workspace)
   }
   // The end is in the log before the caller hears of it.
   yield { type: 'exit', workspace: nameOf(workspace), command, ...ended.exit, snapshot: ended.snapshot }

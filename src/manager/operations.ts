@@ -20,19 +20,23 @@ export async function withWorkspace<T>(
   work: (workspace: Workspace) => Promise<T>,
 ): Promise<T> {
   using lock = await lockWorkspace(core, request, id)
+  const found = await core.store.get(id)
   try {
-    const found = await core.store.get(id)
     if (found === undefined) throw new AwError('workspace_not_found', `There is no workspace ${id}`, { data: { id } })
     await assertLease(core, request, id, nameOf(found))
     if (found.operation === null) return await work(found)
     return await work(await recoverUnderLock(core, request, found))
   } finally {
-    await retireIfOver(core, lock, id)
+    if (found === undefined || over.has(id)) await retireIfOver(core, lock, id)
   }
 }
 
+/** Workspaces that this process has erased, until their locks are retired. */
+const over = new Set<WorkspaceId>()
+
 /** Nothing follows an erased workspace, and every holder of a lock looks first: the lock of such a one need not stay. */
 export async function retireIfOver(core: Core, lock: Lock, id: WorkspaceId): Promise<void> {
+  over.delete(id)
   const workspace = await core.store.get(id).catch(() => null)
   // One that was given up as lost may turn up again.
   const isOver = workspace?.state === 'purged' && workspace.problem?.code !== 'lost'
@@ -195,12 +199,13 @@ async function versionAfter(core: Core, at: { id: WorkspaceId; version: number }
   return version
 }
 
-async function appendAt(
+/** Nothing may have come in between. */
+export async function appendAt(
   core: Core,
   request: Request,
   at: { id: WorkspaceId; version: number },
   events: readonly NewEvent[],
-  { later }: { later?: boolean },
+  { later }: { later?: boolean } = {},
 ): Promise<Workspace> {
   const result = await core.store.append(at.id, at.version, events, {
     later,
@@ -213,6 +218,7 @@ async function appendAt(
     await core.store.seal(core.clock.now().toISOString()).catch(() => undefined)
   }
   if (result.workspace === undefined) throw new AwError('internal', `The stream of ${at.id} has no workspace`)
+  if (result.workspace.state === 'purged') over.add(at.id)
   return result.workspace
 }
 

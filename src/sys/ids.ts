@@ -19,11 +19,22 @@ const allIds = 2 ** 32 - 1
 const isIn = (map: string, id: number): boolean =>
   idMap(map).some(([first, , count]) => id >= first && id < first + count)
 
+type IdMap = readonly (readonly [first: number, outside: number, count: number])[]
+
+/** A process has the same for life: who makes a namespace for itself does so before it runs anything of ours. */
+const known = new Map<string, IdMap>()
+
+const idMap = (name: string): IdMap => {
+  const found = known.get(name) ?? readMap(name)
+  known.set(name, found)
+  return found
+}
+
 /** Each line is a first id, what it is outside, and how many there are. */
-function idMap(name: string): [first: number, outside: number, count: number][] {
+function readMap(name: string): IdMap {
   const lines = readFileSync(`/proc/self/${name}`, 'latin1').trim().split('\n')
   return lines.map((line) => {
     const [first = 0, outside = 0, count = 0] = line.trim().split(/\s+/).map(Number)
-    return [first, outside, count]
+    return [first, outside, count] as const
   })
 }

@@ -100,6 +100,23 @@ describe.each(levels)('a box of level %s', (level) => {
     expect((await ran(again, ['echo', 'again'])).stdout).toBe('again\n')
   })
 
+  it('is found again and again by who has just used it, and not when it is gone', async () => {
+    const at = opened(level)
+    await using box = await at.driver.start('box_ends', at.spec)
+    for (const word of ['one', 'two', 'three']) {
+      await using found = await at.driver.find('box_ends')
+      expect(found && (await ran(found, ['echo', word])).stdout).toBe(`${word}\n`)
+    }
+    const running = await at.driver.find('box_ends')
+    const { exit } = running?.exec({ argv: ['sleep', mark], cwd: '.', env: {}, limits: {} }) ?? {}
+    await running?.[Symbol.asyncDispose]()
+    await expect(exit).rejects.toEqual(code('sandbox_gone'))
+    await expect.poll(() => box.status()).toMatchObject({ commands: 0 })
+    process.kill(box.owner.pid, 'SIGKILL')
+    await expect.poll(() => at.driver.find('box_ends')).toBeUndefined()
+    await at.driver.remove('box_ends')
+  })
+
   it('is not mistaken for another process that has its number now', async () => {
     const at = opened(level)
     const box = await at.driver.start('box_ends', at.spec)

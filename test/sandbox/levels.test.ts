@@ -8,7 +8,7 @@ const files = {
   walls: 40,
   exec: 23,
   limits: 15,
-  ends: 19,
+  ends: 22,
   guarded: 16,
   trees: 23,
 } as const

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Isolation } from '../../domain/sandbox/spec.ts'
 import type { Probe, SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
+import { closeIdle } from '../../sys/box/idle.ts'
 import { type BoxRecord, boxDirectory, boxNames, readRecord } from '../../sys/box/record.ts'
 import { isAlive, removeBox } from '../../sys/box/remove.ts'
 import { type BoxPlan, findBox, startBox } from '../../sys/box/start.ts'
@@ -60,7 +61,7 @@ export function boxDriver({ run }: BoxOptions, level: Level): SandboxDriver {
       boxNames(run)
         .filter((name) => isOfLevel(name))
         .map((name) => ({ name, alive: isAlive(boxDirectory(run, name)) })),
-    async [Symbol.asyncDispose]() {},
+    [Symbol.asyncDispose]: () => closeIdle(run),
   }
 
   /** What a crash has left before its record was written is of any level: whoever looks may remove it. */

@@ -27,6 +27,10 @@ export interface BoxConnection extends AsyncDisposable {
   check(timeoutMs: number): Promise<void>
   /** Another frame of it. Resolves when the kernel has taken it; of a conversation that is over, nothing is sent. */
   send(type: number, id: number, payload?: Uint8Array): Promise<void>
+  /** Lets the process end meanwhile. False if it is over, or something is going on. */
+  rest(): boolean
+  /** After a rest. False if it is over. */
+  wake(): boolean
 }
 
 export interface Channel {
@@ -148,6 +152,16 @@ function conversations(socket: Socket): { ready: Promise<number>; connection: Om
     open,
     send,
     check,
+    rest() {
+      if (over !== undefined || channels.size > 0) return false
+      socket.unref()
+      return true
+    },
+    wake() {
+      if (over !== undefined) return false
+      socket.ref()
+      return true
+    },
     ask: (type, payload, options) => ask(open, type, payload, options),
     async [Symbol.asyncDispose]() {
       end(gone())

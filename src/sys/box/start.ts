@@ -6,9 +6,10 @@ import { unless } from '../errno.ts'
 import { hostFs } from '../host-fs.ts'
 import { liveness } from '../process.ts'
 import { directoryFlags } from '../safe-fs/descriptors.ts'
-import { type BoxConnection, connectBox, gone } from './connection.ts'
+import { connectBox, gone } from './connection.ts'
 import type { Tag } from './frames.ts'
 import { type Handles, handles } from './handles.ts'
+import { lent, type LivingBox, takeIdle } from './idle.ts'
 import { launchBox, noteInside } from './launch.ts'
 import { makePlaceholders } from './protect.ts'
 import {
@@ -36,13 +37,6 @@ export interface BoxPlan {
    * @param placeholders all that are in the tree, also of other boxes
    */
   tags(directory: string, held: Handles, placeholders: readonly Placeholder[]): Tag[]
-}
-
-/** A box that lives, and our connection to it. */
-export interface LivingBox {
-  readonly record: BoxRecord
-  readonly owners: BoxOwners
-  readonly connection: BoxConnection
 }
 
 const readyMs = 30_000
@@ -110,6 +104,8 @@ async function make(
 /** Connects to a box that somebody started; undefined if it does not live. */
 export async function findBox(run: string, name: string, signal?: AbortSignal): Promise<LivingBox | undefined> {
   const directory = boxDirectory(run, name)
+  const known = takeIdle(directory)
+  if (known !== undefined) return known
   const [record, owners] = [readRecord(directory), readOwners(directory)]
   if (record === undefined || owners === undefined || liveness(owners.supervisor) === 'dead') return undefined
   const fd = unless(['ENOENT'], () => openSync(directory, directoryFlags))
@@ -117,7 +113,7 @@ export async function findBox(run: string, name: string, signal?: AbortSignal): 
   try {
     const connection = await connectBox(fd, { timeoutMs: connectMs, signal })
     // Whoever answers must be whom the record names.
-    if (connection.pid === owners.supervisor.pid) return { record, owners, connection }
+    if (connection.pid === owners.supervisor.pid) return lent(directory, { record, owners, connection })
     await connection[Symbol.asyncDispose]()
     throw gone()
   } catch (error) {
