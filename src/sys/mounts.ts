@@ -3,6 +3,7 @@ import { AwError } from '../domain/errors.ts'
 import { counted } from './crash-points.ts'
 import { hasCode } from './errno.ts'
 import { FSCONFIG, MOUNT, native, nativeProblem, type Native, UMOUNT } from './native.ts'
+import { readLink } from './process.ts'
 import { namingFlags, readFlags } from './safe-fs/descriptors.ts'
 
 /** Overlay mounts, made by system calls: a list of layers then has no limit but the kernel's own, of 500. */
@@ -202,8 +203,7 @@ export function mountsWhere(matches: (mount: Mounted) => boolean): { own: string
   const told = new Map(own.map((mount) => [mount.path, below(ours, mount)?.tells]))
   const seen = new Set([namespaceOf('self')])
   const others: Elsewhere[] = []
-  for (const process of fs.readdirSync('/proc')) {
-    if (!/^\d+$/.test(process)) continue
+  for (const process of processes()) {
     const namespace = namespaceOf(process)
     if (namespace === undefined || seen.has(namespace)) continue
     seen.add(namespace)
@@ -217,17 +217,51 @@ export function mountsWhere(matches: (mount: Mounted) => boolean): { own: string
   return { own: own.map(({ path }) => path), others }
 }
 
-/** What a mount is mounted on. */
-const below = (all: readonly Mounted[], { parent }: Mounted): Mounted | undefined => all.find(({ id }) => id === parent)
+/** Whether a file system, as `deviceOf` tells it, is mounted at one place only, in whatever namespace. */
+export function isMountedOnce(device: string): boolean {
+  if (mountsOn(device) !== 1) return false
+  const seen = new Set([namespaceOf('self')])
+  for (const process of processes()) {
+    const namespace = namespaceOf(process)
+    if (namespace === undefined || seen.has(namespace)) continue
+    seen.add(namespace)
+    if (mountsOf(process)?.some((mount) => mount.device === device)) return false
+  }
+  return true
+}
 
-export function namespaceOf(process: string): string | undefined {
+const processes = (): string[] => fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+
+/** How many mounts of a file system our namespace has. The list of all takes ten times as long, where there are many. */
+function mountsOn(device: string): number {
+  const ids = mountIds()
+  if (ids === undefined) return (mountsOf('self') ?? []).filter((mount) => mount.device === device).length
+  const told = Buffer.alloc(512)
+  const isOnIt = (id: bigint): boolean =>
+    calls().statmount(id, told) && `${told.readUInt32LE(16)}:${told.readUInt32LE(20)}` === device
+  return ids.filter(isOnIt).length
+}
+
+/** Undefined where the kernel has no such list: before 6.8. */
+function mountIds(): bigint[] | undefined {
+  const some = new BigUint64Array(512)
+  const all: bigint[] = []
   try {
-    return fs.readlinkSync(`/proc/${process}/ns/mnt`)
+    for (;;) {
+      const count = calls().listmount(all.at(-1) ?? 0n, some)
+      all.push(...some.subarray(0, count))
+      if (count < some.length) return all
+    }
   } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ESRCH', 'EACCES', 'EPERM')) return undefined
+    if (hasCode(error, 'ENOSYS', 'EPERM', 'EINVAL')) return undefined
     throw error
   }
 }
+
+/** What a mount is mounted on. */
+const below = (all: readonly Mounted[], { parent }: Mounted): Mounted | undefined => all.find(({ id }) => id === parent)
+
+export const namespaceOf = (process: string): string | undefined => readLink(`/proc/${process}/ns/mnt`)
 
 /** Makes everything written to the file system of a directory durable. */
 export function syncFileSystem(directory: string): void {

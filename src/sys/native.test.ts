@@ -57,6 +57,30 @@ describe.each(['addon', 'koffi'] as const)('by %s', (way) => {
     }
   })
 
+  test('links are read as they are, and what cannot be read is no error', () => {
+    for (const target of ['somewhere', 'ä/ö'.repeat(500)]) {
+      fs.symlinkSync(target, join(dir, 'link'))
+      expect(calls().readLink(join(dir, 'link'))).toBe(target)
+      fs.unlinkSync(join(dir, 'link'))
+    }
+    expect(calls().readLink(join(dir, 'none'))).toBeUndefined()
+    expect(calls().readLink(dir)).toBeUndefined()
+  })
+
+  test('mounts are listed, page by page, with their file systems', () => {
+    const listed: bigint[] = []
+    const page = new BigUint64Array(2)
+    for (let count = 2; count === 2; listed.push(...page.subarray(0, count)))
+      count = calls().listmount(listed.at(-1) ?? 0n, page)
+    const told = Buffer.alloc(512)
+    const devices = listed.map((id) =>
+      calls().statmount(id, told) ? `${told.readUInt32LE(16)}:${told.readUInt32LE(20)}` : '',
+    )
+    const lines = fs.readFileSync('/proc/self/mountinfo', 'utf8').trim().split('\n')
+    expect(devices.toSorted()).toEqual(lines.map((line) => line.split(' ')[2] ?? '').toSorted())
+    expect(calls().statmount(2n ** 62n, told)).toBe(false)
+  })
+
   test('renameat2 refuses to replace, and exchanges', () => {
     const [a, b] = [join(dir, 'a'), join(dir, 'b')]
     fs.writeFileSync(a, 'a')

@@ -57,6 +57,12 @@ export interface Native {
   /** A copy of the mount at a path, mounted nowhere yet. */
   cloneMount(path: string): number
   umount2(path: string, flags: number): void
+  /** Fills `ids` with those mounts of our namespace that are later than the last one given; answers how many. */
+  listmount(after: bigint, ids: BigUint64Array): number
+  /** Fills `buffer` with a `struct statmount` that has the file system of a mount. False if it is gone. */
+  statmount(id: bigint, buffer: Buffer): boolean
+  /** Where a link leads, without the cost of an error; undefined if that cannot be told. */
+  readLink(path: string): string | undefined
   /** Waits for nobody where `operation` says so (see LOCK). The kernel gives it back when the descriptor is closed. */
   flock(fd: number, operation: number): void
   /**
@@ -160,6 +166,14 @@ function bind(calls: Calls, number: Record<Syscall, number>): Native {
   // Calls are synchronous and never nest, so one block of memory serves them all.
   const how = Buffer.alloc(24)
   const range = Buffer.alloc(32)
+  const mountRequest = Buffer.alloc(24)
+  const link = Buffer.alloc(4096)
+  const aboutMount = (id: bigint, parameter: bigint): Buffer => {
+    mountRequest.writeUInt32LE(mountRequest.length, 0)
+    mountRequest.writeBigUInt64LE(id, 8)
+    mountRequest.writeBigUInt64LE(parameter, 16)
+    return mountRequest
+  }
   const openat2 = (dirfd: number, path: string, flags: number, resolve: number, mode = 0): number => {
     how.writeUInt32LE((flags | O_CLOEXEC) >>> 0, 0)
     how.writeUInt32LE(mode, 8)
@@ -219,6 +233,17 @@ function bind(calls: Calls, number: Record<Syscall, number>): Native {
       make('fcntl', fd, F_OFD_SETLK, range)
     },
     umount2: (path, flags) => void make('umount2', path, flags),
+    listmount: (after, ids) =>
+      make('listmount', aboutMount(ALL_MOUNTS, after), new Uint8Array(ids.buffer), ids.length, 0),
+    statmount(id, buffer) {
+      const result = calls.call(number.statmount, aboutMount(id, STATMOUNT_SB_BASIC), buffer, buffer.length, 0)
+      return result !== -constants.errno.ENOENT && check(result, 'statmount') === 0
+    },
+    readLink(path) {
+      const length = calls.call(number.readlinkat, AT_FDCWD, path, link, link.length)
+      // One that fills all of it may be longer.
+      return length < 0 || length === link.length ? undefined : link.toString('utf8', 0, length)
+    },
     statx: (dirfd, name, buffer) => void make('statx', dirfd, cPath(name), statFlags, STATX_ALL_AND_MOUNT, buffer),
     syncFileRange: (fd, offset, length) => void make('sync_file_range', fd, offset, length, 7),
     syncfs: (fd) => void make('syncfs', fd),
@@ -230,6 +255,8 @@ function bind(calls: Calls, number: Record<Syscall, number>): Native {
   }
 }
 
+const ALL_MOUNTS = 0xffff_ffff_ffff_ffffn
+const STATMOUNT_SB_BASIC = 1n
 const AT_SYMLINK_NOFOLLOW = 0x100
 const AT_SYMLINK_FOLLOW = 0x400
 /** Neither a link is followed nor anything mounted; an empty name is the descriptor itself. */

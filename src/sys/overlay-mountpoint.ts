@@ -5,7 +5,16 @@ import type { Place } from '../ports/storage-driver.ts'
 import { ensureDirectory, syncDirectory } from './directories.ts'
 import { hasCode } from './errno.ts'
 import { hostFs } from './host-fs.ts'
-import { cloneOf, type Elsewhere, isInUse, isMounted, mounts, mountsWhere, syncFileSystemLater } from './mounts.ts'
+import {
+  cloneOf,
+  type Elsewhere,
+  isInUse,
+  isMounted,
+  isMountedOnce,
+  mounts,
+  mountsWhere,
+  syncFileSystemLater,
+} from './mounts.ts'
 import { joinLinks } from './overlay-links.ts'
 import { filesOf, lowerStack, upperStack, workOf } from './overlay-layers.ts'
 import type { Stack } from './overlay-records.ts'
@@ -150,9 +159,7 @@ export async function unmountQuiet(root: string, path: string, stack: Stack): Pr
   // Unmounting waits for all that is not on the disk yet, and nobody finds the tree meanwhile: most of it goes before.
   await syncFileSystemLater(root)
   joinLinks(workOf(root, stack[0] ?? ''), path)
-  const device = deviceOf(path)
-  const { own, others } = mountsWhere((mount) => mount.device === device)
-  if (own.length > 1 || !others.every(({ follows }) => follows)) return false
+  if (!isOurs(deviceOf(path))) return false
   try {
     mounts.unmount(path)
     return true
@@ -162,15 +169,20 @@ export async function unmountQuiet(root: string, path: string, stack: Stack): Pr
   }
 }
 
+/** Whether what is mounted elsewhere goes with what is mounted here. */
+function isOurs(device: string): boolean {
+  if (isMountedOnce(device)) return true
+  const { own, others } = mountsWhere((mount) => mount.device === device)
+  return own.length <= 1 && others.every(({ follows }) => follows)
+}
+
 /**
  * That nobody uses a mounted tree: the kernel counts who has something open in it, or works there. False if somebody
  * does, or may: who has it by another mount is not counted here. It may be unmounted afterwards.
  */
 export function isIdle(path: string): boolean {
   if (!isMounted(path, dirname(path))) return false
-  const device = deviceOf(path)
-  const { own, others } = mountsWhere((mount) => mount.device === device)
-  if (own.length > 1 || others.length > 0) return false
+  if (!isMountedOnce(deviceOf(path))) return false
   try {
     mounts.expire(path)
     return true

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -54,7 +54,10 @@ function ground(): { tree: string; other: string } {
 
 /** A process in a mount namespace of its own, until the test is over. @param script ends as `sleep` */
 async function apart({ unshare }: Kind, script: string, ...words: string[]): Promise<number> {
-  return (await standing([...unshare, 'sh', '-ec', script, 'sh', ...words])).pid
+  const { pid } = await standing([...unshare, 'sh', '-ec', script, 'sh', ...words])
+  // It says that it is there just before it becomes what it stays.
+  await expect.poll(() => readFileSync(`/proc/${pid}/comm`, 'utf8')).toBe('sleep\n')
+  return pid
 }
 
 const stay = 'echo there; exec sleep 600'

@@ -1,5 +1,6 @@
 import { closeSync, openSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { mountsOf, namespaceOf, type Mounted } from './mounts.ts'
+import { native } from './native.ts'
 import { attempt, read, readLink, statOf } from './process.ts'
 import { directoryFlags, mountId } from './safe-fs/descriptors.ts'
 
@@ -33,11 +34,14 @@ export function processesHaving(path: string): ProcessUse[] {
 type Within = (target: string) => boolean
 type WithinFor = (pid: number, root: string | undefined) => Within | undefined
 
-const processesWith = (within: WithinFor): ProcessUse[] =>
-  processIds().flatMap((pid) => {
+function processesWith(within: WithinFor): ProcessUse[] {
+  // There are many links to read, and most processes may not be looked into: an error of Node's takes longer than that.
+  native()
+  return processIds().flatMap((pid) => {
     const uses = useOf(pid, within)
     return uses === undefined ? [] : [{ pid, command: commandOf(pid), uses }]
   })
+}
 
 function useOf(pid: number, withinFor: WithinFor): ProcessUse['uses'] | undefined {
   const cwd = readLink(`/proc/${pid}/cwd`)

@@ -5,7 +5,7 @@ import { AwError } from '../domain/errors.ts'
 import type { Owner } from '../domain/workspace/state.ts'
 import { counted } from './crash-points.ts'
 import { monotonicMs } from './monotonic.ts'
-import { native } from './native.ts'
+import { isNativeLoaded, native } from './native.ts'
 
 let self: Owner | undefined
 
@@ -106,7 +106,9 @@ export function read(file: string): string | undefined {
 }
 
 export function readLink(file: string): string | undefined {
-  return attempt(() => readlinkSync(file))
+  // Not worth being loaded for a few links.
+  const calls = isNativeLoaded() ? native() : undefined
+  return calls === undefined ? attempt(() => readlinkSync(file)) : calls.readLink(file)
 }
 
 /** /proc changes while it is read: what is gone or forbidden is simply not there. */

@@ -32,6 +32,9 @@ export const numbers = {
     pidfd_send_signal: 424,
     landlock_create_ruleset: 444,
     landlock_add_rule: 445,
+    readlinkat: 267,
+    statmount: 457,
+    listmount: 458,
   },
   arm64: {
     openat2: 437,
@@ -65,6 +68,9 @@ export const numbers = {
     pidfd_send_signal: 424,
     landlock_create_ruleset: 444,
     landlock_add_rule: 445,
+    readlinkat: 78,
+    statmount: 457,
+    listmount: 458,
   },
 } as const
 
