@@ -65,15 +65,18 @@ const mountImage = (folder: string): void => {
   process.env['TMPDIR'] = folder
 }
 
-/** A btrfs of its own beside the journalled file system, on a device of the same kind. */
+/**
+ * A btrfs of its own beside the journalled file system, on a device of the same kind: its image lies where that one's
+ * does, not inside of it, where every flush would be two.
+ */
 export function mountBtrfs(folder: string): Disposable & { readonly path: string } {
   mkdirSync(folder)
-  mountOn(folder, 'btrfs')
+  mountOn(folder, 'btrfs', process.env[inside] === undefined ? folder : `${process.env[inside]}.btrfs`)
   return { path: folder, [Symbol.dispose]: () => void execFileSync('umount', ['--lazy', folder]) }
 }
 
-function mountOn(folder: string, type: 'ext4' | 'btrfs'): void {
-  const image = `${folder}.image`
+function mountOn(folder: string, type: 'ext4' | 'btrfs', name = folder): void {
+  const image = `${name}.image`
   const tool = (name: string, ...args: readonly string[]): string =>
     execFileSync(name, args, { encoding: 'utf8' }).trim()
   tool('truncate', '--size', size, image)
