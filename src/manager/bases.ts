@@ -2,7 +2,7 @@ import { type Base, baseEventTypes, type BaseFacts, foldBases } from '../domain/
 import { AwError, toAwError } from '../domain/errors.ts'
 import type { AnyEvent } from '../domain/event.ts'
 import type { Lock } from '../ports/host.ts'
-import type { Place } from '../ports/storage-driver.ts'
+import type { CreateOptions, Place } from '../ports/storage-driver.ts'
 import { newEvent, type Core, type Request } from './core.ts'
 import { appendHome } from './home-stream.ts'
 
@@ -55,10 +55,16 @@ export async function nextNumber(core: Core, group: string): Promise<number> {
 }
 
 /** A new tree that begins as a base. False if it is not there (any more). */
-export async function createFromBase(core: Core, request: Request, place: Place, base: string): Promise<boolean> {
+export async function createFromBase(
+  core: Core,
+  request: Request,
+  place: Place,
+  base: string,
+  making: Pick<CreateOptions, 'after' | 'meanwhile'> = {},
+): Promise<boolean> {
   if (!(await core.storage.exists(basePlace(base)))) return false
   try {
-    await core.storage.create(place, { from: basePlace(base), signal: request.signal })
+    await core.storage.create(place, { from: basePlace(base), signal: request.signal, ...making })
     return true
   } catch (error) {
     if (toAwError(error).code === 'snapshot_not_found') return false

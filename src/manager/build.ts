@@ -14,7 +14,7 @@ import { holdToLimit } from './size-limit.ts'
 import { type Content, copying, importedOf, isOuter, makeContent, type Places } from './source-tree.ts'
 import { beginAsTemplate } from './template-tree.ts'
 import { openTree, type Tree } from './trees.ts'
-import type { UndoLog } from './undo.ts'
+import { allDone, type UndoLog } from './undo.ts'
 
 /**
  * Builds a workspace's tree from its source where nobody sees it: in `tmp`, or at `whole` if it begins as a base. Durable
@@ -26,7 +26,7 @@ export async function buildTree(
   workspace: Workspace,
   operation: OperationRef,
   undo: UndoLog,
-  { whole = stageOf(operation), access }: { whole?: Place; access?: string | undefined } = {},
+  { whole = stageOf(operation), access, noted, publish }: BuildOptions = {},
 ): Promise<Content & { readonly place: Place }> {
   const stage = stageOf(operation)
   undo.add(() => core.storage.erase(stage))
@@ -37,10 +37,18 @@ export async function buildTree(
     await core.storage.sync(stage, { small: true })
     return { source, imported: null, place: stage }
   }
-  const content = await contentOf(core, request, workspace, { whole, filled: stage }, access)
+  let furnished: Furnished | undefined
+  const making = {
+    after: noted,
+    // What begins as a base comes whole or not at all, so the rest may come at the same time: all wait for one disk.
+    async meanwhile() {
+      furnished = await allDone(furnish(core, workspace, whole), noted?.then(publish))
+    },
+  }
+  const content = await contentOf(core, request, workspace, { whole, filled: stage, making }, access)
   const { place } = content
   checkpointSignal(request)
-  const { left, added } = await furnish(core, workspace, place)
+  const { left, added } = furnished ?? (await furnish(core, workspace, place))
   const isFrozen = 'base' in content.source && content.source.base !== null
   if (!isFrozen || added) await core.storage.sync(place, { small: (content.imported === null || isFrozen) && !added })
   await holdToLimit(core, workspace, place)
@@ -48,8 +56,22 @@ export async function buildTree(
   return { ...withLeft(content, left), place }
 }
 
+interface BuildOptions {
+  readonly whole?: Place
+  readonly access?: string | undefined
+  /** That the intent is on the disk; before anything of the tree is. */
+  readonly noted?: Promise<void>
+  /** Shows the tree to its users, at `whole`. */
+  readonly publish?: () => Promise<void>
+}
+
+interface Furnished {
+  readonly left: Left
+  readonly added: boolean
+}
+
 /** What aw itself puts into a tree that has its content. */
-async function furnish(core: Core, workspace: Workspace, place: Place): Promise<{ left: Left; added: boolean }> {
+async function furnish(core: Core, workspace: Workspace, place: Place): Promise<Furnished> {
   const profile = profileOf(workspace.profile)
   const documents = await readMetadata(core, workspace)
   using tree = await openTree(core, place)
@@ -70,6 +92,7 @@ async function contentOf(
 ): Promise<Content & { readonly place: Place }> {
   const { source } = workspace
   if (isOuter(source)) return makeContent(core, request, { ...workspace, source }, places, access)
+  await places.making.after
   if (source.kind !== 'template')
     return { ...(await innerContent(core, request, workspace, places.filled)), place: places.filled }
   await beginAsTemplate(core, request, source, places.whole)

@@ -18,7 +18,7 @@ import { takeOrphan } from './orphans.ts'
 import { pathOf, volumeOf } from './places.ts'
 import { broughtIn } from './size-limit.ts'
 import { expiryOf } from './ttl.ts'
-import { undoLog, type UndoLog } from './undo.ts'
+import { allDone, undoLog, type UndoLog } from './undo.ts'
 
 interface CreateOptions {
   /** The url of a repository with what is needed to get in. */
@@ -95,9 +95,10 @@ async function provision(
 ): Promise<Workspace> {
   const volume = volumeOf(workspace)
   const target = core.storage.attachment(volume).path
+  let published: Promise<void> | undefined
   const publish = (): Promise<void> => {
-    undo.add(() => core.host.unpublish(workspace.path, target, core.basePath))
-    return core.host.publish(workspace.path, target)
+    if (published === undefined) undo.add(() => core.host.unpublish(workspace.path, target, core.basePath))
+    return (published ??= core.host.publish(workspace.path, target))
   }
   const content = await makeVolume(core, request, workspace, operation, undo, publish, access)
   const created = await append(core, request, workspace, [createdEvent(core, request, workspace, operation, content)])
@@ -120,19 +121,16 @@ async function makeVolume(
   // A tree from a snapshot comes whole or not at all, so its link may come at the same time: both wait for one disk.
   if (source.kind === 'workspace') {
     undo.add(() => core.storage.erase(volume))
-    const published = noted.then(publish)
-    const forked = forkTree(core, request, workspace, volume, source.snapshot, noted)
-    const [one, other] = await Promise.allSettled([forked, published])
-    for (const result of [one, other]) if (result.status === 'rejected') throw result.reason
+    await allDone(forkTree(core, request, workspace, volume, source.snapshot, noted), noted.then(publish))
     return { source, imported: null }
   }
-  await noted
   if (source.kind === 'orphan') {
+    await noted
     await takeOrphan(core, request, { ...workspace, source }, undo)
     await publish()
     return { source, imported: await broughtIn(core, workspace) }
   }
-  const content = await buildTree(core, request, workspace, operation, undo, { whole: volume, access })
+  const content = await buildTree(core, request, workspace, operation, undo, { whole: volume, access, noted, publish })
   if (content.place.area === 'tmp') {
     undo.add(() => core.storage.erase(volume))
     await core.storage.move(content.place, volume)

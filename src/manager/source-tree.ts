@@ -2,7 +2,7 @@ import { type BaseFacts, groupOf } from '../domain/bases.ts'
 import { AwError } from '../domain/errors.ts'
 import { profileOf } from '../domain/profiles.ts'
 import type { ArchiveSource, FolderSource, GitSource, Imported, Source, Workspace } from '../domain/workspace/state.ts'
-import type { ImportOptions, ImportReport, Place, StorageDriver } from '../ports/storage-driver.ts'
+import type { CreateOptions, ImportOptions, ImportReport, Place, StorageDriver } from '../ports/storage-driver.ts'
 import type { Resolved } from '../ports/repositories.ts'
 import { basesOf, createFromBase, eraseBase, freezeBase, hasBases, lockGroup, nextNumber, usersOf } from './bases.ts'
 import type { Core, Request } from './core.ts'
@@ -25,6 +25,8 @@ export interface Places {
   readonly whole: Place
   /** Where one is filled. */
   readonly filled: Place
+  /** Of the first. Nothing of the second comes before what the first is made after. */
+  readonly making: Pick<CreateOptions, 'after' | 'meanwhile'>
 }
 
 /** Where it was made. */
@@ -38,16 +40,18 @@ export async function makeContent(
   core: Core,
   request: Request,
   { source, profile }: Pick<Workspace, 'source' | 'profile'> & { source: Outer },
-  { whole, filled: place }: Places,
+  { whole, filled: place, making }: Places,
   access?: string,
 ): Promise<Made> {
   const known = await stateOf(core, request, source, profile, access)
   if (!hasBases(core)) {
+    await making.after
     const made = await fill(core, request, known, profile, place, access)
     return { source: { ...made.source, base: null }, imported: made.imported, place }
   }
-  if (known.base !== undefined && (await createFromBase(core, request, whole, known.base)))
+  if (known.base !== undefined && (await createFromBase(core, request, whole, known.base, making)))
     return { ...(await asBase(core, known.source, known.base)), place: whole }
+  await making.after
   using _ = await lockGroup(core, request, known.group)
   const made =
     known.base === undefined
