@@ -22,7 +22,8 @@ export function writeMetadata(
   { durable = true, fresh = false } = {},
 ): void {
   const profile = profileOf(workspace.profile)
-  if (!makeWay(tree, profile.metadata, 'directory')) tree.mkdir(profile.metadata, { parents: true })
+  const isNew = !makeWay(tree, profile.metadata, 'directory')
+  if (isNew) tree.mkdir(profile.metadata, { parents: true })
   const hasRun = workspace.runs !== undefined && !profile.documents.includes('run')
   const names = hasRun ? [...profile.documents, 'run' as const] : profile.documents
   const texts = names.map(
@@ -32,7 +33,7 @@ export function writeMetadata(
   const hidden = profile.content === '.' ? [['.gitignore', '*\n'] as const] : []
   for (const [name, content] of [...texts, ...hidden]) {
     const path = `${profile.metadata}/${name}`
-    const there = makeWay(tree, path, 'file')
+    const there = isNew ? undefined : makeWay(tree, path, 'file')
     if (!there || !holds(tree, there, content)) tree.write(path, content, { mode: 0o444, durable, discard: fresh })
   }
 }

@@ -57,7 +57,11 @@ const attempts = 3
 export function btrfsStorage(options: TreeRootOptions): StorageDriver {
   const trees = treeRoot(options, [workDirectory])
   const work = openWork(options.root, options)
-  const { path, found, assert } = trees
+  const { path, found } = trees
+  const assert = (): void => {
+    trees.assert()
+    work.busy()
+  }
   const free = <T>(place: Place, make: () => T): T => {
     try {
       return make()

@@ -25,10 +25,12 @@ export interface Work extends AsyncDisposable {
   /** Takes a tree out of sight at once; the rest goes on by itself where that takes long. */
   readonly discard: (path: string) => void
   /**
-   * Puts a tree aside, durable with the next commit. It is removed when nobody waits, or by whoever erases something
-   * next: the kernel forgets one by one the files that it remembers of it.
+   * Puts a tree aside, durable with the next commit. It is removed when nobody has done anything for a while, or by
+   * whoever erases something next: the kernel takes it apart block by block, and every commit meanwhile waits for that.
    */
   readonly setAside: (path: string) => void
+  /** Somebody does something. */
+  readonly busy: () => void
   /** Removes what others have left. */
   readonly sweep: (signal?: AbortSignal) => Promise<void>
 }
@@ -41,8 +43,11 @@ const asideDirectory = join(workDirectory, 'discarded')
 /** A copy that somebody still looks at may be this old: a day. */
 const oldest = 24 * 3600 * 1000
 
-/** Milliseconds after which whoever asked for it has been told. */
-const soon = 1000
+/** So long nobody has done anything, in milliseconds. */
+const quietMs = 1000
+
+/** More of them do not wait. What they hold is mostly others' too. */
+const mostWaiting = 64
 
 const lineagePrefix = 'lineage.'
 const restorePrefix = 'restore.'
@@ -52,6 +57,8 @@ export function openWork(root: string, { shortLived = false } = {}): Work {
   const base = join(root, workDirectory)
   const stopped = new AbortController()
   const running = new Set<Promise<void>>()
+  const waiting: string[] = []
+  let timer: NodeJS.Timeout | undefined
   let count = 0
   const stamp = (): string => `${Date.now()}.${process.pid}.${++count}`
   const fresh = (): string => join(base, stamp())
@@ -67,6 +74,18 @@ export function openWork(root: string, { shortLived = false } = {}): Work {
       .catch(() => undefined)
       .finally(() => running.delete(removal))
     running.add(removal)
+  }
+
+  const removeWaiting = (most: number): void => {
+    for (const path of waiting.splice(0, waiting.length - most)) remove(path)
+  }
+  const busy = (): void => {
+    if (timer !== undefined) timer.refresh()
+    else if (waiting.length > 0) timer = setTimeout(whenQuiet, quietMs).unref()
+  }
+  const whenQuiet = (): void => {
+    timer = undefined
+    removeWaiting(0)
   }
 
   const isOld = (name: string): boolean => /^\d+\./.test(name) && Number.parseInt(name, 10) < Date.now() - oldest
@@ -106,15 +125,18 @@ export function openWork(root: string, { shortLived = false } = {}): Work {
       const gone = aside()
       renameTree(path, gone)
       if (shortLived) return
-      const timer = setTimeout(() => remove(gone), soon).unref()
-      stopped.signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
+      waiting.push(gone)
+      removeWaiting(mostWaiting)
+      busy()
     },
+    busy,
     async sweep(signal) {
       const directories = [workDirectory, ...(isThere(join(root, asideDirectory)) ? [asideDirectory] : [])]
       for (const { area, name } of listAreas(root, directories))
         if (area === asideDirectory || isOld(name)) await removeSubvolume(join(root, area, name), { signal })
     },
     async [Symbol.asyncDispose]() {
+      clearTimeout(timer)
       stopped.abort()
       await Promise.all(running)
     },
