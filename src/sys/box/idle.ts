@@ -41,6 +41,7 @@ export function lent(directory: string, box: LivingBox): LivingBox {
   if (box.record.once) return box
   const { connection } = box
   let hasFrozen = false
+  let isGivenBack = false
   return {
     ...box,
     connection: {
@@ -50,6 +51,8 @@ export function lent(directory: string, box: LivingBox): LivingBox {
         return connection.ask(type, payload, options)
       },
       async [Symbol.asyncDispose]() {
+        if (isGivenBack) return
+        isGivenBack = true
         // What was frozen goes on when the connection ends.
         if (hasFrozen || !keep(directory, box)) await connection[Symbol.asyncDispose]()
       },
