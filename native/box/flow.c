@@ -113,6 +113,19 @@ void drain_add(struct source *source) {
   source->fd = -1;
 }
 
+/* Makes room for a command, which has several files of its own. False if there is none to be made. */
+bool drain_drop(void) {
+  int dropped = 0;
+  for (int at = 0; at < DRAINS_MOST && dropped < FILES_OF_COMMAND; at++) {
+    struct source *drain = &init.drains[at];
+    if (drain->fd <= 0) continue;
+    close(drain->fd);
+    drain->fd = 0;
+    dropped++;
+  }
+  return dropped > 0;
+}
+
 void drain_read(struct source *drain) {
   static uint8_t bytes[OUTPUT_MOST];
   ssize_t count = read(drain->fd, bytes, sizeof bytes);

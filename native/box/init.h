@@ -14,6 +14,7 @@
 
 #define JOBS_MOST 1024
 #define DRAINS_MOST 256
+#define FILES_OF_COMMAND 8
 
 /* One end of a pipe that is read. `left`: how much of it still belongs to the command. */
 struct source {
@@ -76,6 +77,7 @@ void job_input_end(struct job *job);
 void job_write(struct job *job);
 void job_read(struct job *job, struct source *source, uint8_t type);
 void drain_add(struct source *source);
+bool drain_drop(void);
 void drain_read(struct source *drain);
 
 /* connect.c */

@@ -61,6 +61,13 @@ describe.each(levels)('in a box of level %s', (level) => {
     await expect.poll(again, { timeout: 10_000 }).toMatchObject({ x: '0' })
   })
 
+  test('what commands have left running does not keep others from starting', async () => {
+    const box = await startBox({ level, files: '40:40' })
+    const { mark } = sleeper()
+    for (let left = 20; left > 0; left--)
+      expect((await run(box.client, ['sh', '-c', `setsid sleep ${mark} & exec true`])).exit).toMatchObject({ x: '0' })
+  })
+
   test('the limit of the commands is the one that was found, or asked for; that of the box is higher', async () => {
     const box = await startBox({ level, files: '64:4000' })
     expect((await shell(box.client, 'ulimit -Sn; ulimit -Hn')).stdout).toBe('64\n4000\n')
