@@ -60,6 +60,7 @@ int run_init(void);
 /* job.c */
 struct job *job_new(uint32_t id);
 struct job *job_of(uint32_t id);
+void job_close(struct job *job);
 void job_free(struct job *job);
 void job_exited(struct job *job, int status, const struct rusage *usage);
 /* Sends what is due, ends what has ended; answers when to look again. */

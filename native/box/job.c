@@ -32,11 +32,17 @@ struct job *job_of(uint32_t id) {
   return NULL;
 }
 
-void job_free(struct job *job) {
+void job_close(struct job *job) {
+  // Of a terminal they are one.
   if (job->in != job->out.fd) close_fd(&job->in);
+  job->in = -1;
   close_fd(&job->out.fd);
   close_fd(&job->err.fd);
   close_fd(&job->report);
+}
+
+void job_free(struct job *job) {
+  job_close(job);
   free(job->input);
   *job = (struct job){0};
   while (init.jobs_used > 0 && !init.jobs[init.jobs_used - 1].used) init.jobs_used--;

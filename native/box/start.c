@@ -114,17 +114,11 @@ static bool open_ends(struct job *job, const struct command *command, int ends[3
   return open_pipe(&job->out.fd, &ends[1], false) && open_pipe(&job->err.fd, &ends[2], false);
 }
 
-static void close_all(struct job *job) {
-  if (job->in == job->out.fd) job->in = -1;
-  int *files[] = {&job->in, &job->out.fd, &job->err.fd, &job->report};
-  for (size_t at = 0; at < sizeof files / sizeof *files; at++) close_fd(files[at]);
-}
-
 /* 0 or an errno. */
 static int open_files(struct job *job, const struct command *command, int ends[3], int *report) {
   if (open_ends(job, command, ends) && open_pipe(&job->report, report, false)) return 0;
   int error = errno;
-  close_all(job);
+  job_close(job);
   for (int at = 0; at < 3; at++) close_fd(&ends[at]);
   return error;
 }
@@ -133,7 +127,7 @@ static int open_files(struct job *job, const struct command *command, int ends[3
 static int fork_command(struct job *job, const struct command *command) {
   int ends[3] = {-1, -1, -1}, report = -1, error;
   reserve_files(true);
-  // What earlier commands have left running may hold all there are: the oldest of it finds nobody who reads.
+  // What earlier commands have left running may hold all there are: some of it then finds nobody who reads.
   do error = open_files(job, command, ends, &report);
   while (error == EMFILE && drain_drop());
   reserve_files(false);
