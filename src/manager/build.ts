@@ -1,3 +1,4 @@
+import { allDone } from '../domain/all-done.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import type { SnapshotId } from '../domain/ids.ts'
 import { profileOf, type Profile } from '../domain/profiles.ts'
@@ -14,7 +15,7 @@ import { holdToLimit } from './size-limit.ts'
 import { type Content, copying, importedOf, isOuter, makeContent, type Places } from './source-tree.ts'
 import { beginAsTemplate } from './template-tree.ts'
 import { openTree, type Tree } from './trees.ts'
-import { allDone, type UndoLog } from './undo.ts'
+import type { UndoLog } from './undo.ts'
 
 /**
  * Builds a workspace's tree from its source where nobody sees it: in `tmp`, or at `whole` if it begins as a base. Durable

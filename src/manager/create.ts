@@ -1,4 +1,5 @@
 import type { Inputs } from '../api/table.ts'
+import { allDone } from '../domain/all-done.ts'
 import { readWorkspaceConfig } from '../domain/creation.ts'
 import { AwError } from '../domain/errors.ts'
 import type { NewEvent } from '../domain/event.ts'
@@ -18,7 +19,7 @@ import { takeOrphan } from './orphans.ts'
 import { pathOf, volumeOf } from './places.ts'
 import { broughtIn } from './size-limit.ts'
 import { expiryOf } from './ttl.ts'
-import { allDone, undoLog, type UndoLog } from './undo.ts'
+import { undoLog, type UndoLog } from './undo.ts'
 
 interface CreateOptions {
   /** The url of a repository with what is needed to get in. */

@@ -1,3 +1,4 @@
+import { allDone } from '../../../domain/all-done.ts'
 import type { CreateOptions, Place } from '../../../ports/storage-driver.ts'
 import { mounts } from '../../../sys/mounts.ts'
 import { filesOf, ground, isBare, makeLayer, retireWork, syncLayers, upperStack } from '../../../sys/overlay-layers.ts'
@@ -31,15 +32,10 @@ export async function createTree(
     records.add(place, stack)
     // What is in tmp becomes durable when it leaves it: the same directory is flushed then.
     const durable = place.area === 'tmp' ? undefined : records.syncLater(after)
-    await both(durable, meanwhile())
+    await allDone(meanwhile(), durable)
   } finally {
     if (fd !== undefined) closeMount(fd)
   }
-}
-
-/** Neither is left alone when the other fails. */
-async function both(one: Promise<void> | undefined, other: Promise<void> | undefined): Promise<void> {
-  for (const result of await Promise.allSettled([one, other])) if (result.status === 'rejected') throw result.reason
 }
 
 /** Gives a tree another place. Who has files open in it stays in it, unless it leaves those that are mounted. */
@@ -48,7 +44,7 @@ export async function moveTree(overlay: Overlay, from: Place, to: Place): Promis
   using records = await lockRecords(root, 'together')
   if (records.read(from) === undefined || !records.move(from, to)) throw missing(from)
   const durable = records.syncLater()
-  await both(durable, overlay.mounts ? follow() : undefined)
+  await allDone(durable, overlay.mounts ? follow() : undefined)
 
   async function follow(): Promise<void> {
     const [before, after] = [trees.path(from), trees.path(to)]
