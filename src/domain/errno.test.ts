@@ -10,3 +10,10 @@ it('has a name for each, also for what Node has none for', () => {
   expect(errnoName(new Error('another'))).toBe('')
   expect(toAwError(quota)).toMatchObject({ code: 'quota_exceeded', data: { errno: 'EDQUOT' } })
 })
+
+it('a full disk is told as such, with a way out', () => {
+  const error = Object.assign(new Error("ENOSPC: copy 'a'"), { code: 'ENOSPC', errno: -28, syscall: 'copy' })
+  const { code, message, hint } = toAwError(error)
+  expect([code, message]).toEqual(['disk_full', "The disk is full (ENOSPC: copy 'a')"])
+  expect(hint).toContain('aw gc --plan')
+})

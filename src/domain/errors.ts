@@ -226,8 +226,10 @@ function fromErrno(error: unknown): AwError | undefined {
   const errno = errnoName(error)
   const code = errnoCodes[errno] ?? 'filesystem_error'
   const path = 'path' in error && typeof error.path === 'string' ? error.path : undefined
-  return new AwError(code, error.message, {
+  const isFull = errno === 'ENOSPC'
+  return new AwError(code, isFull ? `The disk is full (${error.message})` : error.message, {
     ...(errno === 'EACCES' && path !== undefined ? { hint: lockedHint(path) } : {}),
+    ...(isFull ? { hint: 'Make room; aw gc --plan tells what aw itself could give up' } : {}),
     data: { errno, syscall: error.syscall },
     cause: error,
   })
