@@ -80,7 +80,7 @@ async function furnish(core: Core, workspace: Workspace, place: Place): Promise<
   // A tree from the trash comes back as its agent left it.
   const fresh = workspace.source.kind !== 'trash'
   const repository = fresh && (await initRepository(core, workspace, tree, profile))
-  writeMetadata(tree, workspace, documents, { durable: false })
+  writeMetadata(tree, workspace, documents, { unseen: true })
   return { left, added: repository || documents.claude_md !== undefined || documents.agent_files !== undefined }
 }
 
@@ -138,7 +138,7 @@ export async function forkTree(
       await holdToLimit(core, workspace, place)
       const documents = await readMetadata(core, workspace)
       using tree = await openTree(core, place)
-      writeMetadata(tree, workspace, documents, { durable: false, fresh: true })
+      writeMetadata(tree, workspace, documents, { unseen: true })
     },
   })
 }

@@ -13,17 +13,15 @@ import { openTree } from './trees.ts'
  * never read from it. It is written anew whenever the tree gets a new place or content. Nothing is written through a
  * link, and what somebody put in the place of the directory or of a file in it is moved aside, not replaced.
  *
- * `fresh`: the tree is a copy of another's that nobody has seen yet, so what is there is that one's.
+ * `unseen`: the tree is new, and its content may be another's. Then it is not waited for: it can be written again.
  */
 export function writeMetadata(
   tree: FileHandle,
   workspace: Workspace,
   documents: MetadataTexts,
-  { durable = true, fresh = false } = {},
+  { unseen = false } = {},
 ): void {
   const profile = profileOf(workspace.profile)
-  const isNew = !makeWay(tree, profile.metadata, 'directory')
-  if (isNew) tree.mkdir(profile.metadata, { parents: true })
   const hasRun = workspace.runs !== undefined && !profile.documents.includes('run')
   const names = hasRun ? [...profile.documents, 'run' as const] : profile.documents
   const texts = names.map(
@@ -31,12 +29,19 @@ export function writeMetadata(
   )
   // In the middle of a repository it must not look like something to be committed.
   const hidden = profile.content === '.' ? [['.gitignore', '*\n'] as const] : []
-  for (const [name, content] of [...texts, ...hidden]) {
+  const all = [...texts, ...hidden]
+  const left = unseen ? tree.fill(profile.metadata, all, mode) : all
+  if (left.length === 0) return
+  const isNew = !makeWay(tree, profile.metadata, 'directory')
+  if (isNew) tree.mkdir(profile.metadata, { parents: true })
+  for (const [name, content] of left) {
     const path = `${profile.metadata}/${name}`
     const there = isNew ? undefined : makeWay(tree, path, 'file')
-    if (!there || !holds(tree, there, content)) tree.write(path, content, { mode: 0o444, durable, discard: fresh })
+    if (!there || !holds(tree, there, content)) tree.write(path, content, { mode, durable: !unseen })
   }
 }
+
+const mode = 0o444
 
 /** A tree that comes back mostly has it already: reading is cheaper than writing. */
 function holds(tree: FileHandle, { path, size, links }: FileInfo, content: string): boolean {

@@ -20,6 +20,16 @@ export interface FileHandle extends Disposable {
   /** Writes a temporary file and renames it over the target: whole or not at all. Keeps mode, owner, xattrs, ACL. */
   write(path: string, content: Uint8Array | string, options?: WriteOptions): FileInfo
   append(path: string, content: Uint8Array | string, options?: WriteOptions): FileInfo
+  /**
+   * Puts files into a directory at the top of a tree that nobody else has seen yet, in place: each step is small, and
+   * what is interrupted is half done. Nothing is followed, and nothing written to that has another name as well. Answers
+   * those that something is in the way of.
+   */
+  fill(
+    directory: string,
+    files: readonly (readonly [name: string, content: string])[],
+    mode: number,
+  ): readonly (readonly [name: string, content: string])[]
   /** Opens a file to be read piece by piece: all of them are of that file, whatever takes its place meanwhile. */
   open(path: string, options?: PathOptions): FileReader
   /** As `write`, with content that comes piece by piece. Nothing is to be seen of it, not even parents, until `finish`. */
@@ -86,8 +96,6 @@ export interface WriteOptions extends PathOptions {
   readonly existing?: 'replace' | 'error' | undefined
   /** Resolves only when the bytes would survive a power cut. */
   readonly durable?: boolean | undefined
-  /** What is replaced need not be there any more if this is interrupted: cheaper on some storage. */
-  readonly discard?: boolean | undefined
 }
 
 export type FileKind = 'file' | 'directory' | 'symlink' | 'fifo' | 'socket' | 'block' | 'char'

@@ -28,7 +28,7 @@ import { sealing } from './sealed-directory.ts'
 
 /** Mounts a tree; nothing to do if it is. Only for who holds the lock of the records. */
 export function mountTree(root: string, path: string, stack: Stack): void {
-  if (isMounted(path, dirname(path))) return
+  if (isThere(path)) return
   const fd = openTree(root, path, stack)
   try {
     attachTree(fd, path)
@@ -36,6 +36,9 @@ export function mountTree(root: string, path: string, stack: Stack): void {
     fs.closeSync(fd)
   }
 }
+
+/** Whether a tree is mounted at its place. */
+export const isThere = (path: string): boolean => isMounted(path, dirname(path))
 
 /** The place is free: what is found there was left by a process that was killed. */
 export function attachTree(fd: number, path: string): void {
@@ -83,7 +86,7 @@ function mountedElsewhere(path: string, others: readonly Elsewhere[], cause: unk
  * tree, also when it is removed from under them: the tree was destroyed, and that is what they were asked to expect.
  */
 export function clearMountPoint(path: string): void {
-  while (isMounted(path, dirname(path))) mounts.detach(path)
+  while (isThere(path)) mounts.detach(path)
   sealing.unseal(path)
   try {
     hostFs.rmdirSync(path)
@@ -123,7 +126,7 @@ export const listFound = (root: string): Place[] =>
 
 /** Moves what is mounted, with all who are in it; nothing if it is not. */
 export function moveMount(from: string, to: string): boolean {
-  if (!isMounted(from, dirname(from))) return false
+  if (!isThere(from)) return false
   const fd = cloneOf(from)
   try {
     attachTree(fd, to)
@@ -181,7 +184,7 @@ function isOurs(device: string): boolean {
  * does, or may: who has it by another mount is not counted here. It may be unmounted afterwards.
  */
 export function isIdle(path: string): boolean {
-  if (!isMounted(path, dirname(path))) return false
+  if (!isThere(path)) return false
   if (!isMountedOnce(deviceOf(path))) return false
   try {
     mounts.expire(path)

@@ -165,8 +165,7 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
     async reach(place) {
       assert()
       if (!isRoot) return reachHeld(overlay, place)
-      await ensureMounted(overlay, place)
-      return onHost(hostPath(overlay, place))
+      return onHost(await ensureMounted(overlay, place))
     },
 
     async isIdle(place) {

@@ -1,5 +1,6 @@
 import type { FileHandle, Files, RootOptions } from '../../ports/files.ts'
 import { copy } from './copy.ts'
+import { fill } from './fill.ts'
 import { list } from './list.ts'
 import { read, resolve, stat } from './read.ts'
 import { remove } from './remove.ts'
@@ -19,6 +20,7 @@ export function openRoot(path: string, options: RootOptions = {}): FileHandle {
     read: (path, options) => read(root, path, options),
     write: (path, content, options) => write(root, path, content, options),
     append: (path, content, options) => append(root, path, content, options),
+    fill: (directory, files, mode) => fill(root, directory, files, mode),
     open: (path, options) => open(root, path, options),
     create: (path, options) => create(root, path, options),
     list: (path, options) => list(root, path, options),

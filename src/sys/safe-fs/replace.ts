@@ -12,7 +12,6 @@ export interface ReplaceOptions {
   readonly durable?: boolean | undefined
   /** Fail with EEXIST instead of replacing. */
   readonly keepExisting?: boolean | undefined
-  readonly discard?: boolean | undefined
 }
 
 /**
@@ -21,8 +20,6 @@ export interface ReplaceOptions {
  * replaced passes on its owner, mode and attributes; what is new belongs to the directory's owner.
  */
 export function replaceFile(root: Root, spot: Spot, options: ReplaceOptions, fill: (fd: number) => void): fs.Stats {
-  const same = options.discard === true ? emptied(spot) : undefined
-  if (same !== undefined) return refill(same, options, fill)
   const mode = spot.stats ? 0o600 : (options.mode ?? root.fileMode ?? 0o666)
   using file = stage(spot.dir, mode, mode)
   fill(file.fd)
@@ -41,31 +38,6 @@ export function putInPlace(root: Root, spot: Spot, options: ReplaceOptions, file
   file.put(spot, options.keepExisting === true)
   if (options.durable) syncDirectory(spot.dir)
   return fs.fstatSync(fd)
-}
-
-/**
- * The file itself, with nothing in it, where nobody minds that and no other name leads to it. To put another in its place
- * costs twice as much, and an overlay would first copy what is replaced out of the layer below.
- */
-function emptied({ fd, stats }: Spot): number | undefined {
-  if (fd === undefined || !stats?.isFile() || stats.nlink > 1) return undefined
-  try {
-    return hostFs.openEmptySync(at(fd))
-  } catch (error) {
-    if (errnoOf(error) !== 'EACCES') throw error
-    return undefined
-  }
-}
-
-function refill(fd: number, { mode, durable }: ReplaceOptions, fill: (fd: number) => void): fs.Stats {
-  try {
-    fill(fd)
-    if (mode !== undefined && (fs.fstatSync(fd).mode & 0o777) !== mode) hostFs.fchmodSync(fd, mode & 0o777)
-    if (durable) hostFs.fsyncSync(fd)
-    return fs.fstatSync(fd)
-  } finally {
-    fs.closeSync(fd)
-  }
 }
 
 function syncDirectory(dir: number): void {

@@ -3,7 +3,7 @@ import { AwError, toAwError } from '../../../domain/errors.ts'
 import type { Place } from '../../../ports/storage-driver.ts'
 import { isInUse, type OverlayLayers, viewOf } from '../../../sys/mounts.ts'
 import { filesOf, isBare, retireWork } from '../../../sys/overlay-layers.ts'
-import { closeMount, mountTree, openFrozen, openUnmounted } from '../../../sys/overlay-mountpoint.ts'
+import { closeMount, isThere, mountTree, openFrozen, openUnmounted } from '../../../sys/overlay-mountpoint.ts'
 import { lockRecords, readRecord, type Stack } from '../../../sys/overlay-records.ts'
 import { isFrozen, missing, type TreeRoot } from '../tree-root.ts'
 import { openCopy, reachHeld } from './reach.ts'
@@ -44,8 +44,7 @@ export function frozenStackOf(overlay: Overlay, place: Place): Stack {
 }
 
 /** Where a tree is worked in that is a directory on this host. */
-export function hostPath({ root, trees }: Overlay, place: Place): string {
-  const stack = readRecord(root, place)
+export function hostPath({ root, trees }: Overlay, place: Place, stack = readRecord(root, place)): string {
   return stack !== undefined && isBare(place, stack) ? filesOf(root, upperOf(stack)) : trees.path(place)
 }
 
@@ -56,23 +55,25 @@ export const upperFiles = ({ root }: Overlay, stack: Stack): string => filesOf(r
 
 /**
  * Mounts a tree if it is not: after a reboot, or after a process was killed. `workspace_active` if another mount
- * namespace has it: whoever is there goes on undisturbed.
+ * namespace has it: whoever is there goes on undisturbed. Answers where it is worked in.
  */
-export async function ensureMounted(overlay: Overlay, place: Place): Promise<void> {
-  const { root, trees } = overlay
+export async function ensureMounted(overlay: Overlay, place: Place): Promise<string> {
+  const { root } = overlay
   const stack = readRecord(root, place)
-  if (stack === undefined || !overlay.mounts || !isSeen(place) || isBare(place, stack)) return
+  const path = hostPath(overlay, place, stack)
+  if (stack === undefined || !overlay.mounts || !isSeen(place) || isBare(place, stack) || isThere(path)) return path
   if (stack[1] !== undefined) await retireWork(root, stack[1])
   const mount = async (): Promise<void> => {
     using records = await lockRecords(root, 'together')
     const now = records.read(place)
-    if (now !== undefined) mountTree(root, trees.path(place), now)
+    if (now !== undefined) mountTree(root, path, now)
   }
   await whenFree(mount, (error) => {
     const { code, data } = toAwError(error)
     const isUsed = Array.isArray(data['elsewhere']) && data['elsewhere'].length > 0
     return code === 'workspace_active' && !isUsed
   })
+  return path
 }
 
 /** How long the kernel may need to let go of what was unmounted: it waits for the disk. */
@@ -99,8 +100,7 @@ export async function withView<T>(overlay: Overlay, place: Place, use: (view: st
     return await use(copy?.path ?? tree?.path ?? '')
   }
   if (isSeen(place)) {
-    await ensureMounted(overlay, place)
-    return use(hostPath(overlay, place))
+    return use(await ensureMounted(overlay, place))
   }
   const fd =
     place.area === 'trash'

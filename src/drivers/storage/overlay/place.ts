@@ -30,8 +30,9 @@ export async function createTree(
     if (fd !== undefined) attachTree(fd, trees.path(place))
     syncLayers(root, [layer.id])
     records.add(place, stack)
+    await after
     // What is in tmp becomes durable when it leaves it: the same directory is flushed then.
-    const durable = place.area === 'tmp' ? undefined : records.syncLater(after)
+    const durable = place.area === 'tmp' ? undefined : records.syncLater()
     await allDone(meanwhile(), durable)
   } finally {
     if (fd !== undefined) closeMount(fd)
