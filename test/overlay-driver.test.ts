@@ -19,7 +19,7 @@ const runs = [
     as: 'root',
     what: 'beyond the contract',
     files: ['test/overlay-mounts.inside.ts', 'test/overlay-use.inside.ts'],
-    tests: 20,
+    tests: 21,
   },
   {
     as: 'an ordinary user',

@@ -1,7 +1,8 @@
 import { execFileSync, spawn } from 'node:child_process'
 import * as fs from 'node:fs'
+import { release } from 'node:os'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { standing } from '../src/testing/standing.ts'
 import { code } from '../src/testing/storage-contract.ts'
 import { readTree } from '../src/testing/tree.ts'
@@ -130,6 +131,23 @@ it('is idle if nobody has anything open in it, by whatever mount, and stays as i
   execFileSync('umount', [other])
   expect(await isIdle()).toBe(true)
   expect(await storage.isIdle?.({ area: 'volumes', name: 'absent' })).toBe(false)
+})
+
+it('a mount in a namespace that no process is in counts too, where the kernel tells of such', async () => {
+  const { base, storage, path } = subject()
+  await storage.create(volume)
+  const [major = 0, minor = 0] = release().split('.').map(Number)
+  const tells = major > 6 || (major === 6 && minor >= 12)
+  const kept = join(base, 'kept')
+  fs.writeFileSync(kept, '')
+  execFileSync('unshare', [`--mount=${kept}`, 'true'])
+  try {
+    expect(await storage.isIdle?.(volume)).toBe(!tells)
+  } finally {
+    execFileSync('umount', [kept])
+  }
+  await vi.waitFor(async () => expect(await storage.isIdle?.(volume)).toBe(true), 5000)
+  expect(fs.existsSync(path(volume))).toBe(true)
 })
 
 /** Writes numbered files by path until it is killed, and says which it has closed without an error. */

@@ -52,7 +52,7 @@ export const viewOf = (fd: number): string => `/proc/self/fd/${fd}/.`
 
 export const isInUse = (error: unknown): boolean => hasCode(error, 'EBUSY')
 
-function calls(): Native {
+export function calls(): Native {
   const found = native()
   if (found !== undefined) return found
   throw new AwError('unsupported', `Overlays cannot be mounted: ${nativeProblem() ?? ''}`)
@@ -217,46 +217,7 @@ export function mountsWhere(matches: (mount: Mounted) => boolean): { own: string
   return { own: own.map(({ path }) => path), others }
 }
 
-/** Whether a file system, as `deviceOf` tells it, is mounted at one place only, in whatever namespace. */
-export function isMountedOnce(device: string): boolean {
-  if (mountsOn(device) !== 1) return false
-  const seen = new Set([namespaceOf('self')])
-  for (const process of processes()) {
-    const namespace = namespaceOf(process)
-    if (namespace === undefined || seen.has(namespace)) continue
-    seen.add(namespace)
-    if (mountsOf(process)?.some((mount) => mount.device === device)) return false
-  }
-  return true
-}
-
-const processes = (): string[] => fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-
-/** How many mounts of a file system our namespace has. The list of all takes ten times as long, where there are many. */
-function mountsOn(device: string): number {
-  const ids = mountIds()
-  if (ids === undefined) return (mountsOf('self') ?? []).filter((mount) => mount.device === device).length
-  const told = Buffer.alloc(512)
-  const isOnIt = (id: bigint): boolean =>
-    calls().statmount(id, told) && `${told.readUInt32LE(16)}:${told.readUInt32LE(20)}` === device
-  return ids.filter(isOnIt).length
-}
-
-/** Undefined where the kernel has no such list: before 6.8. */
-function mountIds(): bigint[] | undefined {
-  const some = new BigUint64Array(512)
-  const all: bigint[] = []
-  try {
-    for (;;) {
-      const count = calls().listmount(all.at(-1) ?? 0n, some)
-      all.push(...some.subarray(0, count))
-      if (count < some.length) return all
-    }
-  } catch (error) {
-    if (hasCode(error, 'ENOSYS', 'EPERM', 'EINVAL')) return undefined
-    throw error
-  }
-}
+export const processes = (): string[] => fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name))
 
 /** What a mount is mounted on. */
 const below = (all: readonly Mounted[], { parent }: Mounted): Mounted | undefined => all.find(({ id }) => id === parent)

@@ -57,10 +57,10 @@ export interface Native {
   /** A copy of the mount at a path, mounted nowhere yet. */
   cloneMount(path: string): number
   umount2(path: string, flags: number): void
-  /** Fills `ids` with those mounts of our namespace that are later than the last one given; answers how many. */
-  listmount(after: bigint, ids: BigUint64Array): number
+  /** Fills `ids` with those mounts of a namespace, ours if none is given, that are later than `after`; answers how many. */
+  listmount(after: bigint, ids: BigUint64Array, namespace?: bigint): number
   /** Fills `buffer` with a `struct statmount` that has the file system of a mount. False if it is gone. */
-  statmount(id: bigint, buffer: Buffer): boolean
+  statmount(id: bigint, buffer: Buffer, namespace?: bigint): boolean
   /** Where a link leads, without the cost of an error; undefined if that cannot be told. */
   readLink(path: string): string | undefined
   /** Waits for nobody where `operation` says so (see LOCK). The kernel gives it back when the descriptor is closed. */
@@ -166,12 +166,14 @@ function bind(calls: Calls, number: Record<Syscall, number>): Native {
   // Calls are synchronous and never nest, so one block of memory serves them all.
   const how = Buffer.alloc(24)
   const range = Buffer.alloc(32)
-  const mountRequest = Buffer.alloc(24)
+  const mountRequest = Buffer.alloc(32)
   const link = Buffer.alloc(4096)
-  const aboutMount = (id: bigint, parameter: bigint): Buffer => {
-    mountRequest.writeUInt32LE(mountRequest.length, 0)
+  const aboutMount = (id: bigint, parameter: bigint, namespace: bigint): Buffer => {
+    // Before 6.11 there was no namespace in it.
+    mountRequest.writeUInt32LE(namespace === 0n ? 24 : 32, 0)
     mountRequest.writeBigUInt64LE(id, 8)
     mountRequest.writeBigUInt64LE(parameter, 16)
+    mountRequest.writeBigUInt64LE(namespace, 24)
     return mountRequest
   }
   const openat2 = (dirfd: number, path: string, flags: number, resolve: number, mode = 0): number => {
@@ -233,10 +235,11 @@ function bind(calls: Calls, number: Record<Syscall, number>): Native {
       make('fcntl', fd, F_OFD_SETLK, range)
     },
     umount2: (path, flags) => void make('umount2', path, flags),
-    listmount: (after, ids) =>
-      make('listmount', aboutMount(ALL_MOUNTS, after), new Uint8Array(ids.buffer), ids.length, 0),
-    statmount(id, buffer) {
-      const result = calls.call(number.statmount, aboutMount(id, STATMOUNT_SB_BASIC), buffer, buffer.length, 0)
+    listmount: (after, ids, namespace = 0n) =>
+      make('listmount', aboutMount(ALL_MOUNTS, after, namespace), new Uint8Array(ids.buffer), ids.length, 0),
+    statmount(id, buffer, namespace = 0n) {
+      const about = aboutMount(id, STATMOUNT_SB_BASIC, namespace)
+      const result = calls.call(number.statmount, about, buffer, buffer.length, 0)
       return result !== -constants.errno.ENOENT && check(result, 'statmount') === 0
     },
     readLink(path) {

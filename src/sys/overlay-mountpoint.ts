@@ -10,11 +10,11 @@ import {
   type Elsewhere,
   isInUse,
   isMounted,
-  isMountedOnce,
   mounts,
   mountsWhere,
   syncFileSystemLater,
 } from './mounts.ts'
+import { isMountedOnce } from './mounted-once.ts'
 import { joinLinks } from './overlay-links.ts'
 import { filesOf, lowerStack, upperStack, workOf } from './overlay-layers.ts'
 import type { Stack } from './overlay-records.ts'
@@ -42,7 +42,7 @@ export const isThere = (path: string): boolean => isMounted(path, dirname(path))
 
 /** The place is free: what is found there was left by a process that was killed. */
 export function attachTree(fd: number, path: string): void {
-  clearMountPoint(path)
+  if (fs.lstatSync(path, { throwIfNoEntry: false }) !== undefined) clearMountPoint(path)
   hostFs.mkdirSync(path, 0)
   sealing.seal(path)
   mounts.attach(fd, path)

@@ -129,6 +129,7 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/overlay-layers.ts': 'layers of a storage root, and their tops, which have no names of others on the way',
   'src/sys/overlay-links.ts': 'the index that the kernel keeps beside a layer; files of a tree by descriptors',
   'src/sys/overlay-mountpoint.ts': 'the areas of a storage root, where trees are mounted',
+  'src/sys/mounted-once.ts': 'the mount namespaces of the machine',
   'src/sys/overlay-probe.ts': 'nothing: asks what file system a directory is on',
   'src/sys/overlay-records.ts': 'the records of a storage root, which say what trees are made of',
   'src/sys/overlay-remake.ts': 'a tree by descriptors, into one that nobody else can reach yet',
