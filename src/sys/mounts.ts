@@ -33,16 +33,19 @@ export const mounts = counted({
 
 /**
  * The last to let go of an overlay waits until everything on its file system is on the disk. That is nothing that
- * anybody was promised, so another thread does it: this one goes on.
+ * anybody was promised, so another thread does it; and a moment later, as the disk has something to write that somebody
+ * waits for.
  */
 function detach(path: string): void {
   const fd = fs.openSync(path, namingFlags)
   try {
     calls().umount2(path, UMOUNT.NOFOLLOW | UMOUNT.DETACH)
   } finally {
-    fs.close(fd, () => undefined)
+    setTimeout(() => fs.close(fd, () => undefined), momentMs).unref()
   }
 }
+
+const momentMs = 5
 
 /** What is mounted at a path, once more, and mounted nowhere yet: what is open in it is not disturbed. */
 export const cloneOf = (path: string): number => calls().cloneMount(path)
