@@ -21,8 +21,8 @@ export interface ChangeEntry {
 /** An entry of a tree, with all that makes a difference. */
 export interface DiffEntry extends ChangeEntry {
   /**
-   * Equal if and only if the contents are: a hash, or a link's target. Empty for what has none. It is only asked for
-   * where the sizes are equal, so it may be a getter that does not read before.
+   * Equal if and only if the contents are, of two that are compared: at one path, or with one identity. A hash, say, or a
+   * link's target. It is only asked for where the sizes are equal.
    */
   readonly content: string
   readonly owner: string
@@ -110,7 +110,6 @@ function differences(before: DiffEntry, after: DiffEntry): Change['what'] {
 const hasSameContent = (before: DiffEntry, after: DiffEntry): boolean =>
   (after.kind !== 'file' || before.size === after.size) && before.content === after.content
 
-/** Content is not asked for in vain: a file's may have to be read. */
 const shown = (entry: DiffEntry): ChangeEntry => {
   const { kind, size, mode } = entry
   return kind === 'symlink'

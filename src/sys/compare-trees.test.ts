@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { hash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -154,5 +155,23 @@ test('a comparison is given up when its caller has gone', async () => {
   put('', now('a'))
   await expect(compareTrees(old(), now(), { signal: AbortSignal.abort() })).rejects.toThrow(
     expect.objectContaining({ code: 'aborted' }),
+  )
+})
+
+test('a large file that differs is no reason to keep others waiting, and is not read to its end', async () => {
+  const large = Buffer.alloc(64 * 2 ** 20, 'x')
+  fs.writeFileSync(old('large'), large)
+  large[0] = 0
+  fs.writeFileSync(now('large'), large)
+  fs.chmodSync(now('large'), 0o600)
+  const before = process.resourceUsage()
+  expect(await compared()).toEqual(['changed large content mode'])
+  const { userCPUTime, systemCPUTime } = process.resourceUsage()
+  const started = process.cpuUsage()
+  hash('sha256', large)
+  const hashing = process.cpuUsage(started)
+  // Far less than to hash either of them.
+  expect(userCPUTime + systemCPUTime - before.userCPUTime - before.systemCPUTime).toBeLessThan(
+    hashing.user + hashing.system,
   )
 })

@@ -1,9 +1,8 @@
 import * as fs from 'node:fs'
 import { type Change, type DiffEntry, diffEntries } from '../domain/tree-diff.ts'
 import { directoryFlags } from './safe-fs/descriptors.ts'
-import { runAll, type Steps } from './safe-fs/steps.ts'
+import type { Steps } from './safe-fs/steps.ts'
 import { attributesText } from './trees/attributes.ts'
-import { hashSteps } from './trees/content-hash.ts'
 import { linkTarget } from './trees/link-target.ts'
 import { atBytes } from './trees/names.ts'
 import { politely } from './trees/politely.ts'
@@ -45,18 +44,25 @@ export async function compareTrees(before: string, after: string, options: Compa
 function* compareSteps(before: number, after: number, options: CompareOptions): Steps<Change[]> {
   const renames = options.identity === 'inode'
   const [gone, come] = [new Map<string, DiffEntry>(), new Map<string, DiffEntry>()]
+  const [left, arrived] = [new Map<string, Visit>(), new Map<string, Visit>()]
   const [olds, news] = [visitsOf(before, options), visitsOf(after, options)]
+  const onlyOne = (entries: Map<string, DiffEntry>, visits: Map<string, Visit>, visit: Visit): void => {
+    const entry = entryOf(visit, { renames })
+    entries.set(visit.path, entry)
+    if (entry.kind === 'file' && entry.identity !== undefined) visits.set(entry.identity, visit)
+  }
   try {
     let [old, now] = [nextOf(olds), nextOf(news)]
     while (old !== undefined || now !== undefined) {
       const order = compare(old?.path, now?.path)
       if (old && now && order === 0) {
-        if (yield* differ(old, now)) {
-          gone.set(old.path, entryOf(before, old, false))
-          come.set(now.path, entryOf(after, now, false))
+        const difference = yield* differ(old, now)
+        if (difference !== undefined) {
+          gone.set(old.path, entryOf(old))
+          come.set(now.path, entryOf(now, difference))
         }
-      } else if (old && order < 0) gone.set(old.path, entryOf(before, old, renames))
-      else if (now) come.set(now.path, entryOf(after, now, renames))
+      } else if (old && order < 0) onlyOne(gone, left, old)
+      else if (now) onlyOne(come, arrived, now)
       if (order <= 0) old = nextOf(olds)
       if (order >= 0) now = nextOf(news)
       yield
@@ -64,6 +70,12 @@ function* compareSteps(before: number, after: number, options: CompareOptions): 
   } finally {
     olds.return()
     news.return()
+  }
+  // Renamed, perhaps; and perhaps written to as well.
+  for (const [identity, now] of arrived) {
+    const [old, entry] = [left.get(identity), come.get(now.path)]
+    if (old === undefined || entry === undefined) continue
+    if (!(yield* isSameFile([before, old], [after, now]))) come.set(now.path, { ...entry, content: other })
   }
   return diffEntries(gone, come)
 }
@@ -80,19 +92,25 @@ const nextOf = (visits: Generator<Visit, void, void>): Visit | undefined => visi
 const compare = (one: string | undefined, other: string | undefined): number =>
   one === other ? 0 : other === undefined || (one !== undefined && one < other) ? -1 : 1
 
-/** Cheap looks first: a file is read only if all else is equal. */
-function* differ(old: Visit, now: Visit): Steps<boolean> {
-  if (isSame(old.print, now.print)) return false
-  const [a, b] = [factsOf(old.print), factsOf(now.print)]
-  if (a.kind !== b.kind || a.uid !== b.uid || a.gid !== b.gid) return true
-  if (a.kind !== 'symlink' && a.mode !== b.mode) return true
-  if (a.kind === 'file' && a.size !== b.size) return true
-  if (smallContent(old, a) !== smallContent(now, b)) return true
-  if (attributesOf(old) !== attributesOf(now)) return true
-  return a.kind === 'file' && a.size > 0 && !(yield* sameFiles(old, now, a.size))
+interface Difference {
+  readonly sameContent: boolean
 }
 
-function* sameFiles(old: Visit, now: Visit, size: number): Steps<boolean> {
+/** Undefined if there is none. */
+function* differ(old: Visit, now: Visit): Steps<Difference | undefined> {
+  if (isSame(old.print, now.print)) return undefined
+  const [a, b] = [factsOf(old.print), factsOf(now.print)]
+  if (a.kind !== b.kind) return { sameContent: false }
+  const sameContent = a.kind === 'file' ? yield* sameFiles(old, now) : smallContent(old, a) === smallContent(now, b)
+  const sameMode = a.kind === 'symlink' || a.mode === b.mode
+  const sameOwner = a.uid === b.uid && a.gid === b.gid
+  return sameContent && sameMode && sameOwner && attributesOf(old) === attributesOf(now) ? undefined : { sameContent }
+}
+
+function* sameFiles(old: Visit, now: Visit): Steps<boolean> {
+  const { size } = factsOf(old.print)
+  if (size !== factsOf(now.print).size) return false
+  if (size === 0) return true
   const one = openSeen(old.directory, old.name, old.print)
   try {
     const other = openSeen(now.directory, now.name, now.print)
@@ -107,6 +125,14 @@ function* sameFiles(old: Visit, now: Visit, size: number): Steps<boolean> {
   }
 }
 
+/** The same of what was visited before. False if either is not what it was then. */
+function* isSameFile(old: readonly [number, Visit], now: readonly [number, Visit]): Steps<boolean> {
+  for (const one of visitPaths(old[0], [old[1].path]))
+    for (const other of visitPaths(now[0], [now[1].path]))
+      return yield* sameFiles({ ...one, print: old[1].print }, { ...other, print: now[1].print })
+  return false
+}
+
 const attributesOf = ({ directory, name }: Visit): string => attributesText(atBytes(directory, name))
 
 /** Of what is no file: a link's target, a device's number. */
@@ -115,9 +141,14 @@ function smallContent({ directory, name }: Visit, { kind, major, minor }: Facts)
   return kind === 'block' || kind === 'char' ? `${major}:${minor}` : ''
 }
 
-function entryOf(top: number, visit: Visit, renames: boolean): DiffEntry {
+const other = 'another'
+
+/**
+ * The content of a file is nothing that anybody is told: it is the same as that of what it is compared with, or not. A file
+ * that has come or gone is compared with none, unless it was renamed.
+ */
+function entryOf(visit: Visit, { renames = false, sameContent = true } = {}): DiffEntry {
   const facts = factsOf(visit.print)
-  const small = smallContent(visit, facts)
   // One of several names may go while another stays: that is no rename.
   const movable = renames && (facts.kind === 'directory' || facts.links === 1)
   return {
@@ -127,22 +158,6 @@ function entryOf(top: number, visit: Visit, renames: boolean): DiffEntry {
     owner: `${facts.uid}:${facts.gid}`,
     attributes: attributesOf(visit),
     ...(movable && { identity: facts.inode }),
-    get content() {
-      return facts.kind === 'file' ? hashAt(top, visit) : small
-    },
+    content: facts.kind !== 'file' ? smallContent(visit, facts) : sameContent ? '' : other,
   }
-}
-
-/** Empty if it is not the same file any more. */
-function hashAt(top: number, { path, print }: Visit): string {
-  for (const { directory, name } of visitPaths(top, [path])) {
-    const fd = openSeen(directory, name, print)
-    if (fd === undefined) break
-    try {
-      return runAll(hashSteps(fd)).hash
-    } finally {
-      fs.closeSync(fd)
-    }
-  }
-  return ''
 }

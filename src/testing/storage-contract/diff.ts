@@ -218,6 +218,16 @@ export function diffContract(open: OpenStorage): void {
       ])
   })
 
+  it('tells of one that was renamed and written to that it is another, though it is as long as before', async () => {
+    const subject = await withVolume(open)
+    await subject.storage.snapshot(volume, snap(1))
+    subject.edit(volume, { do: 'rename', path: 'x', to: 'y' }, { do: 'write', path: 'y', content: '0'.repeat(10) })
+    const [before, after] = [file(10, 0o755), file(10, 0o755)]
+    const told = await changes(subject, snap(1), volume)
+    if (told.length > 1) expect(told).toEqual([removed('x', before), added('y', after)])
+    else expect(told).toEqual([{ path: 'y', change: 'renamed', from: 'x', what: ['content'], before, after }])
+  })
+
   it('is the same backwards', async () => {
     const subject = await withVolume(open)
     await subject.storage.snapshot(volume, snap(1))
