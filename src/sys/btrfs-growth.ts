@@ -10,7 +10,7 @@ import { politely } from './trees/politely.ts'
  * perhaps. Null if that cannot be told without a look at everything. Only for root.
  */
 export async function grownBeyond(base: string, tree: string, erased: Erased): Promise<number | null> {
-  commit(tree)
+  await commit(tree)
   using before = holdSubvolume(base)
   using after = holdSubvolume(tree)
   const since = lastCommonTransaction(before.fd, after.fd, erased)

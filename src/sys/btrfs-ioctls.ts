@@ -31,14 +31,14 @@ export const btrfs = counted({
   /** An empty subvolume. Not durable by itself. */
   create: (directory: number, name: string): void =>
     void calls().ioctl(directory, SUBVOL_CREATE_V2, volumeArguments(name)),
-  /** Flushes the source, then commits the transaction: durable. */
-  snapshot: (directory: number, name: string, source: number, options: { readOnly: boolean }): void =>
-    void calls().ioctl(directory, SNAP_CREATE_V2, volumeArguments(name, source, options.readOnly ? READ_ONLY : 0n)),
+  /** Flushes the source, then commits the transaction: durable. On another thread, as there may be much to flush. */
+  snapshot: (directory: number, name: string, source: number, options: { readOnly: boolean }): Promise<number> =>
+    calls().ioctlLater(directory, SNAP_CREATE_V2, volumeArguments(name, source, options.readOnly ? READ_ONLY : 0n)),
   /** ENOTEMPTY: subvolumes are in it; EINVAL: it is none; EPERM: not for an ordinary user on this mount. */
   destroy: (directory: number, name: Name): void =>
     void calls().ioctl(directory, SNAP_DESTROY, oldVolumeArguments(name)),
-  /** The same on another thread: what is remembered of each file is forgotten one by one. False if it failed. */
-  destroyLater: (directory: number, name: Name): Promise<boolean> =>
+  /** The same on another thread: what is remembered of each file is forgotten one by one. */
+  destroyLater: (directory: number, name: Name): Promise<number> =>
     calls().ioctlLater(directory, SNAP_DESTROY, oldVolumeArguments(name)),
   setReadOnly: (fd: number, readOnly: boolean): void =>
     void calls().ioctl(fd, SUBVOL_SETFLAGS, numberArgument(readOnly ? READ_ONLY : 0n)),
@@ -48,8 +48,8 @@ export const btrfs = counted({
     for (const [i, value] of [subvolume, MAX_RFER, bytes].entries()) argument.writeBigUInt64LE(value, 8 * i)
     calls().ioctl(fd, QGROUP_LIMIT, argument)
   },
-  /** Everything in the file system, and the transaction. */
-  sync: (fd: number): void => void calls().ioctl(fd, SYNC, 0),
+  /** Everything in the file system, and the transaction; on another thread. */
+  sync: (fd: number): Promise<number> => calls().ioctlLater(fd, SYNC, Buffer.alloc(0)),
 })
 
 export interface SubvolumeInfo {

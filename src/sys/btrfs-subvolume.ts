@@ -57,11 +57,11 @@ export const infoAt = (path: string): SubvolumeInfo => withSubvolume(path, subvo
 export const makeSubvolume = (path: string): void =>
   withSubvolume(dirname(path), (parent) => btrfs.create(parent, basename(path)))
 
-/** Durable when it returns. EEXIST if the name is taken. */
-export function snapshotSubvolume(source: string, path: string, options: { readOnly: boolean }): void {
-  withSubvolume(source, (fd) =>
-    withSubvolume(dirname(path), (parent) => btrfs.snapshot(parent, basename(path), fd, options)),
-  )
+/** Durable when it resolves. EEXIST if the name is taken. */
+export async function snapshotSubvolume(source: string, path: string, options: { readOnly: boolean }): Promise<void> {
+  using from = holdSubvolume(source)
+  using parent = holdSubvolume(dirname(path))
+  await btrfs.snapshot(parent.fd, basename(path), from.fd, options)
 }
 
 /** Two trees change places in one step; durable with the next commit. A tree that is not writable is for an instant. */
@@ -77,11 +77,14 @@ export function exchangeSubvolumes(one: string, other: string): void {
 }
 
 /** The whole transaction, with all that was written in the file system. */
-export const commit = (path: string): void => withSubvolume(dirname(path), (fd) => btrfs.sync(fd))
+export async function commit(path: string): Promise<void> {
+  using parent = holdSubvolume(dirname(path))
+  await btrfs.sync(parent.fd)
+}
 
 /** The last transaction that has changed a tree, with all that was written to it so far. */
-export function lastChange(path: string): bigint {
-  commit(path)
+export async function lastChange(path: string): Promise<bigint> {
+  await commit(path)
   return infoAt(path).changed
 }
 
@@ -100,7 +103,10 @@ export async function removeSubvolume(path: string, options: { signal?: AbortSig
 
 async function destroyLater(path: string): Promise<boolean> {
   using parent = holdSubvolume(dirname(path))
-  return await btrfs.destroyLater(parent.fd, basename(path))
+  return await btrfs.destroyLater(parent.fd, basename(path)).then(
+    () => true,
+    () => false,
+  )
 }
 
 type Outcome = 'gone' | 'refused'

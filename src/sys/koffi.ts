@@ -1,5 +1,4 @@
 import { createRequire } from 'node:module'
-import { constants } from 'node:os'
 import type { Argument, Calls, Processor } from './calls.ts'
 
 type Koffi = Pick<typeof import('koffi'), 'load' | 'errno'>
@@ -11,7 +10,8 @@ interface Call {
 
 /**
  * System calls through the C library, by the optional package koffi; throws where it is missing. The number of an error
- * stays on the thread that has met it, so all that is told of a later call that failed is EIO.
+ * stays on the thread that has met it: so a later call that failed is made again at once, to be told why. Those that are
+ * made later may be repeated.
  */
 export function koffiCalls(processor: Processor): Calls {
   const koffi = loadKoffi(processor)
@@ -25,16 +25,17 @@ export function koffiCalls(processor: Processor): Calls {
     if (call === undefined) calls.set(shape, (call = library.func(`long syscall(long number${shape})`) as Call))
     return call
   }
+  const callNow: Calls['call'] = (number, ...values) => {
+    const result = Number(shaped(values)(number, ...values))
+    return result === -1 ? -koffi.errno() : result
+  }
   return {
-    call(number, ...values) {
-      const result = Number(shaped(values)(number, ...values))
-      return result === -1 ? -koffi.errno() : result
-    },
+    call: callNow,
     callLater(number, ...values) {
       const call = shaped(values)
       return new Promise((resolve) => {
         call.async(number, ...values, (failure: unknown, result: number | bigint) =>
-          resolve(failure === null && result >= 0 ? Number(result) : -constants.errno.EIO),
+          resolve(failure === null && result >= 0 ? Number(result) : callNow(number, ...values)),
         )
       })
     },

@@ -151,10 +151,10 @@ describe.each(['addon', 'koffi'] as const)('by %s', (way) => {
   test('what is done later is done, and a failure is told', async () => {
     const fd = fs.openSync(dir, fs.constants.O_DIRECTORY)
     await calls().syncfsLater(fd)
-    expect(await calls().ioctlLater(fd, 0x5401, Buffer.alloc(64))).toBe(false)
+    const told = (code: string, syscall: string): Error => expect.objectContaining({ code, syscall }) as Error
+    await expect(calls().ioctlLater(fd, 0x5401, Buffer.alloc(64))).rejects.toThrow(told('ENOTTY', 'ioctl'))
     fs.closeSync(fd)
-    const code = way === 'addon' ? 'EBADF' : 'EIO'
-    await expect(calls().syncfsLater(fd)).rejects.toThrow(expect.objectContaining({ code, syscall: 'syncfs' }))
+    await expect(calls().syncfsLater(fd)).rejects.toThrow(told('EBADF', 'syncfs'))
   })
 
   test('large numbers arrive: a place in a file, times to the nanosecond', () => {

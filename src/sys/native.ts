@@ -47,8 +47,8 @@ export interface Native {
   linkDescriptor(fd: number, path: string | Buffer): void
   /** The argument is filled in place where the request answers with one. */
   ioctl(fd: number, request: number, argument: Buffer | number): number
-  /** The same on another thread: it may take long. False if it failed. */
-  ioctlLater(fd: number, request: number, argument: Buffer): Promise<boolean>
+  /** The same on another thread: it may take long. */
+  ioctlLater(fd: number, request: number, argument: Buffer): Promise<number>
   fsopen(type: string): number
   fsconfig(fd: number, command: number, key: string | null, value: string | null): void
   fsmount(fd: number, attributes: number): number
@@ -221,7 +221,8 @@ function bind(calls: Calls, number: Record<Syscall, number>): Native {
     linkDescriptor: (fd, path) =>
       void make('linkat', AT_FDCWD, `/proc/self/fd/${fd}`, AT_FDCWD, cPath(path), AT_SYMLINK_FOLLOW),
     ioctl: (fd, request, argument) => make('ioctl', fd, request, argument),
-    ioctlLater: async (fd, request, argument) => (await calls.callLater(number.ioctl, fd, request, argument)) >= 0,
+    ioctlLater: async (fd, request, argument) =>
+      check(await calls.callLater(number.ioctl, fd, request, argument), 'ioctl'),
     fsopen: (type) => make('fsopen', type, 1),
     fsconfig: (fd, command, key, value) => void make('fsconfig', fd, command, key, value, 0),
     fsmount: (fd, attributes) => make('fsmount', fd, 1, attributes),

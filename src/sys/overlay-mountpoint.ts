@@ -5,15 +5,7 @@ import type { Place } from '../ports/storage-driver.ts'
 import { ensureDirectory, syncDirectory } from './directories.ts'
 import { hasCode } from './errno.ts'
 import { hostFs } from './host-fs.ts'
-import {
-  cloneOf,
-  type Elsewhere,
-  isInUse,
-  isMounted,
-  mounts,
-  mountsWhere,
-  syncFileSystemLater,
-} from './mounts.ts'
+import { cloneOf, type Elsewhere, isInUse, isMounted, mounts, mountsWhere, syncFileSystemLater } from './mounts.ts'
 import { isMountedOnce } from './mounted-once.ts'
 import { joinLinks } from './overlay-links.ts'
 import { filesOf, lowerStack, upperStack, workOf } from './overlay-layers.ts'

@@ -22,7 +22,7 @@ function asUser(script: string): unknown {
     import * as storage from ${JSON.stringify(join(import.meta.dirname, 'storage-root.ts'))}
     const [base, volume, trash] = ${JSON.stringify([base, join(base, 'volumes/a'), join(base, 'trash/a.1')])}
     const modeOf = (path) => fs.statSync(path).mode & 0o7777
-    const attempt = (call) => { try { return call() } catch (error) { return error.code } }
+    const attempt = async (call) => { try { return await call() } catch (error) { return error.code } }
     console.log(JSON.stringify(await (async () => { ${script} })()))`
   const user = ['--reuid', `${ordinary}`, '--regid', `${ordinary}`, '--clear-groups']
   const node = [process.execPath, '--input-type=module-typescript', '-e', program]
@@ -41,8 +41,8 @@ test.each([false, true])(
     fs.mkdirSync(volume)
     fs.writeFileSync(volume + '/file', '')
     fs.chmodSync(volume, 0o555)
-    const there = [storage.moveTree(volume, trash, ${alone}), modeOf(trash), fs.existsSync(volume)]
-    const back = [storage.moveTree(trash, volume, ${alone}), modeOf(volume), fs.readdirSync(volume)]
+    const there = [await storage.moveTree(volume, trash, ${alone}), modeOf(trash), fs.existsSync(volume)]
+    const back = [await storage.moveTree(trash, volume, ${alone}), modeOf(volume), fs.readdirSync(volume)]
     return { there, back }`)
     expect(told).toEqual({ there: [true, 0o555, false], back: [true, 0o555, ['file']] })
   },
@@ -54,13 +54,13 @@ test('one that cannot be moved all the same keeps its mode', () => {
     fs.chmodSync(volume, 0o555)
     fs.mkdirSync(trash)
     fs.writeFileSync(trash + '/taken', '')
-    const taken = attempt(() => storage.moveTree(volume, trash))
+    const taken = await attempt(() => storage.moveTree(volume, trash))
     return { taken, mode: modeOf(volume), trash: fs.readdirSync(trash) }`)
   expect(told).toEqual({ taken: 'file_exists', mode: 0o555, trash: ['taken'] })
 })
 
-test('a move says when there is nothing to move', () => {
-  expect(moveTree(join(base, 'volumes/none'), join(base, 'trash/none'))).toBe(false)
+test('a move says when there is nothing to move', async () => {
+  expect(await moveTree(join(base, 'volumes/none'), join(base, 'trash/none'))).toBe(false)
 })
 
 test.each(['', '0123456789abcdef'])(

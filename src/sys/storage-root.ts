@@ -4,7 +4,7 @@ import { AwError } from '../domain/errors.ts'
 import type { Free, Probe } from '../ports/storage-driver.ts'
 import { durableFile, readIfPresent } from './durable-file.ts'
 import { hostFs } from './host-fs.ts'
-import { assertOurs, ensureDirectory, syncDirectory } from './directories.ts'
+import { assertOurs, ensureDirectory, syncDirectoryLater } from './directories.ts'
 import { hasCode } from './errno.ts'
 import { native } from './native.ts'
 import { liveness, ownProcess } from './process.ts'
@@ -127,15 +127,15 @@ export function makeTree(path: string, mode: number, owner?: number): void {
 }
 
 /** False if there is nothing at `from`. `alone`: nobody else can make a tree at `to`, whose name is an id's. */
-export function moveTree(from: string, to: string, alone = false): boolean {
+export async function moveTree(from: string, to: string, alone = false): Promise<boolean> {
   try {
     renameTree(from, to, alone)
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return false
     throw hasCode(error, 'EEXIST', 'ENOTEMPTY') ? taken(to) : error
   }
-  syncDirectory(dirname(to))
-  syncDirectory(dirname(from))
+  await syncDirectoryLater(dirname(to))
+  await syncDirectoryLater(dirname(from))
   return true
 }
 
@@ -209,14 +209,14 @@ export function freeIn(root: string): Free {
 }
 
 /** Makes, renames and removes a tree in the root, and says what copies will cost. */
-export function probeRoot(root: string, key: string): Probe {
+export async function probeRoot(root: string, key: string): Promise<Probe> {
   const { pid, start_time, pid_namespace } = ownProcess()
   const one = join(root, 'tmp', `probe-${pid}-${start_time}-${pid_namespace.replaceAll(/\D/g, '')}`)
   try {
     assertRoot(root, key)
     removeOldProbes(join(root, 'tmp'))
     makeTree(one, 0o700)
-    moveTree(one, `${one}-moved`)
+    await moveTree(one, `${one}-moved`)
     hostFs.rmdirSync(`${one}-moved`)
     return {
       usable: true,

@@ -3,7 +3,7 @@ import type { Frozen, Place, StorageCapabilities, StorageDriver } from '../../po
 import { ownBytes, readAllFiles } from '../../sys/btrfs-files.ts'
 import { limitGrowth, roomLeft } from '../../sys/btrfs-quota.ts'
 import { commit, removeSubvolume, snapshotSubvolume, withSubvolume } from '../../sys/btrfs-subvolume.ts'
-import { syncDirectory } from '../../sys/directories.ts'
+import { syncDirectoryLater } from '../../sys/directories.ts'
 import { hasCode } from '../../sys/errno.ts'
 import { dropFolderIndex } from '../../sys/folder-index.ts'
 import { canMapIds } from '../../sys/file-system.ts'
@@ -62,9 +62,9 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
     trees.assert()
     work.busy()
   }
-  const free = <T>(place: Place, make: () => T): T => {
+  const free = async <T>(place: Place, make: () => Promise<T>): Promise<T> => {
     try {
-      return make()
+      return await make()
     } catch (error) {
       throw hasCode(error, 'EEXIST') ? taken(place) : error
     }
@@ -92,11 +92,11 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
       if (maxBytes !== undefined) {
         assertLimits(options.root)
         const source = from === undefined ? empty : found(from)
-        buildTree(work, path(place), (unfinished) => makeLimited(unfinished, source, maxBytes))
-      } else if (from === undefined) buildTree(work, path(place), (unfinished) => makeEmpty(unfinished, empty))
+        await buildTree(work, path(place), (unfinished) => makeLimited(unfinished, source, maxBytes))
+      } else if (from === undefined) await buildTree(work, path(place), (unfinished) => makeEmpty(unfinished, empty))
       else {
         const source = found(from)
-        free(place, () => snapshotSubvolume(source, path(place), { readOnly: false }))
+        await free(place, () => snapshotSubvolume(source, path(place), { readOnly: false }))
       }
       await meanwhile?.()
     },
@@ -114,7 +114,7 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
       assert()
       const source = found(volume)
       if (whole !== undefined) assertWhole(source, whole)
-      const consistency = free(into, () => freeze(source, path(into), attempts))
+      const consistency = await free(into, () => freeze(source, path(into), attempts))
       if (consistency === 'fuzzy' && consistent) {
         await removeSubvolume(path(into))
         throw written(volume)
@@ -126,8 +126,8 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
 
     async restore(volume, to, keep, { resume, since, exclude, maxBytes, signal } = {}) {
       assert()
-      if (resume === undefined) restoreTree({ trees, work, volume, keep }, to, maxBytes)
-      else if (!finishRestore({ trees, work, volume, keep })) return undefined
+      if (resume === undefined) await restoreTree({ trees, work, volume, keep }, to, maxBytes)
+      else if (!(await finishRestore({ trees, work, volume, keep }))) return undefined
       return frozen('atomic', await countChanges({ trees, work }, since, keep, { exclude, signal }))
     },
 
@@ -148,12 +148,12 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
 
     async move(from, to) {
       assert()
-      if (!moveTree(path(from), path(to), options.shortLived)) throw missing(from)
+      if (!(await moveTree(path(from), path(to), options.shortLived))) throw missing(from)
     },
 
     async sync(place) {
       assert()
-      commit(path(place))
+      await commit(path(place))
     },
 
     async erase(place, { signal, more = false } = {}) {
@@ -162,8 +162,8 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
       await removeSubvolume(path(place), { signal })
       if (more) return
       // The log may be flushed without the transaction that removes it: then it would be back after a power cut.
-      if (isScarce()) commit(path(place))
-      else if (place.area !== 'tmp') syncDirectory(dirname(path(place)))
+      if (isScarce()) await commit(path(place))
+      else if (place.area !== 'tmp') await syncDirectoryLater(dirname(path(place)))
       await work.sweep(signal)
     },
 

@@ -172,7 +172,7 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
 
     async move(from, to) {
       assertRoot(root, key)
-      if (moveTree(path(from), path(to), shortLived)) return
+      if (await moveTree(path(from), path(to), shortLived)) return
       throw missing(from)
     },
 

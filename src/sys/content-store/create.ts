@@ -38,7 +38,7 @@ export async function createFrom(store: Store, manifest: Manifest, path: string,
     } finally {
       fs.closeSync(top)
     }
-    moveTree(building, path)
+    await moveTree(building, path)
   } catch (error) {
     await removeTree(join(store.root, 'incoming'), building.slice(building.lastIndexOf('/') + 1))
     throw error

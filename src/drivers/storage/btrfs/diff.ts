@@ -29,7 +29,7 @@ export async function diffTrees(
     isFrozen(place) ? use(path) : work.withSnapshot(path, true, use)
   if (isFrozen(from) !== isFrozen(to)) {
     const [snapshot, volume] = isFrozen(from) ? [before, after] : [after, before]
-    const changed = lastChange(volume)
+    const changed = await lastChange(volume)
     if (changed <= (lastEqual(snapshot, volume) ?? -1n)) return []
     const told = await undisturbed(volume, changed, () => quickly(before, after))
     if (told !== undefined) return told
@@ -46,12 +46,12 @@ function lastEqual(snapshot: string, volume: string): bigint | undefined {
 
 /** Undefined if anything was written to the volume meanwhile: then nothing that was seen need be true. */
 async function undisturbed<T>(volume: string, changed: bigint, look: () => Promise<T>): Promise<T | undefined> {
-  const isStill = (): boolean => lastChange(volume) === changed
+  const isStill = async (): Promise<boolean> => (await lastChange(volume)) === changed
   try {
     const seen = await look()
-    return isStill() ? seen : undefined
+    return (await isStill()) ? seen : undefined
   } catch (error) {
-    if (isStill()) throw error
+    if (await isStill()) throw error
     return undefined
   }
 }

@@ -10,10 +10,10 @@ import { destroySubvolume, infoAt, lastChange, snapshotSubvolume } from '../../.
  *
  * Somebody who writes now and then leaves room for it: where a snapshot can be taken back at once, it is tried again.
  */
-export function freeze(source: string, path: string, attempts: number): Frozen['consistency'] {
+export async function freeze(source: string, path: string, attempts: number): Promise<Frozen['consistency']> {
   for (let left = attempts; ; left--) {
-    snapshotSubvolume(source, path, { readOnly: true })
-    if (lastChange(source) <= infoAt(path).made) return 'atomic'
+    await snapshotSubvolume(source, path, { readOnly: true })
+    if ((await lastChange(source)) <= infoAt(path).made) return 'atomic'
     if (left === 1 || !destroySubvolume(path)) return 'fuzzy'
   }
 }

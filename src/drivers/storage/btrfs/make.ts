@@ -6,12 +6,16 @@ import { hostFs } from '../../../sys/host-fs.ts'
 import { moveTree } from '../../../sys/storage-root.ts'
 import type { Work } from './work.ts'
 
-/** Takes several steps, so it appears at its place when it is whole. Durable when it returns. */
-export function buildTree(work: Work, path: string, build: (unfinished: string) => void): void {
+/** Takes several steps, so it appears at its place when it is whole. Durable when it resolves. */
+export async function buildTree(
+  work: Work,
+  path: string,
+  build: (unfinished: string) => Promise<void> | void,
+): Promise<void> {
   const unfinished = work.fresh()
   try {
-    build(unfinished)
-    moveTree(unfinished, path)
+    await build(unfinished)
+    await moveTree(unfinished, path)
   } catch (error) {
     work.discard(unfinished)
     throw error
@@ -32,9 +36,9 @@ export function makeEmpty(path: string, { mode, owner }: Top): void {
 }
 
 /** @param from what it is a copy of; else it is empty and looks so */
-export function makeLimited(path: string, from: string | Top, maxBytes: number): void {
+export async function makeLimited(path: string, from: string | Top, maxBytes: number): Promise<void> {
   if (typeof from !== 'string') makeEmpty(path, from)
-  else snapshotSubvolume(from, path, { readOnly: false })
+  else await snapshotSubvolume(from, path, { readOnly: false })
   withSubvolume(path, (fd) => limitGrowth(fd, maxBytes))
 }
 

@@ -16,8 +16,8 @@ export async function probeBtrfs({ root, assert }: TreeRoot, work: Work): Promis
     const [tree, frozen, copy] = [work.fresh(), work.fresh(), work.fresh()]
     try {
       makeSubvolume(tree)
-      snapshotSubvolume(tree, frozen, { readOnly: true })
-      snapshotSubvolume(frozen, copy, { readOnly: false })
+      await snapshotSubvolume(tree, frozen, { readOnly: true })
+      await snapshotSubvolume(frozen, copy, { readOnly: false })
       return { usable: true, notes: notes(root, destroySubvolume(copy)) }
     } finally {
       for (const path of [tree, frozen, copy]) await removeSubvolume(path)

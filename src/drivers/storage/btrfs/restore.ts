@@ -27,21 +27,21 @@ interface Restore {
  * also when the tree is set read-only (found by experiment on 6.18), while a snapshot that is born read-only has been
  * opened by nobody. The commit of that snapshot makes the exchange durable too, so it costs two commits either way.
  */
-export function restoreTree(restore: Restore, to: Place, maxBytes?: number): void {
+export async function restoreTree(restore: Restore, to: Place, maxBytes?: number): Promise<void> {
   const { trees, work, keep } = restore
   const [volume, wanted] = [trees.found(restore.volume), trees.found(to)]
   trees.assertFree(keep)
-  finishRestore({ ...restore, keep: undefined })
+  await finishRestore({ ...restore, keep: undefined })
   assertWhole(volume)
   const other = work.restoring(restore.volume.name)
-  snapshotSubvolume(wanted, other, { readOnly: false })
+  await snapshotSubvolume(wanted, other, { readOnly: false })
   try {
     // A writer is told before anything has changed. Right after a commit, there is nothing to flush but his.
-    if (!isQuiet(volume)) throw written(restore.volume)
+    if (!(await isQuiet(volume))) throw written(restore.volume)
     keepLimit(volume, other, maxBytes)
     exchangeSubvolumes(volume, other)
     try {
-      if (freeze(other, trees.path(keep), attempts) === 'fuzzy') {
+      if ((await freeze(other, trees.path(keep), attempts)) === 'fuzzy') {
         work.discard(trees.path(keep))
         throw written(restore.volume)
       }
@@ -58,10 +58,10 @@ export function restoreTree(restore: Restore, to: Place, maxBytes?: number): voi
 }
 
 /** Nothing is written to it from one flush to the next; the first may find what was written before. */
-function isQuiet(volume: string): boolean {
+async function isQuiet(volume: string): Promise<boolean> {
   let before = infoAt(volume).changed
   for (let left = attempts; left > 0; left--) {
-    const now = lastChange(volume)
+    const now = await lastChange(volume)
     if (now === before) return true
     before = now
   }
@@ -75,18 +75,18 @@ const attempts = 3
  * After a crash: true if the restore is done now, false if it had not come to the exchange and nothing is left of it.
  * Which it was, the two trees tell themselves: the wanted one was made later, and the ids of subvolumes only grow.
  */
-export function finishRestore({
+export async function finishRestore({
   trees,
   work,
   ...restore
-}: Omit<Restore, 'keep'> & { keep: Place | undefined }): boolean {
+}: Omit<Restore, 'keep'> & { keep: Place | undefined }): Promise<boolean> {
   const other = work.restoring(restore.volume.name)
   const isKept = restore.keep === undefined ? wasKept(trees, other, restore.volume) : trees.exists(restore.keep)
   if (!treeExists(other)) return isKept
   const isExchanged = infoAt(other).id < infoAt(trees.found(restore.volume)).id
   if (isExchanged && !isKept) {
     if (restore.keep === undefined) throw unfinished(restore.volume)
-    snapshotSubvolume(other, trees.path(restore.keep), { readOnly: true })
+    await snapshotSubvolume(other, trees.path(restore.keep), { readOnly: true })
   }
   work.remember(other)
   if (isExchanged) work.setAside(other)

@@ -2,10 +2,10 @@ import { join } from 'node:path'
 import type { Erased } from '../../../sys/btrfs-lineage.ts'
 import { destroySubvolume, infoAt, removeSubvolume, snapshotSubvolume } from '../../../sys/btrfs-subvolume.ts'
 import { ensureDirectory, isThere } from '../../../sys/directories.ts'
-import { hasCode } from '../../../sys/errno.ts'
+import { hasCode, unless } from '../../../sys/errno.ts'
 import { hostFs } from '../../../sys/host-fs.ts'
 import { published } from '../../../sys/links.ts'
-import { listAreas, moveTree, renameTree } from '../../../sys/storage-root.ts'
+import { listAreas, renameTree } from '../../../sys/storage-root.ts'
 
 /**
  * A directory of the driver's own, for trees that are no places: what is being made, a copy to look at, what is on its
@@ -95,7 +95,7 @@ export function openWork(root: string, { shortLived = false } = {}): Work {
     fresh,
     async withSnapshot(source, readOnly, use) {
       const path = fresh()
-      snapshotSubvolume(source, path, { readOnly })
+      await snapshotSubvolume(source, path, { readOnly })
       try {
         return await use(path)
       } finally {
@@ -119,7 +119,7 @@ export function openWork(root: string, { shortLived = false } = {}): Work {
     discard(path) {
       if (destroySubvolume(path)) return
       const gone = aside()
-      if (moveTree(path, gone)) remove(gone)
+      if (unless(['ENOENT'], () => (renameTree(path, gone), true))) remove(gone)
     },
     setAside(path) {
       const gone = aside()
