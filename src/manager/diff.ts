@@ -26,7 +26,7 @@ export async function* diff(core: Core, input: Inputs['diff'], request: Request)
   const { from, to, unknown } = between
   if (paths !== null) await assertPresent(core, between, paths)
   let left = input.limit ?? Infinity
-  for await (const change of changesBetween(core, from, to, request.signal)) {
+  for await (const change of changesBetween(core, from, to, { signal: request.signal })) {
     checkpointSignal(request)
     const steps = stepsOf(change)
     if (unknown !== undefined && steps.every(([path]) => isBelow(path, [unknown]))) continue

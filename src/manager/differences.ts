@@ -5,12 +5,12 @@ import type { Change } from '../domain/tree-diff.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import type { Core } from './core.ts'
-import { changesBetween } from './passing.ts'
+import { changesBetween, type Looking } from './passing.ts'
 import { snapshotPlace, volumeOf } from './places.ts'
 
 /**
- * Whether a workspace's tree, or another snapshot of it, differs from a snapshot. Stops at the first difference. A
- * snapshot that is damaged is equal to nothing.
+ * Whether a workspace's tree, or another snapshot of it, differs from a snapshot. Looks at a few differences, and at all
+ * only if none of those is told. A snapshot that is damaged is equal to nothing.
  */
 export async function differs(
   core: Core,
@@ -19,6 +19,10 @@ export async function differs(
   other: Place = volumeOf(workspace),
 ): Promise<boolean> {
   try {
+    let found = 0
+    const looking = { enough: few, onFound: () => (found += 1) }
+    for await (const _ of changesSince(core, workspace, snapshot, other, looking)) return true
+    if (found < few) return false
     for await (const _ of changesSince(core, workspace, snapshot, other)) return true
     return false
   } catch (error) {
@@ -27,13 +31,17 @@ export async function differs(
   }
 }
 
+const few = 20
+
 /** In the workspace's tree, or in another snapshot of it. */
 export const changesSince = (
   core: Core,
   workspace: Workspace,
   snapshot: SnapshotId,
   place: Place = volumeOf(workspace),
-): AsyncIterable<Change> => changesBetween(core, { workspace, place: snapshotPlace(snapshot) }, { workspace, place })
+  looking: Looking = {},
+): AsyncIterable<Change> =>
+  changesBetween(core, { workspace, place: snapshotPlace(snapshot) }, { workspace, place }, looking)
 
 const isDamage = (error: unknown): boolean => toAwError(error).data['reason'] === 'damaged'
 

@@ -3,7 +3,7 @@ import { isSnapshotId, type SnapshotId } from '../domain/ids.ts'
 import type { ChangeEntry } from '../domain/tree-diff.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
 import type { FileHandle } from '../ports/files.ts'
-import type { Place } from '../ports/storage-driver.ts'
+import type { DiffOptions, Place } from '../ports/storage-driver.ts'
 import { bareChange, type ToldChange } from './bare-changes.ts'
 import type { Core } from './core.ts'
 import { excluded, snapshotsOf } from './snapshots.ts'
@@ -52,16 +52,22 @@ async function passingIn(core: Core, workspace: Workspace, snapshot: SnapshotId)
 
 const mostForks = 1000
 
+export interface Looking extends Pick<DiffOptions, 'signal' | 'enough'> {
+  /** Something differs, told or not. */
+  readonly onFound?: () => void
+}
+
 /** What differs from one tree to another, without such names and without what aw writes for agents. */
 export async function* changesBetween(
   core: Core,
   from: KnownTree,
   to: KnownTree,
-  signal?: AbortSignal,
+  { signal, enough, onFound }: Looking = {},
 ): AsyncGenerator<ToldChange> {
   const exclude = excluded(from.workspace, to.workspace)
   const [were, are] = [known(core, from), known(core, to)]
-  for await (const change of core.storage.diff(from.place, to.place, { exclude, signal })) {
+  for await (const change of core.storage.diff(from.place, to.place, { exclude, signal, enough })) {
+    onFound?.()
     if (change.change === 'added' && isEmpty(change.after) && (await are()).has(change.path)) continue
     if (change.change === 'removed' && isEmpty(change.before) && (await were()).has(change.path)) continue
     const told = await bareChange(core, from, to, change)

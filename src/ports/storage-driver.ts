@@ -256,7 +256,10 @@ export interface RestoreOptions extends Excluding {
   readonly onProgress?: OnProgress | undefined
 }
 
-export type DiffOptions = Excluding
+export interface DiffOptions extends Excluding {
+  /** Who asks has no use for more: it may end when so many paths are known to differ, with a rename told as two. */
+  readonly enough?: number | undefined
+}
 
 export interface EraseOptions {
   readonly signal?: AbortSignal | undefined

@@ -7,6 +7,7 @@ import { compareTrees } from './compare-trees.ts'
 interface DiffOptions {
   readonly erased: Erased
   readonly exclude?: readonly string[] | undefined
+  readonly enough?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -17,11 +18,11 @@ interface DiffOptions {
 export async function diffSubvolumes(
   before: string,
   after: string,
-  { exclude, signal, erased }: DiffOptions,
+  { exclude, signal, erased, enough }: DiffOptions,
 ): Promise<Change[] | undefined> {
   const changed = changedBetween(before, after, exclude, erased)
   if (changed === undefined) return undefined
-  return classify(before, after, changed, signal)
+  return classify(before, after, changed, { signal, enough })
 }
 
 /** How many differences that makes. Undefined also if more paths than `most` would have to be looked at. */
@@ -32,11 +33,16 @@ export async function countDifferences(
 ): Promise<number | undefined> {
   const changed = changedBetween(before, after, exclude, erased)
   if (changed === undefined || changed.paths.size > most) return undefined
-  return (await classify(before, after, changed, signal)).length
+  return (await classify(before, after, changed, { signal })).length
 }
 
-async function classify(before: string, after: string, changed: ChangedPaths, signal: AbortSignal | undefined) {
-  const changes = await compareTrees(before, after, { only: changed.paths, identity: 'inode', signal })
+async function classify(
+  before: string,
+  after: string,
+  changed: ChangedPaths,
+  options: Pick<DiffOptions, 'signal' | 'enough'>,
+): Promise<Change[]> {
+  const changes = await compareTrees(before, after, { ...options, only: changed.paths, identity: 'inode' })
   return changes.flatMap((change) => withoutReuse(change, changed)).sort(byPath)
 }
 

@@ -18,6 +18,8 @@ interface CompareOptions {
   readonly only?: ReadonlySet<string> | undefined
   /** `inode`: a file of one tree that has the inode number of one in the other is the same, and may have been renamed. */
   readonly identity?: 'inode' | 'none' | undefined
+  /** It ends when so many paths are known to differ. */
+  readonly enough?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -42,6 +44,7 @@ export async function compareTrees(before: string, after: string, options: Compa
 }
 
 function* compareSteps(before: number, after: number, options: CompareOptions): Steps<Change[]> {
+  const { enough = Infinity } = options
   const renames = options.identity === 'inode'
   const [gone, come] = [new Map<string, DiffEntry>(), new Map<string, DiffEntry>()]
   const [left, arrived] = [new Map<string, Visit>(), new Map<string, Visit>()]
@@ -53,7 +56,7 @@ function* compareSteps(before: number, after: number, options: CompareOptions): 
   }
   try {
     let [old, now] = [nextOf(olds), nextOf(news)]
-    while (old !== undefined || now !== undefined) {
+    while ((old !== undefined || now !== undefined) && gone.size + come.size < 2 * enough) {
       const order = compare(old?.path, now?.path)
       if (old && now && order === 0) {
         const difference = yield* differ(old, now)

@@ -143,11 +143,11 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
       return finished
     },
 
-    async *diff(from, to, { exclude, signal } = {}) {
+    async *diff(from, to, { exclude, signal, enough } = {}) {
       assertRoot(root, key)
       assertThere(from)
       assertThere(to)
-      if (!isFrozen(from) && !isFrozen(to)) yield* await compareTrees(path(from), path(to), { exclude, signal })
+      if (!isFrozen(from) && !isFrozen(to)) yield* await compareTrees(path(from), path(to), { exclude, signal, enough })
       else {
         const told = async (place: Place): Promise<Manifest> =>
           isFrozen(place) ? manifest(place) : lookThrough(store, path(place), { exclude, signal })

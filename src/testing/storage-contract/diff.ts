@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Change } from '../../ports/storage-driver.ts'
+import { collect } from '../collect.ts'
 import type { Edit } from '../edits.ts'
 import { code, staged, volume, type OpenStorage } from '../storage-contract.ts'
 import { bytesOf } from '../tree.ts'
@@ -228,6 +229,17 @@ export function diffContract(open: OpenStorage): void {
     else expect(told).toEqual([{ path: 'y', change: 'renamed', from: 'x', what: ['content'], before, after }])
   })
 
+  it('tells some of many where that is enough, and nothing where there is none', async () => {
+    const subject = await withVolume(open)
+    await subject.storage.snapshot(volume, snap(1))
+    const some = (): Promise<Change[]> => collect(subject.storage.diff(snap(1), volume, { enough: 3 }))
+    expect(await some()).toEqual([])
+    for (let n = 0; n < 20; n++) subject.edit(volume, { do: 'write', path: `new-${n}`, content: '' })
+    const [told, all] = [await some(), await changes(subject, snap(1), volume)]
+    expect(told.length).toBeGreaterThanOrEqual(3)
+    for (const change of told) expect(all).toContainEqual(change)
+  })
+
   it('is the same backwards', async () => {
     const subject = await withVolume(open)
     await subject.storage.snapshot(volume, snap(1))
@@ -275,8 +287,7 @@ export function diffContract(open: OpenStorage): void {
   it('leaves out names that are none of the content', async () => {
     const subject = await withVolume(open)
     await subject.storage.snapshot(volume, snap(1))
-    subject.edit(volume, { do: 'mkdir', path: '.own' }, { do: 'write', path: '.own/a', content: '' })
-    subject.edit(volume, { do: 'mkdir', path: 'd/.own' })
+    for (const path of ['.own', '.own/a', 'd/.own']) subject.edit(volume, { do: 'mkdir', path })
     expect((await changes(subject, snap(1), volume, ['.own'])).map(({ path }) => path)).toEqual(['d/.own'])
   })
 
