@@ -66,44 +66,50 @@ async function copies(folder: string, { tree, archive }: SourceTree, { rounds, r
   return { copy, remove: { 'rm -rf': remove } }
 }
 
-/** In a copy of its own, with a private repository beside it, as tools that snapshot by git do it. */
-async function states(folder: string, { tree, files }: SourceTree, { rounds }: Options) {
-  const work = join(folder, 'git-work')
+/** A copy of the tree, with a private repository beside it, as tools that snapshot by git do it. */
+function privately(folder: string, name: string, tree: string) {
+  const work = join(folder, name)
+  const repository = `${work}-private`
   run('cp', '-a', tree, work)
   rmSync(join(work, '.git'), { recursive: true, force: true })
-  const repository = join(folder, 'git-private')
   const own = ['--git-dir', repository, '--work-tree', work]
   run('git', 'init', '--quiet', '--bare', repository)
   run('git', '--git-dir', repository, 'config', 'core.bare', 'false')
-  const commit = (): void => {
-    git(work, ...own, 'add', '--all')
-    git(work, ...own, 'commit', '--quiet', '--allow-empty', '--message', 'turn')
-  }
-  commit()
-  const clean = (): void => {
-    git(work, ...own, 'reset', '--quiet', '--hard')
-    git(work, ...own, 'clean', '--quiet', '-fdx')
-  }
-  const change = (): void => changeTen(work, files)
-  const times = await compete(rounds, {
-    commit: { before: change, timed: commit },
-    commitBurst: {
-      before: (round) => {
-        clean()
-        burst(work, round)
-      },
-      timed: commit,
+  const one = {
+    work,
+    commit: (): void => {
+      git(work, ...own, 'add', '--all')
+      git(work, ...own, 'commit', '--quiet', '--allow-empty', '--message', 'turn')
     },
+    clean: (): void => {
+      git(work, ...own, 'reset', '--quiet', '--hard')
+      git(work, ...own, 'clean', '--quiet', '-fdx')
+    },
+    status: () => git(work, ...own, 'status', '--porcelain'),
+    [Symbol.dispose]() {
+      for (const path of [work, repository]) rmSync(path, { recursive: true, force: true })
+    },
+  }
+  one.commit()
+  return one
+}
+
+async function states(folder: string, { tree, files }: SourceTree, { rounds }: Options) {
+  using quiet = privately(folder, 'git-work', tree)
+  using busy = privately(folder, 'git-busy', tree)
+  const change = (): void => changeTen(quiet.work, files)
+  const times = await compete(rounds, {
+    commit: { before: change, timed: quiet.commit },
+    commitBurst: { before: (round) => burst(busy.work, round), timed: busy.commit },
     reset: {
       before: () => {
-        clean()
+        quiet.clean()
         change()
       },
-      timed: clean,
+      timed: quiet.clean,
     },
-    status: { before: change, timed: () => git(work, ...own, 'status', '--porcelain') },
+    status: { before: change, timed: quiet.status },
   })
-  for (const path of [work, repository]) rmSync(path, { recursive: true, force: true })
   return {
     commit: { 'git add -A && commit': times.commit },
     commitBurst: { 'git add -A && commit': times.commitBurst },

@@ -41,8 +41,11 @@ export async function measureOurs({ driver, home, root, source, ...given }: Opti
   await using aw = await openAw({ home, set: settingsOf(driver, root) })
   await aw.create({ id: 'origin', from: { folder: source.tree } })
   const work = await aw.create({ id: 'work', from: { folder: source.tree } })
+  // What is added in bursts is in a tree of its own, so that the other has as many files as its row says.
+  const busy = await aw.create({ id: 'busy', from: { folder: source.tree } })
   const start = await aw.snapshot('origin')
   await aw.snapshot('work')
+  await aw.snapshot('busy')
   // Not by another process: starting one leaves this one to copy its own memory page by page.
   const settle = (): void => syncFileSystem(root)
   const change = (): void => changeTen(work.path, source.files)
@@ -58,7 +61,7 @@ export async function measureOurs({ driver, home, root, source, ...given }: Opti
       createFrom: { before: settle, timed: (round) => aw.fork('origin', { id: `made-${round}`, at: start.id }) },
       fork: { before: settle, timed: (round) => aw.fork('origin', { id: `fork-${round}` }) },
       snapshot: { before: change, timed: () => aw.snapshot('work') },
-      snapshotBurst: { before: (round) => burst(work.path, round), timed: () => aw.snapshot('work') },
+      snapshotBurst: { before: (round) => burst(busy.path, round), timed: () => aw.snapshot('busy') },
       restore: { before: changed, timed: () => aw.restore('work', 'head') },
       restoreQuiet: {
         before: async () => {

@@ -6,6 +6,7 @@ import { facts, mountBtrfs } from './place.ts'
 import { row, type Row } from './row.ts'
 import { commandLine, commandRows } from './storage-cli.ts'
 import { bestOf, measureInstead, type Instead } from './storage-instead.ts'
+import { measureKernel, type Kernel } from './storage-kernel.ts'
 import { clear, measureOurs, type DriverName, type Ours } from './storage-ours.ts'
 import { makeSource } from './storage-tree.ts'
 
@@ -65,6 +66,7 @@ export async function benchStorage({ trees, drivers }: Size): Promise<Row[]> {
       const ours = await measureOurs({ driver, home, root, source, rounds })
       measured.set(`${driver} ${files}`, ours)
       rows.push(...driverRows(driver, files, ours, instead))
+      if (driver === 'btrfs') rows.push(...kernelRows(files, await measureKernel(btrfs, source, rounds), instead))
       rows.push(...(await commandRows(cli, { driver, home, root, files, rounds, instead, source })))
       await clear({ driver, home, root })
       rmSync(home, { recursive: true, force: true })
@@ -81,6 +83,16 @@ function driverRows(driver: DriverName, files: number, ours: Ours, instead: Inst
     const times = goals[driver][what]?.[files]
     const goal = times === undefined ? null : 1 / times
     return row(`${driver}, ${files} files: ${titles[what]}; ${name}`, ours[what], best, { goal, note: 'log durable' })
+  })
+}
+
+/** What there is to be gained at all: the goals are the same, and nobody's to miss. */
+function kernelRows(files: number, kernel: Kernel, instead: Instead): Row[] {
+  return (Object.keys(kernel) as (keyof Kernel)[]).map((what) => {
+    const [name, best] = bestOf(instead[kinds[what]])
+    const times = goals.btrfs[what]?.[files]
+    const note = times === undefined ? 'no log' : `no log; ${times}x is asked of us`
+    return row(`btrfs itself, ${files} files: ${titles[what]}; ${name}`, kernel[what], best, { goal: null, note })
   })
 }
 

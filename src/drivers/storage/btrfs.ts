@@ -114,14 +114,14 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
       assert()
       const source = found(volume)
       if (whole !== undefined) assertWhole(source, whole)
-      const consistency = await free(into, () => freeze(source, path(into), attempts))
+      const counted = () => countChanges({ trees, work }, since, into, { exclude, signal })
+      const { consistency, seen } = await free(into, () => freeze(source, path(into), attempts, counted))
       if (consistency === 'fuzzy' && consistent) {
         await removeSubvolume(path(into))
         throw written(volume)
       }
       const left_out = nestedIn(source)
-      const changed = await countChanges({ trees, work }, since, into, { exclude, signal })
-      return { ...frozen(consistency, changed), ...(left_out.length > 0 && { left_out }) }
+      return { ...frozen(consistency, seen), ...(left_out.length > 0 && { left_out }) }
     },
 
     async restore(volume, to, keep, { resume, since, exclude, maxBytes, signal } = {}) {

@@ -1,3 +1,4 @@
+import { allDone } from '../../../domain/all-done.ts'
 import { AwError } from '../../../domain/errors.ts'
 import type { Frozen, Place } from '../../../ports/storage-driver.ts'
 import { destroySubvolume, infoAt, lastChange, snapshotSubvolume } from '../../../sys/btrfs-subvolume.ts'
@@ -9,12 +10,21 @@ import { destroySubvolume, infoAt, lastChange, snapshotSubvolume } from '../../.
  * last change tells when everything is flushed once more; where nothing is to be flushed, that costs nothing.
  *
  * Somebody who writes now and then leaves room for it: where a snapshot can be taken back at once, it is tried again.
+ *
+ * @param look what is asked of the snapshot; meanwhile the disk is waited for
  */
-export async function freeze(source: string, path: string, attempts: number): Promise<Frozen['consistency']> {
+export async function freeze<T>(
+  source: string,
+  path: string,
+  attempts: number,
+  look: () => Promise<T>,
+): Promise<{ readonly consistency: Frozen['consistency']; readonly seen: T }> {
   for (let left = attempts; ; left--) {
     await snapshotSubvolume(source, path, { readOnly: true })
-    if ((await lastChange(source)) <= infoAt(path).made) return 'atomic'
-    if (left === 1 || !destroySubvolume(path)) return 'fuzzy'
+    const flushed = lastChange(source)
+    const seen = await allDone(look(), flushed)
+    if ((await flushed) <= infoAt(path).made) return { consistency: 'atomic', seen }
+    if (left === 1 || !destroySubvolume(path)) return { consistency: 'fuzzy', seen }
   }
 }
 

@@ -41,7 +41,8 @@ export async function restoreTree(restore: Restore, to: Place, maxBytes?: number
     keepLimit(volume, other, maxBytes)
     exchangeSubvolumes(volume, other)
     try {
-      if ((await freeze(other, trees.path(keep), attempts)) === 'fuzzy') {
+      const { consistency } = await freeze(other, trees.path(keep), attempts, async () => undefined)
+      if (consistency === 'fuzzy') {
         work.discard(trees.path(keep))
         throw written(restore.volume)
       }

@@ -1,0 +1,71 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  commit,
+  destroySubvolume,
+  exchangeSubvolumes,
+  makeSubvolume,
+  snapshotSubvolume,
+} from '../src/sys/btrfs-subvolume.ts'
+import { syncFileSystem } from '../src/sys/mounts.ts'
+import { compete } from './row.ts'
+import { changeTen, type SourceTree } from './storage-tree.ts'
+
+/**
+ * What btrfs alone takes for each, in milliseconds: the calls that nobody can leave out, without a log, a lock or anything
+ * that tells what was done. No manager of workspaces is quicker on it.
+ */
+export type Kernel = Readonly<Record<'fork' | 'snapshot' | 'restore' | 'restoreQuiet' | 'diff', number>>
+
+export async function measureKernel(btrfs: string, source: SourceTree, rounds: number): Promise<Kernel> {
+  const folder = join(btrfs, 'kernel')
+  const [tree, frozen, other] = ['tree', 'frozen', 'other'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
+  mkdirSync(folder)
+  makeSubvolume(tree)
+  execFileSync('cp', ['-a', `${source.tree}/.`, tree])
+  await snapshotSubvolume(tree, frozen, { readOnly: true })
+  const settle = (): void => syncFileSystem(folder)
+  const change = (): void => changeTen(tree, source.files)
+  const made: string[] = []
+  const named = (name: string): string => {
+    made.push(join(folder, name))
+    return join(folder, name)
+  }
+  const restore = async (name: string): Promise<void> => {
+    await snapshotSubvolume(frozen, other, { readOnly: false })
+    exchangeSubvolumes(tree, other)
+    await snapshotSubvolume(other, named(name), { readOnly: true })
+  }
+  const changed = (): void => {
+    destroySubvolume(other)
+    settle()
+    change()
+  }
+  const times = await compete(rounds, {
+    fork: { before: settle, timed: (round) => snapshotSubvolume(frozen, named(`fork-${round}`), { readOnly: false }) },
+    snapshot: { before: change, timed: (round) => snapshotSubvolume(tree, named(`one-${round}`), { readOnly: true }) },
+    restore: { before: changed, timed: (round) => restore(`kept-${round}`) },
+    restoreQuiet: {
+      before: () => {
+        changed()
+        settle()
+      },
+      timed: (round) => restore(`quiet-${round}`),
+    },
+    diff: {
+      before: async (round) => {
+        await snapshotSubvolume(tree, named(`before-${round}`), { readOnly: true })
+        change()
+      },
+      timed: () => commit(tree),
+    },
+  })
+  for (const path of [tree, frozen, other, ...made]) destroySubvolume(path)
+  rmSync(folder, { recursive: true })
+  return times
+}
