@@ -1,5 +1,8 @@
 import { expect, it } from 'vitest'
 import type { Manager } from '../ports/manager.ts'
+import type { WorkspaceId } from '../domain/ids.ts'
+import { foldSnapshots } from '../domain/workspace/snapshots.ts'
+import { collect } from '../testing/collect.ts'
 import { memoryCore } from '../testing/memory-core.ts'
 
 const refused = (code: string, data: object = {}): Error =>
@@ -135,4 +138,30 @@ it('what is wrong with a name of a snapshot is told, with the way on', async () 
     message: 'a/main has no head: its tree grew from no snapshot',
     hint: expect.stringContaining('aw restore a/main SNAPSHOT') as string,
   })
+})
+
+it('what is known of snapshots is what whoever comes anew finds, after whatever was done to them', async () => {
+  const opened = memoryCore({ set: { 'snapshots.max': '0' } })
+  const { manager } = opened
+  await manager.call('create', { id: 'a' })
+  const ids: string[] = []
+  const seen = async (): Promise<void> => {
+    const fresh = foldSnapshots(
+      await collect(opened.store.read((await manager.call('show', { id: 'a' })).id as WorkspaceId)),
+    )
+    expect((await manager.call('snapshots', { id: 'a' })).map(({ id, label }) => [id, label])).toEqual(
+      [...fresh.values()].map(({ snapshot, label }) => [snapshot, label]),
+    )
+  }
+  for (let n = 0; n < 6; n++) {
+    await manager.call('fs write', { id: 'a', path: 'work/f', content: `${n}` })
+    ids.push((await manager.call('snapshot', { id: 'a' })).id)
+    await seen()
+  }
+  await manager.call('snapshot label', { id: 'a', snapshot: ids[1] ?? '', label: 'second' })
+  await seen()
+  await manager.call('restore', { id: 'a', snapshot: ids[2] })
+  await seen()
+  await manager.call('snapshot remove', { id: 'a', snapshots: ids.slice(4, 5) })
+  await seen()
 })

@@ -10,7 +10,7 @@ import type { Core } from './core.ts'
 
 type Snapshots = ReadonlyMap<SnapshotId, Snapshot>
 
-/** Those that were read last, as long as their streams have not grown. */
+/** Those that were read last, up to a version of their streams. */
 type Known = Map<Workspace['id'], { readonly version: number; readonly snapshots: Snapshots }>
 const known = new WeakMap<EventStore, Known>()
 const mostKnown = 100
@@ -22,11 +22,14 @@ export async function snapshotsOf({ store }: Core, id: Workspace['id']): Promise
   const version = await store.version(id)
   const found = all.get(id)
   if (found?.version === version) return found.snapshots
+  const earlier = found !== undefined && found.version < version ? found : undefined
   const events: AnyEvent[] = []
-  for await (const event of store.read(id, { types: snapshotEventTypes })) events.push(event)
-  const snapshots = foldSnapshots(events)
+  // What is appended meanwhile may be among them.
+  const reading = { after: earlier?.version ?? 0, types: snapshotEventTypes }
+  for await (const event of store.read(id, reading)) events.push(event)
+  const snapshots = foldSnapshots(events, earlier?.snapshots)
   all.delete(id)
-  all.set(id, { version, snapshots })
+  all.set(id, { version: Math.max(version, events.at(-1)?.version ?? 0), snapshots })
   for (const oldest of all.keys()) if (all.size > mostKnown) all.delete(oldest)
   return snapshots
 }

@@ -72,6 +72,18 @@ describe('the snapshots of a workspace are a fold of its stream', () => {
     expect(foldSnapshots([labelled('x')]).size).toBe(0)
   })
 
+  it('part by part as all at once, and what was known before stays as it was', () => {
+    const labelled = event('snapshot_labelled', { snapshot: snap('b'), label: 'x' })
+    const restored = event('workspace_restored', { kept: [facts('k', 'b', { reason: 'safety' })] })
+    const all = [made('a', null), made('b', 'a'), labelled, restored, removed(['b', 'a']), made('c', 'k')]
+    for (let cut = 0; cut <= all.length; cut++) {
+      const before = foldSnapshots(all.slice(0, cut))
+      const known = [...before]
+      expect([...foldSnapshots(all.slice(cut), before)]).toEqual([...foldSnapshots(all)])
+      expect([...before]).toEqual(known)
+    }
+  })
+
   it('where what grew from removed ones grows from the nearest that is left, in whatever order they go', () => {
     const chain = [made('a', null), made('b', 'a'), made('c', 'b'), made('d', 'c')]
     const expected = { snap_a: null, snap_d: 'snap_a' }

@@ -20,9 +20,12 @@ export const snapshotEventTypes = [
   'workspace_purged',
 ] as const
 
-/** The snapshots of a workspace by id, oldest first. */
-export function foldSnapshots(events: Iterable<AnyEvent>): Map<SnapshotId, Snapshot> {
-  const snapshots = new Map<SnapshotId, Snapshot>()
+/** The snapshots of a workspace by id, oldest first; `before` are those that were there before these events. */
+export function foldSnapshots(
+  events: Iterable<AnyEvent>,
+  before: ReadonlyMap<SnapshotId, Snapshot> = new Map(),
+): Map<SnapshotId, Snapshot> {
+  const snapshots = new Map(before)
   for (const event of events) {
     const about = { workspace: event.stream as WorkspaceId, author: event.meta.actor, at: event.at }
     switch (event.type) {
