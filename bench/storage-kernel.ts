@@ -46,9 +46,17 @@ export async function measureKernel(btrfs: string, source: SourceTree, rounds: n
     settle()
     change()
   }
+  /** Everything is shared with a snapshot again, as it is whenever somebody takes one after the other. */
+  const changedSince = async (name: string): Promise<void> => {
+    await snapshotSubvolume(tree, named(name), { readOnly: true })
+    change()
+  }
   const times = await compete(rounds, {
     fork: { before: settle, timed: (round) => snapshotSubvolume(frozen, named(`fork-${round}`), { readOnly: false }) },
-    snapshot: { before: change, timed: (round) => snapshotSubvolume(tree, named(`one-${round}`), { readOnly: true }) },
+    snapshot: {
+      before: (round) => changedSince(`prior-${round}`),
+      timed: (round) => snapshotSubvolume(tree, named(`one-${round}`), { readOnly: true }),
+    },
     restore: { before: changed, timed: (round) => restore(`kept-${round}`) },
     restoreQuiet: {
       before: () => {
@@ -57,13 +65,7 @@ export async function measureKernel(btrfs: string, source: SourceTree, rounds: n
       },
       timed: (round) => restore(`quiet-${round}`),
     },
-    diff: {
-      before: async (round) => {
-        await snapshotSubvolume(tree, named(`before-${round}`), { readOnly: true })
-        change()
-      },
-      timed: () => commit(tree),
-    },
+    diff: { before: (round) => changedSince(`before-${round}`), timed: () => commit(tree) },
   })
   for (const path of [tree, frozen, other, ...made]) destroySubvolume(path)
   rmSync(folder, { recursive: true })
