@@ -154,7 +154,7 @@ function openHandle(disk: Disk, path: string, options: RootOptions = {}): FileHa
       replace(text, options, (before) =>
         Buffer.concat([before?.bytes ?? Buffer.alloc(0), Buffer.from(content as Uint8Array)]),
       ),
-    // As the others: here nothing would be gained by doing it in place.
+    // All are left to be written as usual: nothing would be gained here by doing it in place.
     fill: (_, files) => files,
     open(text, options = {}) {
       const node = fileAt(text, options)
