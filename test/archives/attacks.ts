@@ -9,8 +9,12 @@ interface Attack {
   /** Why the whole is refused; or what is made of it. */
   readonly aw: string | Readonly<Record<string, string>>
   /** How plain tar ends, and what it leaves. */
-  readonly tar: readonly [status: number, tree: Readonly<Record<string, string>>]
+  readonly tar: Ending
+  /** The same, where another process was given the inode number that tar knows its placeholder by. */
+  readonly tarAmongOthers?: Ending
 }
+
+type Ending = readonly [status: number, tree: Readonly<Record<string, string>>]
 
 const sparse = (map: string, records: Readonly<Record<string, string>> = {}): Buffer => {
   const pax = {
@@ -80,6 +84,7 @@ const ways: readonly Attack[] = [
     archive: () => tarOf(symlink('d', '../outside'), directory('d'), file('d/secret')),
     aw: 'through_link',
     tar: [2, { d: '/', 'd/secret': 'd/secret' }],
+    tarAmongOthers: [0, { d: '/', 'd/secret': 'd/secret' }],
   },
   {
     name: 'a hard link to an absolute path',
@@ -116,6 +121,7 @@ const ways: readonly Attack[] = [
     archive: () => tarOf(symlink('s', '../outside/secret'), hardlink('h', 's'), file('h', 'x')),
     aw: 'duplicate',
     tar: [0, { h: '-> ../outside/secret', s: '-> ../outside/secret' }],
+    tarAmongOthers: [0, { h: 'x', s: '-> ../outside/secret' }],
   },
 ]
 
