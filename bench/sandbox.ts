@@ -207,7 +207,7 @@ async function buildRows({ driver, tree }: SandboxPlace, { rounds, files }: Size
   await using box = await driver.find('kept')
   if (box === undefined) throw new Error(`There is no box around ${tree}`)
   const spent = { inside: [] as number[], outside: [] as number[] }
-  const times = await compete(Math.max(1, Math.ceil(rounds / 3)), {
+  const times = await compete(rounds, {
     inside: async () => spent.inside.push(await build.inside(box)),
     outside: async () => spent.outside.push(await build.outside()),
   })

@@ -3,12 +3,16 @@
  *
  *   call(number, ...arguments)        makes one, and answers its result or the negative number of its error
  *   callLater(number, ...arguments)   makes it on another thread, and promises the same
+ *   start(words, room, descriptors)   starts a program, and answers its number or the negative number of an error
  *
  * An argument is a number, a BigInt, a string (given as UTF-8 with a zero behind it), a typed array (given as the address
  * of its bytes, which the call may fill), or null. How many bytes there are is told by another argument, as in C.
+ * The words of a program, its own path first, are bytes with a zero behind each; there is room for the address of each
+ * and one more. start.h tells what becomes of it.
  * Nothing of a C library is used: one file serves every Linux of a processor, and every Node that has Node-API.
  */
 #include "request.h"
+#include "start.h"
 
 /* One argument more than there may be shows that there are too many. */
 enum { MOST_GIVEN = MOST_ARGUMENTS + 2 };
@@ -79,6 +83,46 @@ static napi_value call_later(napi_env env, napi_callback_info info) {
   return napi_queue_async_work(env, later->work) == napi_ok ? promise : fail(env);
 }
 
+/* A typed array whose elements have a size of their own; false if it is none of these. */
+static bool take_array(napi_env env, napi_value value, napi_typedarray_type wanted, void **data, size_t *count) {
+  bool is_array;
+  napi_typedarray_type type;
+  if (napi_is_typedarray(env, value, &is_array) != napi_ok || !is_array) return false;
+  return napi_get_typedarray_info(env, value, &type, count, data, NULL, NULL) == napi_ok && type == wanted;
+}
+
+/* Fails if there are no words, or not as many as there is room for. */
+static bool point_at_words(char *bytes, size_t length, char **words, size_t room) {
+  size_t count = 0;
+  if (length == 0 || bytes[length - 1] != 0) return false;
+  for (size_t at = 0; at < length; at++) {
+    if (at > 0 && bytes[at - 1] != 0) continue;
+    if (count + 1 >= room) return false;
+    words[count++] = bytes + at;
+  }
+  words[count] = NULL;
+  return count + 1 == room;
+}
+
+static napi_value start(napi_env env, napi_callback_info info) {
+  size_t count = 3, length, room;
+  napi_value given[3], result;
+  void *bytes, *words, *descriptors;
+  struct start start;
+  if (napi_get_cb_info(env, info, &count, given, NULL, NULL) != napi_ok) return fail(env);
+  bool taken = count == 3 && take_array(env, given[0], napi_uint8_array, &bytes, &length) &&
+               take_array(env, given[1], napi_biguint64_array, &words, &room) &&
+               take_array(env, given[2], napi_int32_array, &descriptors, &start.descriptor_count) &&
+               point_at_words(bytes, length, words, room);
+  if (!taken) {
+    napi_throw_type_error(env, "ERR_INVALID_ARG_VALUE", "A program is started with its words, room for them and descriptors");
+    return NULL;
+  }
+  start.words = words;
+  start.descriptors = descriptors;
+  return napi_create_int64(env, start_program(&start), &result) == napi_ok ? result : fail(env);
+}
+
 static bool export_function(napi_env env, napi_value exports, const char *name, napi_callback function) {
   napi_value value;
   return napi_create_function(env, name, NAPI_AUTO_LENGTH, function, NULL, &value) == napi_ok &&
@@ -86,6 +130,7 @@ static bool export_function(napi_env env, napi_value exports, const char *name, 
 }
 
 NAPI_MODULE_INIT() {
-  bool done = export_function(env, exports, "call", call) && export_function(env, exports, "callLater", call_later);
+  bool done = export_function(env, exports, "call", call) && export_function(env, exports, "callLater", call_later) &&
+              export_function(env, exports, "start", start);
   return done ? exports : NULL;
 }

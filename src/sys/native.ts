@@ -4,6 +4,7 @@ import { AwError } from '../domain/errors.ts'
 import { addonCalls } from './calls-addon.ts'
 import type { Argument, Calls } from './calls.ts'
 import { koffiCalls } from './koffi.ts'
+import { processCalls, type ProcessCalls } from './native-processes.ts'
 import { numbers, type Syscall } from './syscall-numbers.ts'
 import { systemError } from './system-error.ts'
 import { timespecs } from './timespecs.ts'
@@ -18,7 +19,7 @@ import { timespecs } from './timespecs.ts'
  * a NUL byte is a TypeError, as Node's own. Calls are synchronous, but for those whose names say later. Descriptors are
  * close-on-exec.
  */
-export interface Native {
+export interface Native extends ProcessCalls {
   /** Opens `path` below the directory `dirfd` as `resolve` (see RESOLVE) demands. Retries what the kernel asks to. */
   openat2(dirfd: number, path: string, flags: number, resolve: number, mode?: number): number
   /** False where the kernel lacks openat2 or a filter forbids it. */
@@ -78,9 +79,6 @@ export interface Native {
   syncfs(fd: number): void
   /** The same on another thread: it may take seconds. */
   syncfsLater(fd: number): Promise<void>
-  /** A handle on a process that no later process with its pid can take over. */
-  pidfdOpen(pid: number): number
-  pidfdSendSignal(pidfd: number, signal: number): void
   /** A new set of Landlock rules; without attributes and with flag 1, which version of Landlock the kernel has. */
   createRuleset(attributes: Buffer | null, flags: number): number
   addRule(ruleset: number, type: number, rule: Buffer): void
@@ -156,7 +154,7 @@ function wantedWays(): Way[] {
 }
 
 function bind(calls: Calls, number: Record<Syscall, number>): Native {
-  const check = (result: number, syscall: Syscall): number => {
+  const check = (result: number, syscall: string): number => {
     if (result >= 0) return result
     throw systemError(-result, syscall)
   }
@@ -201,6 +199,7 @@ function bind(calls: Calls, number: Record<Syscall, number>): Native {
   }
 
   return {
+    ...processCalls(calls, number, check),
     openat2,
     hasOpenat2: works(() => openat2(AT_FDCWD, '/', 0o10000000, 0)),
     renameat2: (fromDir, from, toDir, to, flags) =>
@@ -252,8 +251,6 @@ function bind(calls: Calls, number: Record<Syscall, number>): Native {
     syncFileRange: (fd, offset, length) => void make('sync_file_range', fd, offset, length, 7),
     syncfs: (fd) => void make('syncfs', fd),
     syncfsLater: async (fd) => void check(await calls.callLater(number.syncfs, fd), 'syncfs'),
-    pidfdOpen: (pid) => make('pidfd_open', pid, 0),
-    pidfdSendSignal: (pidfd, signal) => void make('pidfd_send_signal', pidfd, signal, null, 0),
     createRuleset: (attributes, flags) => make('landlock_create_ruleset', attributes, attributes?.length ?? 0, flags),
     addRule: (ruleset, type, rule) => void make('landlock_add_rule', ruleset, type, rule, 0),
   }

@@ -1,5 +1,3 @@
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import * as fs from 'node:fs'
 import { getSystemErrorName } from 'node:util'
 import { AwError } from '../domain/errors.ts'
@@ -7,6 +5,7 @@ import { boxProgram } from './box/program.ts'
 import { counted } from './crash-points.ts'
 import type { OverlayLayers } from './mounts.ts'
 import { directoryFlags } from './safe-fs/descriptors.ts'
+import { startProgram, type Started } from './start-program.ts'
 
 /**
  * Overlays of an ordinary user. Only in a user namespace may they be mounted, and a process with several threads cannot
@@ -21,37 +20,34 @@ export const heldOverlays = counted({
 const timeoutMs = 10_000
 
 async function openHeld({ lower, upper }: OverlayLayers): Promise<number> {
-  const child = spawn(boxProgram(), ['hold', upper?.fs ?? '-', upper?.work ?? '-', ...lower], {
-    cwd: '/',
-    env: {},
-    stdio: ['pipe', 'pipe', 'ignore'],
-    timeout: timeoutMs,
-    killSignal: 'SIGKILL',
-  })
-  const ended = once(child, 'close')
+  const words = [boxProgram(), 'hold', upper?.fs ?? '-', upper?.work ?? '-', ...lower]
+  const child = startProgram(words, ['pipe', 'pipe', 'ignore'])
+  const late = setTimeout(() => child.signal('SIGKILL'), timeoutMs)
   try {
     const told = await firstLine(child)
     const number = /^ready (\d+)$/.exec(told)?.[1]
     if (number === undefined) throw refused(told)
     // One that has ended may have left its number to another.
-    if (child.exitCode !== null || child.signalCode !== null) throw refused('')
+    if (child.hasEnded()) throw refused('')
     return fs.openSync(`/proc/${child.pid}/fd/${number}/.`, directoryFlags)
   } finally {
-    child.stdin?.destroy()
-    await ended
+    child.endInput()
+    child.output.destroy()
+    await child.ended()
+    clearTimeout(late)
   }
 }
 
-function firstLine(child: ChildProcess): Promise<string> {
+function firstLine({ output }: Started): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = ''
-    child.once('error', reject)
-    child.stdout?.setEncoding('utf8')
-    child.stdout?.on('data', (chunk: string) => {
+    output.once('error', reject)
+    output.setEncoding('utf8')
+    output.on('data', (chunk: string) => {
       text += chunk
       if (text.includes('\n')) resolve(text.trim())
     })
-    child.stdout?.once('end', () => resolve(text.trim()))
+    output.once('end', () => resolve(text.trim()))
   })
 }
 

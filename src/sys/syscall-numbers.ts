@@ -35,6 +35,8 @@ export const numbers = {
     readlinkat: 267,
     statmount: 457,
     listmount: 458,
+    pipe2: 293,
+    wait4: 61,
   },
   arm64: {
     openat2: 437,
@@ -71,6 +73,8 @@ export const numbers = {
     readlinkat: 78,
     statmount: 457,
     listmount: 458,
+    pipe2: 59,
+    wait4: 260,
   },
 } as const
 

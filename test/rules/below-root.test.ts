@@ -146,6 +146,7 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/run.ts': 'nothing: asks where a program is',
   'src/sys/sealed-directory.ts': 'a directory that a tree is mounted on, which nobody else may enter',
   'src/sys/source-folder.ts': 'nothing: asks what a source folder is',
+  'src/sys/start-program.ts': 'nothing: opens the device that swallows what a program complains about',
   'src/sys/storage-root.ts': 'the areas of a storage root, which hold trees and are not in one',
   'src/sys/sync-files.ts': 'files of a tree by descriptors, to make them durable',
   'src/sys/trees/early.ts': 'the top of a tree that nobody else can reach yet',

@@ -1,4 +1,3 @@
-import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +9,7 @@ import { readIfPresent } from '../durable-file.ts'
 import { hostFs } from '../host-fs.ts'
 import { namespaceFix } from '../namespace-fix.ts'
 import { childrenOf, processOwner } from '../process.ts'
+import { startProgram, type Started } from '../start-program.ts'
 import { encodeTags, type Tag } from './frames.ts'
 import { boxProgram } from './program.ts'
 import type { BoxOwners, OwnersFile } from './record.ts'
@@ -28,7 +28,7 @@ interface Launch {
   readonly signal?: AbortSignal | undefined
 }
 
-const supervisors = counted({ spawn })
+const supervisors = counted({ start: startProgram })
 
 /**
  * Starts a supervisor, which lives on when we are gone, and waits until its box stands. On rejection it has ended and
@@ -37,9 +37,7 @@ const supervisors = counted({ spawn })
 export async function launchBox(launch: Launch): Promise<{ supervisor: Owner; first: number }> {
   const child = startSupervisor(launch)
   try {
-    const pid = child.pid
-    if (pid === undefined) throw new AwError('aw_command_failed', 'The supervisor of the sandbox cannot be started')
-    const supervisor = processOwner(pid)
+    const supervisor = processOwner(child.pid)
     if (supervisor !== undefined) launch.owners.write({ supervisor, inside: [] })
     const first = await untilReady(child, launch)
     if (supervisor === undefined) throw failed(launch, 'its supervisor has ended')
@@ -48,8 +46,7 @@ export async function launchBox(launch: Launch): Promise<{ supervisor: Owner; fi
     await ended(child)
     throw error
   } finally {
-    child.stdout?.destroy()
-    child.unref()
+    child.output.destroy()
   }
 }
 
@@ -62,18 +59,13 @@ export function noteInside(file: OwnersFile, supervisor: Owner, first: number): 
 }
 
 /** The spec is a file that was written whole: one that we did not finish can never be taken for one. */
-function startSupervisor({ path, directory, tags, descriptors }: Launch): ChildProcess {
+function startSupervisor({ path, directory, tags, descriptors }: Launch): Started {
   const spec = join(path, 'spec')
   write(spec, encodeTags([['V', 1], ['D', 3], ...tags]))
   const log = hostFs.createSync(join(path, 'log'), 0o600)
   const input = openSync(spec, 'r')
   try {
-    return supervisors.spawn(boxProgram(), ['supervise'], {
-      cwd: '/',
-      env: {},
-      detached: true,
-      stdio: [input, 'pipe', log, directory, ...descriptors],
-    })
+    return supervisors.start([boxProgram(), 'supervise'], [input, 'pipe', log, directory, ...descriptors])
   } finally {
     closeSync(input)
     closeSync(log)
@@ -89,7 +81,7 @@ function write(file: string, bytes: Buffer): void {
   }
 }
 
-function untilReady(child: ChildProcess, launch: Launch): Promise<number> {
+function untilReady({ output }: Started, launch: Launch): Promise<number> {
   const { timeoutMs, signal } = launch
   return new Promise((resolve, reject) => {
     let text = ''
@@ -110,23 +102,20 @@ function untilReady(child: ChildProcess, launch: Launch): Promise<number> {
     }
     if (signal?.aborted) return cancel()
     signal?.addEventListener('abort', cancel, { once: true })
-    child.once('error', (error) => settle(() => reject(failed(launch, error.message))))
-    child.stdout?.setEncoding('utf8')
-    child.stdout?.on('data', (chunk: string) => {
+    output.setEncoding('utf8')
+    output.on('data', (chunk: string) => {
       text = (text + chunk).slice(0, 4096)
       if (text.includes('\n')) decide()
     })
-    child.stdout?.once('close', decide)
+    output.once('close', decide)
   })
 }
 
 /** It must not outlive a start that has failed. */
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
-  const exit = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  child.kill('SIGTERM')
-  const hard = setTimeout(() => child.kill('SIGKILL'), 5_000)
-  await exit
+async function ended(child: Started): Promise<void> {
+  child.signal('SIGTERM')
+  const hard = setTimeout(() => child.signal('SIGKILL'), 5_000)
+  await child.ended()
   clearTimeout(hard)
 }
 
