@@ -36,7 +36,7 @@ export function processCalls(
     // Somebody else may have waited for it.
     return result === -ECHILD || (result !== -EINTR && check(result, 'wait4') > 0)
   }
-  const { start } = calls
+  const start = calls.start?.bind(calls)
 
   return {
     start:
