@@ -161,9 +161,9 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
     }
   }
 
-  const flushed = async (): Promise<void> => {
+  const flushed = async (alone: boolean): Promise<void> => {
     try {
-      await written?.flushed()
+      await written?.flushed(alone)
     } catch (error) {
       throw sqliteError(error, cannotWrite)
     }
@@ -182,10 +182,10 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
           throw crampedError(error, file, cannotWrite) ?? error
         }
       }, waiting)
-      if (!later) await flushed()
+      if (!later) await flushed(true)
       return result
     },
-    flushed,
+    flushed: () => flushed(false),
     reading(work, waiting) {
       return patiently(() => {
         if (cramped) return readCramped(work)
