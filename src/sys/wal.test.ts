@@ -58,7 +58,7 @@ describe('waiting for the disk', () => {
     const ways: string[] = []
     const { fdatasync, fdatasyncSync } = hostFs
     let hereMs = 0
-    hostFs.fdatasync = async () => void ways.push('elsewhere')
+    hostFs.fdatasync = () => Promise.resolve(void ways.push('elsewhere'))
     hostFs.fdatasyncSync = () => {
       ways.push('here')
       const until = performance.now() + hereMs
@@ -91,7 +91,11 @@ describe('waiting for the disk', () => {
       throw new Error('EIO')
     }
     try {
-      for (let i = 0; i < 1000 && failed === 0; i++) await wal.flushed(true)
+      const once = async (): Promise<number> => {
+        await wal.flushed(true)
+        return failed
+      }
+      for (let i = 0; i < 1000; i++) if ((await once()) > 0) break
     } finally {
       hostFs.fdatasyncSync = fdatasyncSync
     }
