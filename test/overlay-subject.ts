@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,6 +23,8 @@ export function subject(): Subject {
   const base = fs.mkdtempSync(join(tmpdir(), 'aw-overlay-'))
   onTestFinished(() => {
     letGo(base)
+    // The kernel keeps a directory in there that its owner may not enter.
+    if (process.getuid?.() !== 0) execFileSync('chmod', ['-R', 'u+rwx', base])
     fs.rmSync(base, { recursive: true })
   })
   const storage = open(base)

@@ -25,36 +25,32 @@ interface Work {
   /** Where the first name of a file with several was made. */
   readonly links: Map<string, string>
   /** To be dressed when they are full. */
-  readonly directories: string[]
+  readonly directories: Set<string>
   files: number
   bytes: number
 }
 
 /**
- * Makes the changes once more that a layer has made to what is below it: what the layer names is taken from `view`, a
- * mount of the tree it belongs to, and put into `target`, a mount over the same layers below. What goes away meanwhile
- * is left out; whether anything did is for the caller to find out.
+ * Makes the changes once more that layers have made to what is below them: what they name is taken from `view`, a mount of
+ * the tree they belong to, and put into `target`, a mount over the same layers below. What goes away meanwhile is left
+ * out; whether anything did is for the caller to find out.
  */
 export const remakeChanges = (
-  layer: string,
+  layers: readonly string[],
   view: string,
   target: string,
   options: RemakeOptions = {},
 ): Promise<void> =>
   working(view, target, options, function* (work) {
-    const top = fs.openSync(layer, directoryFlags)
-    try {
-      yield* changeSteps(top, work)
-    } finally {
-      fs.closeSync(top)
+    const copied = new Set<string>()
+    for (const layer of layers) {
+      const top = fs.openSync(layer, directoryFlags)
+      try {
+        yield* changeSteps(top, copied, work)
+      } finally {
+        fs.closeSync(top)
+      }
     }
-    dress(at(work.view, '.'), at(work.target, '.'), factsOf(lookAtTop(work.view)))
-  })
-
-/** Copies a whole tree, exactly, into an empty directory. */
-export const remakeTree = (view: string, target: string, options: RemakeOptions = {}): Promise<void> =>
-  working(view, target, options, function* (work) {
-    yield* copyBelow(work, work.view, '')
     dressDirectories(work)
     dress(at(work.view, '.'), at(work.target, '.'), factsOf(lookAtTop(work.view)))
   })
@@ -69,7 +65,15 @@ async function working(
   try {
     const to = fs.openSync(target, directoryFlags)
     try {
-      const work: Work = { view: from, target: to, options, links: new Map(), directories: [], files: 0, bytes: 0 }
+      const work: Work = {
+        view: from,
+        target: to,
+        options,
+        links: new Map(),
+        directories: new Set(),
+        files: 0,
+        bytes: 0,
+      }
       await runPolitely(steps(work), options.signal)
       options.onProgress?.({ files: work.files, bytes: work.bytes })
     } finally {
@@ -80,19 +84,17 @@ async function working(
   }
 }
 
-function* changeSteps(layer: number, work: Work): Steps<void> {
-  const copied = new Set<string>()
-  for (const { path, print, says } of walkLayer(layer)) {
-    if (isBelow(path, copied)) continue
-    if (says === 'gone') yield* remove(work, path)
-    else if (says === 'part') yield* makeDirectory(work, path)
+/** Where one layer covers or removes what was there, nothing of it shows, whatever the others say of it or of what is in it. */
+function* changeSteps(layer: number, copied: Set<string>, work: Work): Steps<void> {
+  for (const { path, says } of walkLayer(layer)) {
+    if (copied.has(path) || isBelow(path, copied)) continue
+    if (says === 'part') yield* makeDirectory(work, path)
     else {
-      if (kindOf(print) === 'directory') copied.add(path)
+      copied.add(path)
       yield* copyWhole(work, path)
     }
     yield
   }
-  dressDirectories(work)
 }
 
 function isBelow(path: string, tops: ReadonlySet<string>): boolean {
@@ -138,7 +140,7 @@ function* makeDirectory(work: Work, path: string): Steps<void> {
     yield* remove(work, path)
     withParent(work, path, (directory, name) => hostFs.mkdirSync(atBytes(directory, name), 0o700))
   }
-  work.directories.push(path)
+  work.directories.add(path)
 }
 
 function* copyWhole(work: Work, path: string): Steps<void> {
@@ -170,7 +172,7 @@ function* copyOne(work: Work, visit: Visit): Steps<void> {
   try {
     if (facts.kind === 'directory') {
       hostFs.mkdirSync(target, 0o700)
-      work.directories.push(visit.path)
+      work.directories.add(visit.path)
     } else if (!linkToTwin(work, visit, facts, target) && (yield* makeOne(work, visit, facts, target))) {
       dress(atBytes(visit.directory, visit.name), target, facts)
     }
@@ -241,7 +243,7 @@ function linkToTwin(work: Work, { path }: Visit, { links, identity }: Facts, tar
 
 /** The deeper ones first: what is made in a directory changes its time, and may need its permission. */
 function dressDirectories(work: Work): void {
-  for (const path of work.directories.toSorted().toReversed()) {
+  for (const path of [...work.directories].toSorted().toReversed()) {
     for (const { directory, name, print } of visitPaths(work.view, [path])) {
       if (kindOf(print) !== 'directory') continue
       withParent(work, path, (parent, own) => dress(atBytes(directory, name), atBytes(parent, own), factsOf(print)))

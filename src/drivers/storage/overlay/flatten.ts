@@ -1,8 +1,16 @@
 import { syncFileSystem, viewOf } from '../../../sys/mounts.ts'
-import { filesOf, ground, lowerStack, makeLayer, type NewLayer, retireWork } from '../../../sys/overlay-layers.ts'
+import {
+  filesOf,
+  ground,
+  lowerStack,
+  makeLayer,
+  type NewLayer,
+  retireWork,
+  upperStack,
+} from '../../../sys/overlay-layers.ts'
 import { closeMount } from '../../../sys/overlay-mountpoint.ts'
-import { lockRecords, type Stack } from '../../../sys/overlay-records.ts'
-import { remakeTree } from '../../../sys/overlay-remake.ts'
+import { lockRecords, type Records, type Stack } from '../../../sys/overlay-records.ts'
+import { remakeChanges } from '../../../sys/overlay-remake.ts'
 import type { Overlay } from './context.ts'
 
 /** The kernel takes 500; every one of them makes a look at a directory a little slower. */
@@ -12,28 +20,59 @@ interface Flat extends NewLayer {
   readonly below: Stack
 }
 
-/** Copies what frozen layers show together into one, exactly. The volume that uses them goes on meanwhile. */
+/**
+ * Makes one layer of those that frozen layers have above a base, or above nothing, so that they show together what they
+ * did, exactly. The volume that uses them goes on meanwhile.
+ */
 export async function flatten(
-  { root, open }: Overlay,
+  overlay: Overlay,
   stack: Stack,
   { signal }: { signal?: AbortSignal | undefined },
 ): Promise<Flat> {
-  const layer = await newLayer(root)
-  const fd = await open(lowerStack(root, stack))
+  const { root, open } = overlay
+  const { layer, below } = await begin(root, stack)
+  const own = stack.slice(0, -below.length).map((id) => filesOf(root, id))
   try {
-    await remakeTree(viewOf(fd), filesOf(root, layer.id), { signal })
+    const view = await open(lowerStack(root, stack))
+    try {
+      await withTarget(overlay, [layer.id, ...below], (target) => remakeChanges(own, viewOf(view), target, { signal }))
+    } finally {
+      closeMount(view)
+    }
     syncFileSystem(root)
     await retireWork(root, layer.id)
   } catch (error) {
     layer[Symbol.dispose]()
     throw error
+  }
+  return { ...layer, below }
+}
+
+async function begin(root: string, stack: Stack): Promise<{ layer: NewLayer; below: Stack }> {
+  using records = await lockRecords(root, 'together')
+  return { layer: makeLayer(root, {}), below: baseBelow(records, stack) }
+}
+
+/** What it was made from stays as it is: others have it too, and sizes are told against it. */
+function baseBelow(records: Records, stack: Stack): Stack {
+  const bases = records.all().flatMap(([{ area }, layers]) => (area === 'bases' ? [layers] : []))
+  const isBelow = (base: Stack): boolean =>
+    base.length < stack.length && base.length <= maxLayers / 2 && stack.slice(-base.length).join() === base.join()
+  return bases.filter(isBelow).reduce((most, base) => (base.length > most.length ? base : most), [ground])
+}
+
+/** Over nothing, the layer itself is all that there is to write to. */
+async function withTarget(
+  { root, open }: Overlay,
+  stack: Stack,
+  use: (target: string) => Promise<void>,
+): Promise<void> {
+  const [layer = '', ...below] = stack
+  if (below.join() === ground) return use(filesOf(root, layer))
+  const fd = await open(upperStack(root, stack))
+  try {
+    await use(viewOf(fd))
   } finally {
     closeMount(fd)
   }
-  return { ...layer, below: [ground] }
-}
-
-async function newLayer(root: string): Promise<NewLayer> {
-  using _ = await lockRecords(root, 'together')
-  return makeLayer(root, {})
 }

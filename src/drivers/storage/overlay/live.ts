@@ -33,7 +33,7 @@ export async function copyChanges(
   using layer = await newLayer(root, upper)
   const fd = await overlay.open(upperStack(root, [layer.id, ...stack.slice(1)]))
   try {
-    await withView(overlay, volume, (view) => remakeChanges(upper, view, viewOf(fd), { signal, onProgress }))
+    await withView(overlay, volume, (view) => remakeChanges([upper], view, viewOf(fd), { signal, onProgress }))
   } finally {
     // Unmounting it makes it durable.
     closeMount(fd)
