@@ -2,12 +2,13 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { compete } from './row.ts'
-import { burst, changeTen, git, type SourceTree } from './storage-tree.ts'
+import { burst, changeTen, changeTenAllOver, git, type SourceTree } from './storage-tree.ts'
 
 /** What a user would run instead, in milliseconds, by the command. */
 export interface Instead {
   readonly copy: Readonly<Record<string, number>>
   readonly commit: Readonly<Record<string, number>>
+  readonly commitAllOver: Readonly<Record<string, number>>
   readonly commitBurst: Readonly<Record<string, number>>
   readonly reset: Readonly<Record<string, number>>
   readonly status: Readonly<Record<string, number>>
@@ -100,6 +101,7 @@ async function states(folder: string, { tree, files }: SourceTree, { rounds }: O
   const change = (): void => changeTen(quiet.work, files)
   const times = await compete(rounds, {
     commit: { before: change, timed: quiet.commit },
+    commitAllOver: { before: () => changeTenAllOver(quiet.work, files), timed: quiet.commit },
     commitBurst: { before: (round) => burst(busy.work, round), timed: busy.commit },
     reset: {
       before: () => {
@@ -112,6 +114,7 @@ async function states(folder: string, { tree, files }: SourceTree, { rounds }: O
   })
   return {
     commit: { 'git add -A && commit': times.commit },
+    commitAllOver: { 'git add -A && commit': times.commitAllOver },
     commitBurst: { 'git add -A && commit': times.commitBurst },
     reset: { 'git reset --hard && clean': times.reset },
     status: { 'git status': times.status },

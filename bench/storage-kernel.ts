@@ -9,16 +9,26 @@ import {
   snapshotSubvolume,
 } from '../src/sys/btrfs-subvolume.ts'
 import { syncFileSystem } from '../src/sys/mounts.ts'
+import { openHandLog } from './hand-log.ts'
 import { compete } from './row.ts'
 import { changeTen, type SourceTree } from './storage-tree.ts'
 
 /**
  * What btrfs alone takes for each, in milliseconds: the calls that nobody can leave out, without a log, a lock or anything
- * that tells what was done. No manager of workspaces is quicker on it.
+ * that tells what was done. No manager of workspaces is quicker on it. Those that are `Logged` are between two lines of a
+ * log on another disk.
  */
-export type Kernel = Readonly<Record<'fork' | 'snapshot' | 'restore' | 'restoreQuiet' | 'diff', number>>
+export type Kernel = Readonly<
+  Record<'fork' | 'forkLogged' | 'snapshot' | 'snapshotLogged' | 'restore' | 'restoreQuiet' | 'diff', number>
+>
 
-export async function measureKernel(btrfs: string, source: SourceTree, rounds: number): Promise<Kernel> {
+interface Places {
+  readonly btrfs: string
+  /** Where the log is. */
+  readonly home: string
+}
+
+export async function measureKernel({ btrfs, home }: Places, source: SourceTree, rounds: number): Promise<Kernel> {
   const folder = join(btrfs, 'kernel')
   const [tree, frozen, other] = ['tree', 'frozen', 'other'].map((name) => join(folder, name)) as [
     string,
@@ -51,11 +61,25 @@ export async function measureKernel(btrfs: string, source: SourceTree, rounds: n
     await snapshotSubvolume(tree, named(name), { readOnly: true })
     change()
   }
+  using log = openHandLog(join(home, 'by-hand.db'))
+  const logged = async (act: () => Promise<void>): Promise<void> => {
+    await log.line()
+    await act()
+    await log.line()
+  }
   const times = await compete(rounds, {
     fork: { before: settle, timed: (round) => snapshotSubvolume(frozen, named(`fork-${round}`), { readOnly: false }) },
+    forkLogged: {
+      before: settle,
+      timed: (round) => logged(() => snapshotSubvolume(frozen, named(`fork-logged-${round}`), { readOnly: false })),
+    },
     snapshot: {
       before: (round) => changedSince(`prior-${round}`),
       timed: (round) => snapshotSubvolume(tree, named(`one-${round}`), { readOnly: true }),
+    },
+    snapshotLogged: {
+      before: (round) => changedSince(`prior-logged-${round}`),
+      timed: (round) => logged(() => snapshotSubvolume(tree, named(`one-logged-${round}`), { readOnly: true })),
     },
     restore: { before: changed, timed: (round) => restore(`kept-${round}`) },
     restoreQuiet: {

@@ -1,7 +1,7 @@
 import { openAw, type Aw } from '../src/index.ts'
 import { syncFileSystem } from '../src/sys/mounts.ts'
 import { compete } from './row.ts'
-import { burst, changeTen, type SourceTree } from './storage-tree.ts'
+import { burst, changeTen, changeTenAllOver, type SourceTree } from './storage-tree.ts'
 
 export type DriverName = 'btrfs' | 'overlay' | 'dir'
 
@@ -10,10 +10,12 @@ export interface Ours {
   readonly createFrom: number
   readonly fork: number
   readonly snapshot: number
+  readonly snapshotAllOver: number
   readonly snapshotBurst: number
   readonly restore: number
   readonly restoreQuiet: number
   readonly diff: number
+  readonly diffAllOver: number
   readonly diffSnapshots: number
   readonly destroy: number
 }
@@ -53,6 +55,7 @@ export async function measureOurs({ driver, home, root, source, ...given }: Opti
     await aw.snapshot('work')
     change()
   }
+  const allOver = (): void => changeTenAllOver(work.path, source.files)
   let before = start.id
   let after = start.id
   const times = await compete(
@@ -61,6 +64,7 @@ export async function measureOurs({ driver, home, root, source, ...given }: Opti
       createFrom: { before: settle, timed: (round) => aw.fork('origin', { id: `made-${round}`, at: start.id }) },
       fork: { before: settle, timed: (round) => aw.fork('origin', { id: `fork-${round}` }) },
       snapshot: { before: change, timed: () => aw.snapshot('work') },
+      snapshotAllOver: { before: allOver, timed: () => aw.snapshot('work') },
       snapshotBurst: { before: (round) => burst(busy.path, round), timed: () => aw.snapshot('busy') },
       restore: { before: changed, timed: () => aw.restore('work', 'head') },
       restoreQuiet: {
@@ -71,6 +75,13 @@ export async function measureOurs({ driver, home, root, source, ...given }: Opti
         timed: () => aw.restore('work', 'head'),
       },
       diff: { before: changed, timed: () => drain(aw, 'work@head') },
+      diffAllOver: {
+        before: async () => {
+          await aw.snapshot('work')
+          allOver()
+        },
+        timed: () => drain(aw, 'work@head'),
+      },
       diffSnapshots: {
         before: async () => {
           before = (await aw.snapshot('work')).id

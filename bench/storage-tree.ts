@@ -50,8 +50,18 @@ export function git(tree: string, ...args: readonly string[]): void {
 
 let changes = 0
 
-/** Ten files spread over the tree get a content that they never had. */
+/** Ten files get a content that they never had: some of each of three directories, as of a module, its tests and its docs. */
 export function changeTen(tree: string, files: number): void {
+  changes += 1
+  const directories = Math.floor(files / 8)
+  for (const [place, count] of [4, 3, 3].entries()) {
+    const directory = Math.floor((directories / 3) * place) + (changes % Math.floor(directories / 3))
+    for (let i = 0; i < count; i++) writeFileSync(join(tree, fileOf(directory * 8 + i)), `change ${changes}\n`)
+  }
+}
+
+/** The same, no two of them near each other: the most that ten files can make it cost. */
+export function changeTenAllOver(tree: string, files: number): void {
   changes += 1
   for (let i = 0; i < 10; i++) {
     const n = Math.floor((files / 10) * i + (changes % (files / 10)))

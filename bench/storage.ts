@@ -7,6 +7,7 @@ import { row, type Row } from './row.ts'
 import { commandLine, commandRows } from './storage-cli.ts'
 import { bestOf, measureInstead, type Instead } from './storage-instead.ts'
 import { measureKernel, type Kernel } from './storage-kernel.ts'
+import { measureOverlayKernel } from './storage-overlay-kernel.ts'
 import { clear, measureOurs, type DriverName, type Ours } from './storage-ours.ts'
 import { makeSource } from './storage-tree.ts'
 
@@ -38,10 +39,12 @@ const titles: Readonly<Record<keyof Ours, string>> = {
   createFrom: 'fork at a snapshot',
   fork: 'fork',
   snapshot: 'snapshot, 10 files changed',
+  snapshotAllOver: 'snapshot, 10 files changed all over the tree',
   snapshotBurst: 'snapshot right after writing 1000 x 10 KB',
   restore: 'restore, 10 files changed',
   restoreQuiet: 'restore of a quiet tree, 10 files changed',
   diff: 'diff against now, 10 files changed',
+  diffAllOver: 'diff against now, 10 files changed all over the tree',
   diffSnapshots: 'diff between snapshots, 10 files changed',
   destroy: 'visible destroy',
 }
@@ -66,7 +69,10 @@ export async function benchStorage({ trees, drivers }: Size): Promise<Row[]> {
       const ours = await measureOurs({ driver, home, root, source, rounds })
       measured.set(`${driver} ${files}`, ours)
       rows.push(...driverRows(driver, files, ours, instead))
-      if (driver === 'btrfs') rows.push(...kernelRows(files, await measureKernel(btrfs, source, rounds), instead))
+      if (driver === 'btrfs')
+        rows.push(...kernelRows(driver, files, await measureKernel({ btrfs, home }, source, rounds), instead))
+      if (driver === 'overlay')
+        rows.push(...kernelRows(driver, files, await measureOverlayKernel(folder, source, rounds), instead))
       rows.push(...(await commandRows(cli, { driver, home, root, files, rounds, instead, source })))
       await clear({ driver, home, root })
       rmSync(home, { recursive: true, force: true })
@@ -87,12 +93,16 @@ function driverRows(driver: DriverName, files: number, ours: Ours, instead: Inst
 }
 
 /** What there is to be gained at all: the goals are the same, and nobody's to miss. */
-function kernelRows(files: number, kernel: Kernel, instead: Instead): Row[] {
-  return (Object.keys(kernel) as (keyof Kernel)[]).map((what) => {
+function kernelRows(driver: 'btrfs' | 'overlay', files: number, kernel: Partial<Kernel>, instead: Instead): Row[] {
+  return (Object.entries(kernel) as [keyof Kernel, number][]).map(([key, ms]) => {
+    const isLogged = key === 'forkLogged' || key === 'snapshotLogged'
+    const what = key === 'forkLogged' ? 'fork' : key === 'snapshotLogged' ? 'snapshot' : key
     const [name, best] = bestOf(instead[kinds[what]])
-    const times = goals.btrfs[what]?.[files]
-    const note = times === undefined ? 'no log' : `no log; ${times}x is asked of us`
-    return row(`btrfs itself, ${files} files: ${titles[what]}; ${name}`, kernel[what], best, { goal: null, note })
+    const times = goals[driver][what]?.[files]
+    const log = isLogged ? 'two durable lines in a log' : 'no log'
+    const note = times === undefined ? log : `${log}; ${times}x is asked of us`
+    const title = isLogged ? `${titles[what]}, logged` : titles[what]
+    return row(`${driver} itself, ${files} files: ${title}; ${name}`, ms, best, { goal: null, note })
   })
 }
 
@@ -100,10 +110,12 @@ const kinds: Readonly<Record<keyof Ours, keyof Instead>> = {
   createFrom: 'copy',
   fork: 'copy',
   snapshot: 'commit',
+  snapshotAllOver: 'commitAllOver',
   snapshotBurst: 'commitBurst',
   restore: 'reset',
   restoreQuiet: 'reset',
   diff: 'status',
+  diffAllOver: 'status',
   diffSnapshots: 'status',
   destroy: 'remove',
 }
