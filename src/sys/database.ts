@@ -76,6 +76,8 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
   let wal: Wal | undefined
   /** Where the last commit went. The connection may be another one since. */
   let written: Wal | undefined
+  let commits = 0
+  let isLong = shortLived
   let opened = 0
   let cramped = false
   let closed = false
@@ -136,6 +138,7 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
       const result = work()
       calls.commit(prepared('COMMIT'))
       written = wal
+      commits += 1
       calls.committed()
       return result
     } catch (error) {
@@ -161,6 +164,19 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
     }
   }
 
+  /** Behind what was asked for: it takes some milliseconds, and is worth them to who goes on writing. */
+  function lengthenWal(): void {
+    if (closed || cramped || connection === undefined || wal === undefined) return
+    try {
+      connection.exec('BEGIN IMMEDIATE')
+    } catch {
+      return
+    }
+    wal.lengthen()
+    connection.exec('ROLLBACK')
+    written = wal
+    wal.flushed().catch(() => undefined)
+  }
   const flushed = async (alone: boolean): Promise<void> => {
     try {
       await written?.flushed(alone)
@@ -183,6 +199,10 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
         }
       }, waiting)
       if (!later) await flushed(true)
+      if (commits >= manyCommits && !isLong) {
+        isLong = true
+        setImmediate(lengthenWal)
+      }
       return result
     },
     flushed: () => flushed(false),
@@ -216,6 +236,9 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
 }
 
 const cannotWrite = 'The log cannot be written'
+
+/** Whoever has done so many goes on for a while. */
+const manyCommits = 8
 
 /** What was written is read again by the next process: a tenth of a millisecond for so much. */
 const fewPages = 'PRAGMA wal_autocheckpoint = 100'

@@ -1,7 +1,17 @@
-import { mkdtempSync, readdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { fileSystemOf } from './file-system.ts'
 import { hostFs } from './host-fs.ts'
 import { openWal } from './wal.ts'
 
@@ -100,6 +110,22 @@ describe('waiting for the disk', () => {
       hostFs.fdatasyncSync = fdatasyncSync
     }
     expect([failed, carried]).toEqual([1, 1])
+  })
+
+  it('is as long as it will become where that makes it quicker, and what was in it stays', () => {
+    writeFileSync(`${database}-wal`, 'frames')
+    using wal = openWal(database, carryOver)
+    for (let i = 0; i < 2; i++) {
+      wal.lengthen()
+      const content = readFileSync(`${database}-wal`)
+      const isLong = ['ext4', 'xfs'].includes(fileSystemOf(folder))
+      expect(content.length).toBe(isLong ? 32 + 1100 * 4120 : 6)
+      expect(content.subarray(0, 6).toString()).toBe('frames')
+      expect(content.subarray(6).every((byte) => byte === 0)).toBe(true)
+    }
+    rmSync(`${database}-wal`)
+    wal.lengthen()
+    expect(existsSync(`${database}-wal`)).toBe(false)
   })
 
   it('has nothing to wait for where nothing was committed', async () => {

@@ -13,10 +13,35 @@ export interface Wal extends Disposable {
    * nothing to do meanwhile.
    */
   flushed(alone?: boolean): Promise<void>
+  /**
+   * Makes the file as long as it will become, with zeros, which SQLite takes for what was there before it began anew. For
+   * who writes much: where a file system writes in place, what is written over is on the disk sooner than what makes a
+   * file longer, as nothing has to be noted about it (0.2 ms, not 0.7). Only for who may write to the database now, and
+   * only where there is room to spare; whether it was done is of no matter.
+   */
+  lengthen(): void
 }
 
 /** To have another thread wait takes about 0.1 ms more. A disk that was quick so often in a row is waited for here. */
 const quick = { ms: 0.5, times: 8 }
+
+/** SQLite begins anew after 1000 pages, or a little later. */
+const wholeBytes = 32 + 1100 * (24 + 4096)
+const roomToSpare = 256 * 1024 * 1024
+/** ext4 and XFS. */
+const inPlace = new Set([0xef53, 0x58465342])
+
+function lengthen(path: string): void {
+  const { type, bavail, bsize } = fs.statfsSync(path)
+  if (!inPlace.has(type) || bavail * bsize < roomToSpare) return
+  const fd = fs.openSync(path, fs.constants.O_WRONLY | fs.constants.O_NOFOLLOW)
+  try {
+    const { size } = fs.fstatSync(fd)
+    if (size < wholeBytes) hostFs.writeSync(fd, Buffer.alloc(wholeBytes - size), size)
+  } finally {
+    fs.closeSync(fd)
+  }
+}
 
 /** @param carryOver writes all that was committed into the database itself, and waits until it is on the disk. */
 export function openWal(database: string, carryOver: () => void): Wal {
@@ -63,6 +88,13 @@ export function openWal(database: string, carryOver: () => void): Wal {
   return {
     // One that is under way may have begun before the commit.
     flushed: (alone = false) => (next ??= afterRunning(alone)),
+    lengthen() {
+      try {
+        lengthen(path)
+      } catch {
+        // It grows as it is written to.
+      }
+    },
     [Symbol.dispose]() {
       isClosed = true
       void (next ?? running).then(close, close)
