@@ -169,12 +169,12 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
     if (closed || cramped || connection === undefined || wal === undefined) return
     try {
       connection.exec('BEGIN IMMEDIATE')
+      wal.lengthen()
+      connection.exec('ROLLBACK')
     } catch {
+      // Another process is writing. It will have grown by the time that is worth another attempt.
       return
     }
-    wal.lengthen()
-    connection.exec('ROLLBACK')
-    written = wal
     wal.flushed().catch(() => undefined)
   }
   const flushed = async (alone: boolean): Promise<void> => {

@@ -113,6 +113,15 @@ describe('how it ends', () => {
     expect(process.listeners('SIGCHLD').filter(({ name }) => name === 'lookAtAll')).toEqual([])
   })
 
+  test('also if it has ended before we begin to listen', async () => {
+    for (let i = 0; i < 100; i++) {
+      const child = startProgram(['/bin/true'], [input, 'pipe', 'ignore'])
+      child.output.destroy()
+      if (i % 2 === 0) await sleep(1)
+      await expect.poll(() => statOf(child.pid).state, { interval: 1 }).toBe(undefined)
+    }
+  })
+
   test('by a signal; a second one finds nobody', async () => {
     const child = startProgram(['/bin/sleep', '60'], [input, 'pipe', 'ignore'])
     child.signal('SIGTERM')

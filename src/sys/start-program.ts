@@ -105,9 +105,10 @@ const children = new Set<Child>()
 
 /** A thread that hears of no signals looks at them when it starts the next one. */
 function waitFor(child: Child): void {
-  lookAtAll()
   if (children.size === 0) process.on('SIGCHLD', lookAtAll)
   children.add(child)
+  // It may have ended before anybody listened.
+  lookAtAll()
 }
 
 function lookAtAll(): void {

@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
-import { AwError } from '../../domain/errors.ts'
+import { AwError, toAwError } from '../../domain/errors.ts'
 import { fixes } from '../../domain/sandbox/fixes.ts'
 import type { Owner } from '../../domain/workspace/state.ts'
 import { counted } from '../crash-points.ts'
@@ -59,13 +59,16 @@ export function noteInside(file: OwnersFile, supervisor: Owner, first: number): 
 }
 
 /** The spec is a file that was written whole: one that we did not finish can never be taken for one. */
-function startSupervisor({ path, directory, tags, descriptors }: Launch): Started {
+function startSupervisor(launch: Launch): Started {
+  const { path, directory, tags, descriptors } = launch
   const spec = join(path, 'spec')
   write(spec, encodeTags([['V', 1], ['D', 3], ...tags]))
   const log = hostFs.createSync(join(path, 'log'), 0o600)
   const input = openSync(spec, 'r')
   try {
     return supervisors.start([boxProgram(), 'supervise'], [input, 'pipe', log, directory, ...descriptors])
+  } catch (error) {
+    throw error instanceof AwError ? error : failed(launch, `its supervisor cannot be run: ${toAwError(error).message}`)
   } finally {
     closeSync(input)
     closeSync(log)
@@ -107,6 +110,8 @@ function untilReady({ output }: Started, launch: Launch): Promise<number> {
       text = (text + chunk).slice(0, 4096)
       if (text.includes('\n')) decide()
     })
+    // What cannot be read is closed.
+    output.on('error', () => undefined)
     output.once('close', decide)
   })
 }
