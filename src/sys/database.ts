@@ -164,22 +164,22 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
     }
   }
 
-  /** Behind what was asked for: it takes some milliseconds, and is worth them to who goes on writing. */
+  /** Behind what was asked for, and step by step: it is worth some milliseconds to who goes on writing. */
   function lengthenWal(): void {
     if (closed || cramped || connection === undefined || wal === undefined) return
     try {
       connection.exec('BEGIN IMMEDIATE')
-      wal.lengthen()
+      const hasMore = wal.lengthen()
       connection.exec('ROLLBACK')
+      if (hasMore) setImmediate(lengthenWal)
+      else wal.flushed().catch(() => undefined)
     } catch {
-      // Another process is writing. It will have grown by the time that is worth another attempt.
-      return
+      // Another process is writing, which makes it longer too.
     }
-    wal.flushed().catch(() => undefined)
   }
-  const flushed = async (alone: boolean): Promise<void> => {
+  const flushed = async (): Promise<void> => {
     try {
-      await written?.flushed(alone)
+      await written?.flushed()
     } catch (error) {
       throw sqliteError(error, cannotWrite)
     }
@@ -198,14 +198,14 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
           throw crampedError(error, file, cannotWrite) ?? error
         }
       }, waiting)
-      if (!later) await flushed(true)
+      if (!later) await flushed()
       if (commits >= manyCommits && !isLong) {
         isLong = true
         setImmediate(lengthenWal)
       }
       return result
     },
-    flushed: () => flushed(false),
+    flushed,
     reading(work, waiting) {
       return patiently(() => {
         if (cramped) return readCramped(work)

@@ -43,7 +43,6 @@ export const hostFs = counted({
   /** Only of what is needed to read the content again. */
   fdatasync: (fd: number): Promise<void> =>
     new Promise((resolve, reject) => fs.fdatasync(fd, (error) => (error ? reject(error) : resolve()))),
-  fdatasyncSync: fs.fdatasyncSync,
   fchmodSync: fs.fchmodSync,
   chmodSync: fs.chmodSync,
   fchownSync: fs.fchownSync,

@@ -5,39 +5,37 @@ import { hostFs } from './host-fs.ts'
 /**
  * The file beside the database in which SQLite writes what is committed. SQLite keeps the order of what it writes there
  * (`synchronous = NORMAL`) and waits for the disk only when it carries it over into the database. This is what waits
- * after a commit, for several commits at once: on another thread, or on this one if the disk is known to be quick.
+ * after a commit: on another thread, for several commits at once.
  */
 export interface Wal extends Disposable {
+  /** Resolves when all that was committed before is on the disk; also if this was closed since. */
+  flushed(): Promise<void>
   /**
-   * Resolves when all that was committed before is on the disk; also if this was closed since. With `alone` the caller has
-   * nothing to do meanwhile.
-   */
-  flushed(alone?: boolean): Promise<void>
-  /**
-   * Makes the file as long as it will become, with zeros, which SQLite takes for what was there before it began anew. For
+   * Brings the file nearer to the length that it will have, with zeros, which SQLite takes for what was there before it began anew. For
    * who writes much: where a file system writes in place, what is written over is on the disk sooner than what makes a
    * file longer, as nothing has to be noted about it (0.2 ms, not 0.7). Only for who may write to the database now, and
-   * only where there is room to spare; whether it was done is of no matter.
+   * only where there is room to spare; whether it was done is of no matter. True if there is more to do.
    */
-  lengthen(): void
+  lengthen(): boolean
 }
-
-/** To have another thread wait takes about 0.1 ms more. A disk that was quick so often in a row is waited for here. */
-const quick = { ms: 0.5, times: 8 }
 
 /** SQLite begins anew after 1000 pages, or a little later. */
 const wholeBytes = 32 + 1100 * (24 + 4096)
+/** So much takes a fraction of a millisecond. */
+const stepBytes = 256 * 1024
 const roomToSpare = 256 * 1024 * 1024
 /** ext4 and XFS. */
 const inPlace = new Set([0xef53, 0x58465342])
 
-function lengthen(path: string): void {
+function lengthen(path: string): boolean {
   const { type, bavail, bsize } = fs.statfsSync(path)
-  if (!inPlace.has(type) || bavail * bsize < roomToSpare) return
+  if (!inPlace.has(type) || bavail * bsize < roomToSpare) return false
   const fd = fs.openSync(path, fs.constants.O_WRONLY | fs.constants.O_NOFOLLOW)
   try {
     const { size } = fs.fstatSync(fd)
-    if (size < wholeBytes) hostFs.writeSync(fd, Buffer.alloc(wholeBytes - size), size)
+    const bytes = Math.min(wholeBytes - size, stepBytes)
+    if (bytes > 0) hostFs.writeSync(fd, Buffer.alloc(bytes), size)
+    return size + bytes < wholeBytes
   } finally {
     fs.closeSync(fd)
   }
@@ -51,18 +49,11 @@ export function openWal(database: string, carryOver: () => void): Wal {
   let isSuspect = false
   let running: Promise<void> = Promise.resolve()
   let next: Promise<void> | undefined
-  let quickInARow = 0
 
-  async function waitForDisk(file: number, alone: boolean): Promise<void> {
-    const start = performance.now()
-    if (alone && quickInARow >= quick.times) hostFs.fdatasyncSync(file)
-    else await hostFs.fdatasync(file)
-    quickInARow = performance.now() - start < quick.ms ? quickInARow + 1 : 0
-  }
-  async function flush(alone: boolean): Promise<void> {
+  async function flush(): Promise<void> {
     try {
       fd ??= unless(['ENOENT'], () => fs.openSync(path, fs.constants.O_RDONLY))
-      if (fd !== undefined) await waitForDisk(fd, alone)
+      if (fd !== undefined) await hostFs.fdatasync(fd)
     } catch {
       isSuspect = true
     } finally {
@@ -77,22 +68,21 @@ export function openWal(database: string, carryOver: () => void): Wal {
     if (fd !== undefined) fs.closeSync(fd)
     fd = undefined
   }
-  const afterRunning = async (alone: boolean): Promise<void> => {
+  const afterRunning = async (): Promise<void> => {
     await running.catch(() => undefined)
-    // Whoever else is about to commit does so before, and needs none of its own.
-    if (alone && quickInARow >= quick.times) await new Promise(setImmediate)
     next = undefined
-    running = flush(alone)
+    running = flush()
     return running
   }
   return {
     // One that is under way may have begun before the commit.
-    flushed: (alone = false) => (next ??= afterRunning(alone)),
+    flushed: () => (next ??= afterRunning()),
     lengthen() {
       try {
-        lengthen(path)
+        return lengthen(path)
       } catch {
         // It grows as it is written to.
+        return false
       }
     },
     [Symbol.dispose]() {
