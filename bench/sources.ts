@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { openAw, type Aw } from '../src/index.ts'
 import { syncFileSystem } from '../src/sys/mounts.ts'
 import { facts, mountBtrfs } from './place.ts'
-import { compete, type Contestant, row, type Row } from './row.ts'
+import { compete, often, type Contestant, row, type Row } from './row.ts'
 import { bestOf } from './storage-instead.ts'
 import { clear, type DriverName, settingsOf } from './storage-ours.ts'
 import { changeTen, git, makeSource, type SourceTree } from './storage-tree.ts'
@@ -115,10 +115,9 @@ async function measure(
     'rsync -a, 10 changes': { before: change, timed: () => run('rsync', '-a', '--delete', `${tree}/`, `${kept}/`) },
   }
   const slow: Readonly<Record<string, number>> = await compete(rounds, contestants, undefined, settle)
-  // What takes no time can be done often, until a library that stays loaded is warm.
-  const often = rounds === 1 || driver === 'dir' ? ([rounds, 1] as const) : ([21, 10] as const)
   await create({ repo: tree })()
-  const second = await compete(often[0], { gitSecond: create({ repo: tree }) }, often[1], settle)
+  const { rounds: count, warmUp } = rounds === 1 || driver === 'dir' ? { rounds, warmUp: undefined } : often
+  const second = await compete(count, { gitSecond: create({ repo: tree }) }, warmUp, settle)
   const times = { ...slow, ...second }
   for (const path of [target, kept, beside]) gone(path)
   git(tree, 'worktree', 'prune')

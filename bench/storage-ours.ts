@@ -1,6 +1,6 @@
 import { openAw, type Aw } from '../src/index.ts'
 import { syncFileSystem } from '../src/sys/mounts.ts'
-import { compete } from './row.ts'
+import { compete, often } from './row.ts'
 import { burst, changeTen, changeTenAllOver, type SourceTree } from './storage-tree.ts'
 
 export type DriverName = 'btrfs' | 'overlay' | 'dir'
@@ -34,9 +34,6 @@ export const settingsOf = (driver: DriverName, root: string): Record<string, str
   'snapshots.max': '0',
   'workspaces.profile': 'repo',
 })
-
-/** What takes no time can be done often. A library that stays loaded is warm: as much as it is after a few of each. */
-const often = { rounds: 21, warmUp: 10 }
 
 export async function measureOurs({ driver, home, root, source, ...given }: Options): Promise<Ours> {
   const { rounds, warmUp } = driver === 'dir' || given.rounds === 1 ? { ...given, warmUp: undefined } : often

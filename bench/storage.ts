@@ -6,7 +6,7 @@ import { facts, mountBtrfs } from './place.ts'
 import { row, type Row } from './row.ts'
 import { commandLine, commandRows } from './storage-cli.ts'
 import { bestOf, measureInstead, type Instead } from './storage-instead.ts'
-import { measureKernel, type Kernel } from './storage-kernel.ts'
+import { measureBtrfsKernel, type Kernel } from './storage-btrfs-kernel.ts'
 import { measureOverlayKernel } from './storage-overlay-kernel.ts'
 import { clear, measureOurs, type DriverName, type Ours } from './storage-ours.ts'
 import { makeSource } from './storage-tree.ts'
@@ -70,7 +70,7 @@ export async function benchStorage({ trees, drivers }: Size): Promise<Row[]> {
       measured.set(`${driver} ${files}`, ours)
       rows.push(...driverRows(driver, files, ours, instead))
       if (driver === 'btrfs')
-        rows.push(...kernelRows(driver, files, await measureKernel({ btrfs, home }, source, rounds), instead))
+        rows.push(...kernelRows(driver, files, await measureBtrfsKernel({ btrfs, home }, source, rounds), instead))
       if (driver === 'overlay')
         rows.push(...kernelRows(driver, files, await measureOverlayKernel(folder, source, rounds), instead))
       rows.push(...(await commandRows(cli, { driver, home, root, files, rounds, instead, source })))
@@ -95,8 +95,8 @@ function driverRows(driver: DriverName, files: number, ours: Ours, instead: Inst
 /** What there is to be gained at all: the goals are the same, and nobody's to miss. */
 function kernelRows(driver: 'btrfs' | 'overlay', files: number, kernel: Partial<Kernel>, instead: Instead): Row[] {
   return (Object.entries(kernel) as [keyof Kernel, number][]).map(([key, ms]) => {
-    const isLogged = key === 'forkLogged' || key === 'snapshotLogged'
-    const what = key === 'forkLogged' ? 'fork' : key === 'snapshotLogged' ? 'snapshot' : key
+    const isLogged = key.endsWith('Logged')
+    const what = key.replace('Logged', '') as Exclude<keyof Kernel, `${string}Logged`>
     const [name, best] = bestOf(instead[kinds[what]])
     const times = goals[driver][what]?.[files]
     const log = isLogged ? 'two durable lines in a log' : 'no log'

@@ -83,7 +83,7 @@ static napi_value call_later(napi_env env, napi_callback_info info) {
   return napi_queue_async_work(env, later->work) == napi_ok ? promise : fail(env);
 }
 
-/* A typed array whose elements have a size of their own; false if it is none of these. */
+/* The elements of a typed array; false if it is none of the kind that is wanted. */
 static bool take_array(napi_env env, napi_value value, napi_typedarray_type wanted, void **data, size_t *count) {
   bool is_array;
   napi_typedarray_type type;
@@ -115,7 +115,7 @@ static napi_value start(napi_env env, napi_callback_info info) {
                take_array(env, given[2], napi_int32_array, &descriptors, &start.descriptor_count) &&
                point_at_words(bytes, length, words, room);
   if (!taken) {
-    napi_throw_type_error(env, "ERR_INVALID_ARG_VALUE", "A program is started with its words, room for them and descriptors");
+    napi_throw_type_error(env, "ERR_INVALID_ARG_VALUE", "A program takes words, room for them and descriptors");
     return NULL;
   }
   start.words = words;

@@ -13,7 +13,7 @@ struct start {
   size_t descriptor_count;
 };
 
-/* Its number, or the negative number of an error; then nothing of it is left. It is a child that somebody has to wait for. */
+/* Its number, or the negative number of an error; then nothing of it is left. Somebody has to wait for it: it is a child. */
 long start_program(const struct start *start);
 
 #endif

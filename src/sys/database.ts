@@ -77,7 +77,7 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
   /** Where the last commit went. The connection may be another one since. */
   let written: Wal | undefined
   let commits = 0
-  let isLong = shortLived
+  let mayLengthen = !shortLived
   let opened = 0
   let cramped = false
   let closed = false
@@ -199,8 +199,8 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
         }
       }, waiting)
       if (!later) await flushed()
-      if (commits >= manyCommits && !isLong) {
-        isLong = true
+      if (commits >= manyCommits && mayLengthen) {
+        mayLengthen = false
         setImmediate(lengthenWal)
       }
       return result

@@ -35,31 +35,11 @@ interface Work {
  * the tree they belong to, and put into `target`, a mount over the same layers below. What goes away meanwhile is left
  * out; whether anything did is for the caller to find out.
  */
-export const remakeChanges = (
+export async function remakeChanges(
   layers: readonly string[],
   view: string,
   target: string,
   options: RemakeOptions = {},
-): Promise<void> =>
-  working(view, target, options, function* (work) {
-    const copied = new Set<string>()
-    for (const layer of layers) {
-      const top = fs.openSync(layer, directoryFlags)
-      try {
-        yield* changeSteps(top, copied, work)
-      } finally {
-        fs.closeSync(top)
-      }
-    }
-    dressDirectories(work)
-    dress(at(work.view, '.'), at(work.target, '.'), factsOf(lookAtTop(work.view)))
-  })
-
-async function working(
-  view: string,
-  target: string,
-  options: RemakeOptions,
-  steps: (work: Work) => Steps<void>,
 ): Promise<void> {
   const from = fs.openSync(view, directoryFlags)
   try {
@@ -74,7 +54,7 @@ async function working(
         files: 0,
         bytes: 0,
       }
-      await runPolitely(steps(work), options.signal)
+      await runPolitely(remake(layers, work), options.signal)
       options.onProgress?.({ files: work.files, bytes: work.bytes })
     } finally {
       fs.closeSync(to)
@@ -82,6 +62,20 @@ async function working(
   } finally {
     fs.closeSync(from)
   }
+}
+
+function* remake(layers: readonly string[], work: Work): Steps<void> {
+  const copied = new Set<string>()
+  for (const layer of layers) {
+    const top = fs.openSync(layer, directoryFlags)
+    try {
+      yield* changeSteps(top, copied, work)
+    } finally {
+      fs.closeSync(top)
+    }
+  }
+  dressDirectories(work)
+  dress(at(work.view, '.'), at(work.target, '.'), factsOf(lookAtTop(work.view)))
 }
 
 /** Where one layer covers or removes what was there, nothing of it shows, whatever the others say of it or of what is in it. */

@@ -1,5 +1,6 @@
 import * as fs from 'node:fs'
 import { unless } from './errno.ts'
+import { fileSystemOf } from './file-system.ts'
 import { hostFs } from './host-fs.ts'
 
 /**
@@ -24,12 +25,12 @@ const wholeBytes = 32 + 1100 * (24 + 4096)
 /** So much takes a fraction of a millisecond. */
 const stepBytes = 256 * 1024
 const roomToSpare = 256 * 1024 * 1024
-/** ext4 and XFS. */
-const inPlace = new Set([0xef53, 0x58465342])
+/** Those that write in place. */
+const inPlace = new Set(['ext4', 'xfs'])
 
 function lengthen(path: string): boolean {
-  const { type, bavail, bsize } = fs.statfsSync(path)
-  if (!inPlace.has(type) || bavail * bsize < roomToSpare) return false
+  const { bavail, bsize } = fs.statfsSync(path)
+  if (!inPlace.has(fileSystemOf(path)) || bavail * bsize < roomToSpare) return false
   const fd = fs.openSync(path, fs.constants.O_WRONLY | fs.constants.O_NOFOLLOW)
   try {
     const { size } = fs.fstatSync(fd)

@@ -1,4 +1,4 @@
-import { syncFileSystem, viewOf } from '../../../sys/mounts.ts'
+import { syncFileSystemLater, viewOf } from '../../../sys/mounts.ts'
 import {
   filesOf,
   ground,
@@ -21,8 +21,8 @@ interface Flat extends NewLayer {
 }
 
 /**
- * Makes one layer of those that frozen layers have above a base, or above nothing, so that they show together what they
- * did, exactly. The volume that uses them goes on meanwhile.
+ * Makes one layer of all that frozen layers have above a base, or above nothing: over the base it shows what they did,
+ * exactly. The volume that uses them goes on meanwhile.
  */
 export async function flatten(
   overlay: Overlay,
@@ -39,7 +39,7 @@ export async function flatten(
     } finally {
       closeMount(view)
     }
-    syncFileSystem(root)
+    await syncFileSystemLater(root)
     await retireWork(root, layer.id)
   } catch (error) {
     layer[Symbol.dispose]()

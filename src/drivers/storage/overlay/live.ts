@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError } from '../../../domain/errors.ts'
 import type { Frozen, Place, SnapshotOptions } from '../../../ports/storage-driver.ts'
-import { type Elsewhere, syncFileSystem, viewOf } from '../../../sys/mounts.ts'
+import { type Elsewhere, syncFileSystemLater, viewOf } from '../../../sys/mounts.ts'
 import { stateOf } from '../../../sys/overlay-changes.ts'
 import { makeLayer, type NewLayer, retireWork, syncLayers, upperStack } from '../../../sys/overlay-layers.ts'
 import { closeMount } from '../../../sys/overlay-mountpoint.ts'
@@ -29,7 +29,7 @@ export async function copyChanges(
   const upper = upperFiles(overlay, stack)
   const before = await settled(upper)
   // A file that is written through a mapping is told again by its time once what was written so far is on the disk.
-  syncFileSystem(root)
+  await syncFileSystemLater(root)
   using layer = await newLayer(root, upper)
   const fd = await overlay.open(upperStack(root, [layer.id, ...stack.slice(1)]))
   try {

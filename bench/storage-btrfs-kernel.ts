@@ -28,7 +28,7 @@ interface Places {
   readonly home: string
 }
 
-export async function measureKernel({ btrfs, home }: Places, source: SourceTree, rounds: number): Promise<Kernel> {
+export async function measureBtrfsKernel({ btrfs, home }: Places, source: SourceTree, rounds: number): Promise<Kernel> {
   const folder = join(btrfs, 'kernel')
   const [tree, frozen, other] = ['tree', 'frozen', 'other'].map((name) => join(folder, name)) as [
     string,
