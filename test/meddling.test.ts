@@ -252,3 +252,95 @@ describe('an operation that died in a container', () => {
     await expect(manager.call('recover', { steal: true })).rejects.toEqual(failing('invalid_input'))
   })
 })
+
+describe('a path in or at a directory that forbids writing', () => {
+  /** Root is refused nothing, so that root tries it as somebody else. */
+  it('is restored for its owner, with the mode that it had', () => {
+    const base = fs.mkdtempSync(join(tmpdir(), 'aw-meddling-'))
+    onTestFinished(() => {
+      spawnSync('chmod', ['-R', 'u+rwx', base])
+      fs.rmSync(base, { recursive: true, force: true })
+    })
+    fs.chmodSync(base, 0o777)
+    const program = `
+      import * as fs from 'node:fs'
+      import { openManager } from ${JSON.stringify(fileURLToPath(new URL('../src/aw.ts', import.meta.url)))}
+      await using manager = await openManager({ home: ${JSON.stringify(join(base, 'home'))}, env: {} })
+      const { id, path } = await manager.call('create', { id: 'a' })
+      const at = path + '/work/mod'
+      const put = (text, mode) => {
+        fs.mkdirSync(at, { recursive: true })
+        fs.chmodSync(at, 0o755)
+        fs.writeFileSync(at + '/g', text)
+        fs.chmodSync(at, mode)
+      }
+      put('one', 0o555)
+      await manager.call('snapshot', { id, label: 'one' })
+      const told = []
+      for (const paths of [['work/mod'], ['work/mod/g']]) {
+        put('two', 0o555)
+        const { changed } = await manager.call('restore', { id, snapshot: 'one', paths })
+        told.push([changed, fs.readFileSync(at + '/g', 'utf8'), (fs.statSync(at).mode & 0o777).toString(8)])
+      }
+      console.log(JSON.stringify(told))`
+    const node = [process.execPath, '--input-type=module-typescript', '-e', program]
+    const user = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups']
+    const [command = '', ...args] = process.getuid?.() === 0 ? [...user, ...node] : node
+    const { stdout, stderr } = spawnSync(command, args, {
+      encoding: 'utf8',
+      env: { PATH: process.env['PATH'], HOME: base },
+    })
+    expect(stderr).toBe('')
+    expect(JSON.parse(stdout)).toEqual([
+      [1, 'one', '555'],
+      [1, 'one', '555'],
+    ])
+  })
+})
+
+describe('a tree that a power cut put back after it was destroyed', () => {
+  async function putBack(): Promise<Scene & { readonly trash: string }> {
+    const one = await scene()
+    const { manager, id, path, volume, home } = one
+    fs.writeFileSync(join(path, 'work/notes'), 'mine')
+    await manager.call('destroy', { id })
+    const trash = join(home, 'storage/trash', `${id}.1`)
+    fs.renameSync(trash, volume)
+    fs.mkdirSync(join(path, '..'), { recursive: true })
+    fs.symlinkSync(volume, path)
+    return { ...one, trash }
+  }
+  const isThere = (path: string): boolean => fs.lstatSync(path, { throwIfNoEntry: false }) !== undefined
+
+  it('is in the trash again when the home is recovered, and nothing is told as lost', async () => {
+    const { manager, home, path, volume, trash } = await putBack()
+    expect(await manager.call('recover', {})).toMatchObject({ lost: [], found: [], orphans: [], failed: [] })
+    expect([isThere(path), isThere(volume)]).toEqual([false, false])
+    expect(fs.readFileSync(join(trash, 'work/notes'), 'utf8')).toBe('mine')
+    await checkHome(home, manager)
+  })
+
+  it('is erased when it is purged', async () => {
+    const { manager, id, path, volume, trash } = await putBack()
+    await manager.call('purge', { id })
+    expect([isThere(path), isThere(volume), isThere(trash)]).toEqual([false, false, false])
+    expect(await manager.call('recover', {})).toMatchObject({ lost: [], found: [], orphans: [], failed: [] })
+  })
+
+  it('comes back when it is asked for', async () => {
+    const { manager, id, path } = await putBack()
+    expect(await manager.call('undelete', { id })).toMatchObject({ state: 'ready' })
+    expect(fs.readFileSync(join(path, 'work/notes'), 'utf8')).toBe('mine')
+  })
+
+  it('is not in the way of another of its name', async () => {
+    const { manager, id, path, trash } = await putBack()
+    const other = await manager.call('create', { id: 'a' })
+    expect(other).toMatchObject({ state: 'ready', path })
+    expect(isThere(join(path, 'work/notes'))).toBe(false)
+    expect(await manager.call('recover', {})).toMatchObject({ lost: [], found: [], orphans: [], failed: [] })
+    expect(fs.readlinkSync(path)).toContain(other.id)
+    expect(fs.readFileSync(join(trash, 'work/notes'), 'utf8')).toBe('mine')
+    expect(await manager.call('show', { id })).toMatchObject({ state: 'trashed' })
+  })
+})

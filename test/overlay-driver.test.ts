@@ -18,14 +18,24 @@ const runs = [
   {
     as: 'root',
     what: 'beyond the contract',
-    files: ['test/overlay-mounts.inside.ts', 'test/overlay-use.inside.ts', 'test/overlay-flatten.inside.ts'],
-    tests: 23,
+    files: [
+      'test/overlay-mounts.inside.ts',
+      'test/overlay-use.inside.ts',
+      'test/overlay-flatten.inside.ts',
+      'test/overlay-readers.inside.ts',
+    ],
+    tests: 24,
   },
   {
     as: 'an ordinary user',
     what: 'beyond the contract',
-    files: ['test/overlay-sandbox.inside.ts', 'test/overlay-workspaces.inside.ts', 'test/overlay-flatten.inside.ts'],
-    tests: 19,
+    files: [
+      'test/overlay-sandbox.inside.ts',
+      'test/overlay-workspaces.inside.ts',
+      'test/overlay-flatten.inside.ts',
+      'test/overlay-readers.inside.ts',
+    ],
+    tests: 20,
   },
   { as: 'an ordinary user', what: 'keeps the contract', files: ['test/storage/overlay-held.inside.ts'], tests: 155 },
   // All of the manager's contract: test/prove/overlay-manager.test.ts.

@@ -217,7 +217,8 @@ it('has no more layers than are good for it, however many snapshots are made', a
     said.add((await storage.snapshot(volume, snap(i))).mechanism)
   }
   expect([...said]).toEqual(['overlay freeze', 'overlay freeze, layers flattened'])
-  const depths = fs.readdirSync(join(base, 'storage', 'records')).map((name) => {
+  const records = fs.readdirSync(join(base, 'storage', 'records')).filter((name) => name !== '.mounts')
+  const depths = records.map((name) => {
     return fs.readlinkSync(join(base, 'storage', 'records', name)).split(':').length
   })
   expect(Math.max(...depths)).toBeLessThan(104)

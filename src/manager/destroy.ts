@@ -81,7 +81,7 @@ export async function finishDestroy(
   await revokeTokensOf(core, request, workspace.id)
   await noted
   await core.host.unpublish(workspace.path, core.storage.attachment(volume).path, core.basePath)
-  if (await core.storage.exists(volume)) await core.storage.move(volume, trashOf(intent.tree))
+  if (await core.storage.exists(volume)) await core.storage.move(volume, trashOf(intent.tree), { later: true })
   if (!(await core.storage.exists(trashOf(intent.tree)))) return closeLost(core, request, workspace, operation)
   const event = newEvent(
     core,

@@ -7,7 +7,8 @@ import { agentFindings } from './agents/test.ts'
 import { overLimit } from './over-limit.ts'
 import { pressureFindings } from './pressure.ts'
 import { spaceWarnings, totalWarnings } from './space-report.ts'
-import { quick, usage } from './usage.ts'
+import { quick } from './ruler.ts'
+import { usage } from './usage.ts'
 
 /** Tries what can be tried, says what it saw and what would make it better. */
 export async function doctor(core: Core, input: Inputs['doctor'], request: Request): Promise<Outputs['doctor']> {

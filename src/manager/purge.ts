@@ -8,6 +8,7 @@ import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { findTrashed } from './find.ts'
 import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
 import { eraseAll, erasingOf, snapshotPlace, trashOf } from './places.ts'
+import { settleDestroyed } from './settle-destroyed.ts'
 import { forksOf, snapshotsOf } from './snapshots.ts'
 
 export async function purge(core: Core, input: Inputs['purge'], request: Request): Promise<Outputs['purge']> {
@@ -39,6 +40,7 @@ export async function purgeTrees(
   trees: string[],
   { wanted = false } = {},
 ): Promise<Workspace> {
+  await settleDestroyed(core, workspace)
   const isLast = isLastOf(workspace, trees) && (wanted || !hasWayBack(workspace))
   // With its last tree go the snapshots of a workspace, but for those that forks began as.
   const snapshots = isLast ? await unforked(core, (await snapshotsOf(core, workspace.id)).values()) : []

@@ -14,6 +14,7 @@ import { closeLostRuns, removeStrayBoxes } from './reconcile-boxes.ts'
 import { reconcileHome } from './reconcile-home.ts'
 import { relocate } from './rename.ts'
 import { removeScratch, strayScratch } from './scratch.ts'
+import { settleDestroyed } from './settle-destroyed.ts'
 
 export interface Reconciled {
   readonly failed: { id: string; name: string; operation: string; message: string }[]
@@ -54,6 +55,8 @@ export async function reconcile(core: Core, request: Request, only?: Workspace):
     if (fate === 'blocked') failed.push(blocked(workspace))
   }
   for (const workspace of known.filter(({ trash, operation }) => trash.length > 0 && operation === null)) {
+    if (await isUnsettled(core, workspace, volumes))
+      await whenFree(core, request, workspace.id, (now) => settleDestroyed(core, now), undefined)
     if (await closeLostTrash(core, request, workspace, onDisk)) lost.push(nameOf(workspace))
   }
   const found = await restoreFound(core, request, onDisk, only)
@@ -70,6 +73,14 @@ export async function reconcile(core: Core, request: Request, only?: Workspace):
     if (await isOrphan(core, request, place)) orphans.push(`${place.area}/${place.name}`)
   return { relinked, lost, failed, found, orphans, leftovers: await removeLeftovers(core, request, onDisk) }
 }
+
+const isUnsettled = async (
+  core: Core,
+  { id, state, path }: Workspace,
+  volumes: ReadonlySet<string>,
+): Promise<boolean> =>
+  state === 'trashed' &&
+  (volumes.has(id) || (await core.host.published(path)) === core.storage.attachment(volumeOf({ id })).path)
 
 /** Under its lock: who looks into a tree is taken for somebody who works there. */
 async function tidy(core: Core, request: Request, { id }: Workspace): Promise<void> {

@@ -93,8 +93,11 @@ export interface StorageDriver extends AsyncDisposable {
   /** Reads a frozen tree whole and compares it with what was recorded when it was made. Reports; never repairs. */
   verify(snapshot: Place, options?: { signal?: AbortSignal | undefined }): Promise<Verified>
 
-  /** Renames a writable tree. Resolves when the rename is durable. `workspace_not_found` if there is nothing at `from`. */
-  move(from: Place, to: Place): Promise<void>
+  /**
+   * Renames a writable tree. Resolves when the rename is durable; with `later` when everybody sees it, and after a power cut
+   * the tree may be where it was. `workspace_not_found` if there is nothing at `from`.
+   */
+  move(from: Place, to: Place, options?: { later?: boolean | undefined }): Promise<void>
 
   /** Makes everything written to a tree so far durable. `small`: the caller knows it to be a handful of files. */
   sync(place: Place, options?: { small?: boolean | undefined }): Promise<void>

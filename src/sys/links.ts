@@ -28,10 +28,12 @@ export async function publish(path: string, target: string, home: string): Promi
 
 /**
  * A link to the tree of this very id, where it was before the home was moved or copied. Outside the home it may be the
- * link of the home that this one was copied from, unless its tree is gone.
+ * link of the home that this one was copied from, unless its tree is gone. Or one to another tree of ours, which a power cut
+ * has put back: nobody else can have a name that is ours to give.
  */
 function isStale(path: string, target: string, home: string): boolean {
   const old = published(path) ?? ''
+  if (dirname(old) === dirname(target)) return true
   const tail = (text: string): string => text.split('/').slice(-3).join('/')
   return tail(old) === tail(target) && (isBelow(path, home) || !existsSync(old))
 }

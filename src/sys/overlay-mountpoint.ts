@@ -3,13 +3,14 @@ import { basename, dirname, join } from 'node:path'
 import { AwError } from '../domain/errors.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import { ensureDirectory, syncDirectory } from './directories.ts'
-import { hasCode } from './errno.ts'
+import { hasCode, unless } from './errno.ts'
 import { hostFs } from './host-fs.ts'
 import { cloneOf, type Elsewhere, isInUse, isMounted, mounts, mountsWhere, syncFileSystemLater } from './mounts.ts'
 import { isMountedOnce } from './mounted-once.ts'
 import { joinLinks } from './overlay-links.ts'
 import { filesOf, lowerStack, upperStack, workOf } from './overlay-layers.ts'
 import type { Stack } from './overlay-records.ts'
+import { directoryFlags } from './safe-fs/descriptors.ts'
 import { sealing } from './sealed-directory.ts'
 
 /**
@@ -31,6 +32,14 @@ export function mountTree(root: string, path: string, stack: Stack): void {
 
 /** Whether a tree is mounted at its place. */
 export const isThere = (path: string): boolean => isMounted(path, dirname(path))
+
+/** What is mounted at a place, held by a descriptor; undefined if nothing is. */
+export function openThere(path: string): number | undefined {
+  const fd = unless(['ENOENT'], () => fs.openSync(path, directoryFlags))
+  if (fd === undefined || fs.fstatSync(fd).dev !== fs.lstatSync(dirname(path)).dev) return fd
+  fs.closeSync(fd)
+  return undefined
+}
 
 /** The place is free: what is found there was left by a process that was killed. */
 export function attachTree(fd: number, path: string): void {

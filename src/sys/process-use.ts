@@ -1,4 +1,4 @@
-import { closeSync, openSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, realpathSync } from 'node:fs'
 import { mountsOf, namespaceOf, type Mounted } from './mounts.ts'
 import { native } from './native.ts'
 import { attempt, read, readLink, statOf } from './process.ts'
@@ -44,20 +44,18 @@ function processesWith(within: WithinFor): ProcessUse[] {
 }
 
 function useOf(pid: number, withinFor: WithinFor): ProcessUse['uses'] | undefined {
+  // A thread of the kernel, as most are, has no program; nor has what has ended or may not be looked into.
+  if (readLink(`/proc/${pid}/exe`) === undefined) return undefined
   const cwd = readLink(`/proc/${pid}/cwd`)
-  // It has ended, or may not be looked into: then nothing about it is told, and asking for each file costs a lot.
   if (cwd === undefined) return undefined
   const descriptors = `/proc/${pid}/fd`
-  const hasOpen = hasDescriptors(descriptors)
-  // A thread of the kernel, as most are.
-  if (!hasOpen && cwd === '/') return undefined
   const root = readLink(`/proc/${pid}/root`)
   const within = withinFor(pid, root)
   if (within === undefined) return undefined
   if (within(cwd)) return 'cwd'
   if (root !== undefined && within(root)) return 'root'
   const isOpen = (fd: string): boolean => within(readLink(`${descriptors}/${fd}`) ?? '')
-  return hasOpen && names(descriptors).some(isOpen) ? 'file' : undefined
+  return names(descriptors).some(isOpen) ? 'file' : undefined
 }
 
 /**
@@ -154,16 +152,6 @@ function isFrom(pid: number, ancestors: readonly number[]): boolean {
 const mostSteps = 1000
 
 const parentOf = (pid: number): number => Number(statOf(pid).parent ?? 0)
-
-/** Since Linux 6.2 the size of the directory tells how many there are. */
-function hasDescriptors(directory: string): boolean {
-  sizeTells ??= (sizeOf('/proc/self/fd') ?? 0) > 0
-  return !sizeTells || (sizeOf(directory) ?? 0) > 0
-}
-
-let sizeTells: boolean | undefined
-
-const sizeOf = (path: string): number | undefined => attempt(() => statSync(path).size)
 
 function processIds(): number[] {
   return names('/proc')

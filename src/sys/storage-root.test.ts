@@ -41,8 +41,8 @@ test.each([false, true])(
     fs.mkdirSync(volume)
     fs.writeFileSync(volume + '/file', '')
     fs.chmodSync(volume, 0o555)
-    const there = [await storage.moveTree(volume, trash, ${alone}), modeOf(trash), fs.existsSync(volume)]
-    const back = [await storage.moveTree(trash, volume, ${alone}), modeOf(volume), fs.readdirSync(volume)]
+    const there = [await storage.moveTree(volume, trash, { alone: ${alone} }), modeOf(trash), fs.existsSync(volume)]
+    const back = [await storage.moveTree(trash, volume, { alone: ${alone} }), modeOf(volume), fs.readdirSync(volume)]
     return { there, back }`)
     expect(told).toEqual({ there: [true, 0o555, false], back: [true, 0o555, ['file']] })
   },

@@ -126,14 +126,22 @@ export function makeTree(path: string, mode: number, owner?: number): void {
   }
 }
 
-/** False if there is nothing at `from`. `alone`: nobody else can make a tree at `to`, whose name is an id's. */
-export async function moveTree(from: string, to: string, alone = false): Promise<boolean> {
+interface Moving {
+  /** Nobody else can make a tree at the new place, whose name is an id's. */
+  readonly alone?: boolean | undefined
+  /** It is not waited for until it is durable. */
+  readonly later?: boolean | undefined
+}
+
+/** False if there is nothing at `from`. */
+export async function moveTree(from: string, to: string, { alone, later = false }: Moving = {}): Promise<boolean> {
   try {
     renameTree(from, to, alone)
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return false
     throw hasCode(error, 'EEXIST', 'ENOTEMPTY') ? taken(to) : error
   }
+  if (later) return true
   await syncDirectoryLater(dirname(to))
   await syncDirectoryLater(dirname(from))
   return true

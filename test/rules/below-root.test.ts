@@ -129,6 +129,7 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/overlay-hold.ts': 'the top of what it has mounted itself',
   'src/sys/overlay-layers.ts': 'layers of a storage root, and their tops, which have no names of others on the way',
   'src/sys/overlay-links.ts': 'the index that the kernel keeps beside a layer; files of a tree by descriptors',
+  'src/sys/overlay-mount-lock.ts': 'a file for locks in the storage root',
   'src/sys/overlay-mountpoint.ts': 'the areas of a storage root, where trees are mounted',
   'src/sys/overlay-probe.ts': 'nothing: asks what file system a directory is on',
   'src/sys/overlay-records.ts': 'the records of a storage root, which say what trees are made of',

@@ -146,9 +146,10 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
       return readable(work, [found(snapshot)], ([tree = '']) => readAllFiles(tree, signal))
     },
 
-    async move(from, to) {
+    async move(from, to, { later } = {}) {
       assert()
-      if (!(await moveTree(path(from), path(to), options.shortLived))) throw missing(from)
+      const how = { alone: options.shortLived, later }
+      if (!(await moveTree(path(from), path(to), how))) throw missing(from)
     },
 
     async sync(place) {

@@ -170,9 +170,9 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
       return verified
     },
 
-    async move(from, to) {
+    async move(from, to, { later } = {}) {
       assertRoot(root, key)
-      if (await moveTree(path(from), path(to), shortLived)) return
+      if (await moveTree(path(from), path(to), { alone: shortLived, later })) return
       throw missing(from)
     },
 

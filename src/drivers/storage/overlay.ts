@@ -12,14 +12,14 @@ import { measureTree } from '../../sys/safe-fs/index.ts'
 import { syncTree } from '../../sys/storage-root.ts'
 import { syncFiles } from '../../sys/sync-files.ts'
 import { importTree } from './import-tree.ts'
-import { ensureMounted, hostPath, isSeen, type Overlay, stackOf, withView } from './overlay/context.ts'
+import { ensureMounted, hostPath, isSeen, type Overlay, reachMounted, stackOf, withView } from './overlay/context.ts'
 import { diffTrees } from './overlay/diff.ts'
 import { bytesBeyond, eraseTree, ownBytes } from './overlay/erase.ts'
 import { createTree, moveTree } from './overlay/place.ts'
 import { reachHeld } from './overlay/reach.ts'
 import { restoreTree } from './overlay/restore.ts'
 import { snapshotTree } from './overlay/snapshot.ts'
-import { areas, missing, noLimits, onHost, treeRoot, type TreeRootOptions } from './tree-root.ts'
+import { areas, missing, noLimits, treeRoot, type TreeRootOptions } from './tree-root.ts'
 
 const isRoot = process.getuid?.() === 0
 
@@ -138,9 +138,9 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
       return { method: 'none', files, bytes, problems: [] }
     },
 
-    async move(from, to) {
+    async move(from, to, options) {
       assert()
-      await moveTree(overlay, from, to)
+      await moveTree(overlay, from, to, options)
     },
 
     async sync(place, { small = false } = {}) {
@@ -164,8 +164,7 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
 
     async reach(place) {
       assert()
-      if (!isRoot) return reachHeld(overlay, place)
-      return onHost(await ensureMounted(overlay, place))
+      return isRoot ? reachMounted(overlay, place) : reachHeld(overlay, place)
     },
 
     async isIdle(place) {

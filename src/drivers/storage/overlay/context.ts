@@ -1,11 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError, toAwError } from '../../../domain/errors.ts'
-import type { Place } from '../../../ports/storage-driver.ts'
+import type { Place, Reached } from '../../../ports/storage-driver.ts'
 import { isInUse, type OverlayLayers, viewOf } from '../../../sys/mounts.ts'
 import { filesOf, isBare, retireWork } from '../../../sys/overlay-layers.ts'
-import { closeMount, isThere, mountTree, openFrozen, openUnmounted } from '../../../sys/overlay-mountpoint.ts'
+import { lockMounts } from '../../../sys/overlay-mount-lock.ts'
+import {
+  closeMount,
+  isThere,
+  mountTree,
+  openFrozen,
+  openThere,
+  openUnmounted,
+} from '../../../sys/overlay-mountpoint.ts'
 import { lockRecords, readRecord, type Stack } from '../../../sys/overlay-records.ts'
-import { isFrozen, missing, type TreeRoot } from '../tree-root.ts'
+import { isFrozen, missing, onHost, type TreeRoot } from '../tree-root.ts'
 import { openCopy, reachHeld } from './reach.ts'
 
 /** What all parts of the driver share. */
@@ -58,23 +66,60 @@ export const upperFiles = ({ root }: Overlay, stack: Stack): string => filesOf(r
  * namespace has it: whoever is there goes on undisturbed. Answers where it is worked in.
  */
 export async function ensureMounted(overlay: Overlay, place: Place): Promise<string> {
-  const { root } = overlay
-  const stack = readRecord(root, place)
+  const path = missingAt(overlay, place)
+  if (path === undefined) return hostPath(overlay, place)
+  using _ = await lockMounts(overlay.root, [place])
+  await mountLocked(overlay, place)
+  return path
+}
+
+/** Where a tree is to be mounted that is not. */
+function missingAt(overlay: Overlay, place: Place): string | undefined {
+  const stack = readRecord(overlay.root, place)
   const path = hostPath(overlay, place, stack)
-  if (stack === undefined || !overlay.mounts || !isSeen(place) || isBare(place, stack) || isThere(path)) return path
-  if (stack[1] !== undefined) await retireWork(root, stack[1])
+  const isMountable = stack !== undefined && overlay.mounts && isSeen(place) && !isBare(place, stack)
+  return isMountable && !isThere(path) ? path : undefined
+}
+
+/** The same for who has its lock. */
+export async function mountLocked(overlay: Overlay, place: Place): Promise<void> {
+  const { root } = overlay
+  const path = missingAt(overlay, place)
+  if (path === undefined) return
+  const below = readRecord(root, place)?.[1]
+  if (below !== undefined) await retireWork(root, below)
   const mount = async (): Promise<void> => {
     using records = await lockRecords(root, 'together')
     const now = records.read(place)
     if (now !== undefined) mountTree(root, path, now)
   }
+  const soon = Date.now() + aMomentMs
   await whenFree(mount, (error) => {
     const { code, data } = toAwError(error)
     const isUsed = Array.isArray(data['elsewhere']) && data['elsewhere'].length > 0
-    return code === 'workspace_active' && !isUsed
+    return code === 'workspace_active' && (!isUsed || Date.now() < soon)
   })
-  return path
 }
+
+/**
+ * A tree that is mounted on this host, held: it stays where it is as long as somebody looks into it. By its path it might be
+ * taken off meanwhile, for as long as it takes to freeze it, and look empty.
+ */
+export async function reachMounted(overlay: Overlay, place: Place): Promise<Reached> {
+  const until = Date.now() + patienceMs
+  for (;;) {
+    const path = await ensureMounted(overlay, place)
+    const stack = readRecord(overlay.root, place)
+    if (stack === undefined || isBare(place, stack)) return onHost(path)
+    const fd = openThere(path)
+    if (fd !== undefined) return { path: viewOf(fd), [Symbol.dispose]: () => closeMount(fd) }
+    if (Date.now() > until) throw missing(place)
+    await sleep(1)
+  }
+}
+
+/** A sandbox that starts has copies of all mounts until it has those of its own. */
+export const aMomentMs = 2000
 
 /** How long the kernel may need to let go of what was unmounted: it waits for the disk. */
 const patienceMs = 5000
@@ -100,7 +145,8 @@ export async function withView<T>(overlay: Overlay, place: Place, use: (view: st
     return await use(copy?.path ?? tree?.path ?? '')
   }
   if (isSeen(place)) {
-    return use(await ensureMounted(overlay, place))
+    using tree = await reachMounted(overlay, place)
+    return await use(tree.path)
   }
   const fd =
     place.area === 'trash'

@@ -2,10 +2,11 @@ import { allDone } from '../../../domain/all-done.ts'
 import type { CreateOptions, Place } from '../../../ports/storage-driver.ts'
 import { mounts } from '../../../sys/mounts.ts'
 import { filesOf, ground, isBare, makeLayer, retireWork, syncLayers, upperStack } from '../../../sys/overlay-layers.ts'
+import { lockMounts } from '../../../sys/overlay-mount-lock.ts'
 import { attachTree, clearMountPoint, closeMount, moveMount } from '../../../sys/overlay-mountpoint.ts'
 import { lockRecords, taken } from '../../../sys/overlay-records.ts'
 import { missing, noLimits } from '../tree-root.ts'
-import { ensureMounted, frozenStackOf, isSeen, type Overlay, upperOf } from './context.ts'
+import { frozenStackOf, isSeen, mountLocked, type Overlay, upperOf } from './context.ts'
 
 /** A new layer over those of a snapshot, or over nothing. */
 export async function createTree(
@@ -40,17 +41,23 @@ export async function createTree(
 }
 
 /** Gives a tree another place. Who has files open in it stays in it, unless it leaves those that are mounted. */
-export async function moveTree(overlay: Overlay, from: Place, to: Place): Promise<void> {
+export async function moveTree(
+  overlay: Overlay,
+  from: Place,
+  to: Place,
+  { later = false }: { later?: boolean | undefined } = {},
+): Promise<void> {
   const { root, trees } = overlay
+  using _ = overlay.mounts ? await lockMounts(root, [from, to].filter(isSeen)) : undefined
   using records = await lockRecords(root, 'together')
   if (records.read(from) === undefined || !records.move(from, to)) throw missing(from)
-  const durable = records.syncLater()
+  const durable = later ? Promise.resolve() : records.syncLater()
   await allDone(durable, overlay.mounts ? follow() : undefined)
 
   async function follow(): Promise<void> {
     const [before, after] = [trees.path(from), trees.path(to)]
     const moved = isSeen(from) && isSeen(to) && moveMount(before, after)
     if (isSeen(from) && !moved) clearMountPoint(before)
-    if (!moved) await ensureMounted(overlay, to)
+    if (!moved) await mountLocked(overlay, to)
   }
 }

@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Place } from '../../../ports/storage-driver.ts'
 import { isInUse, mounts, mountsWhere, syncFileSystemLater } from '../../../sys/mounts.ts'
 import { filesOf, isBare, upperStack } from '../../../sys/overlay-layers.ts'
+import { lockMounts } from '../../../sys/overlay-mount-lock.ts'
 import { closeMount, unmountQuiet } from '../../../sys/overlay-mountpoint.ts'
 import type { Stack } from '../../../sys/overlay-records.ts'
-import { ensureMounted, type Overlay } from './context.ts'
+import { mountLocked, type Overlay } from './context.ts'
 import { isHeld } from './reach.ts'
 
 /** What is done to a tree that nobody uses. */
@@ -21,8 +22,10 @@ interface Change {
  */
 export async function quietly(overlay: Overlay, place: Place, stack: Stack, change: Change): Promise<boolean> {
   if (isBare(place, stack)) return whileBuilt(overlay, change)
-  if (!overlay.mounts) return whileUnmounted(overlay, stack, change)
   const { root, trees } = overlay
+  // Whoever comes to look into it waits until it is whole again.
+  using _ = await lockMounts(root, [place])
+  if (!overlay.mounts) return await whileUnmounted(overlay, stack, change)
   const path = trees.path(place)
   if (!(await unmountQuiet(root, path, stack))) return false
   let made: number | undefined
@@ -39,7 +42,7 @@ export async function quietly(overlay: Overlay, place: Place, stack: Stack, chan
     return true
   } catch (error) {
     close()
-    await ensureMounted(overlay, place)
+    await mountLocked(overlay, place)
     if (isInUse(error)) return false
     throw error
   } finally {

@@ -12,6 +12,7 @@ import {
   retireWork,
   upperStack,
 } from '../../../sys/overlay-layers.ts'
+import { lockMounts } from '../../../sys/overlay-mount-lock.ts'
 import { closeMount } from '../../../sys/overlay-mountpoint.ts'
 import { lockRecords, readRecord, type Stack } from '../../../sys/overlay-records.ts'
 import { missing, onHost } from '../tree-root.ts'
@@ -95,6 +96,7 @@ async function mountAt(
   place: Place,
   upper: string,
 ): Promise<number | 'changed' | undefined> {
+  using _ = await lockMounts(root, [place])
   const below = readRecord(root, place)?.[1]
   if (below !== undefined) await retireWork(root, below)
   using records = await lockRecords(root, 'together')

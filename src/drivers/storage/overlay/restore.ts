@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { toAwError } from '../../../domain/errors.ts'
 import type { Frozen, Place, RestoreOptions } from '../../../ports/storage-driver.ts'
 import { filesOf, forgetLayer, makeLayer, retireWork, syncLayers } from '../../../sys/overlay-layers.ts'
 import { closeMount, othersWith, proveQuiet } from '../../../sys/overlay-mountpoint.ts'
 import { lockRecords, type Stack, taken } from '../../../sys/overlay-records.ts'
-import { ensureMounted, frozenStackOf, layeredStackOf, type Overlay, stackOf, upperOf } from './context.ts'
+import { aMomentMs, ensureMounted, frozenStackOf, layeredStackOf, type Overlay, stackOf, upperOf } from './context.ts'
 import { countChanges } from './diff.ts'
 import { active } from './live.ts'
 import { quietly } from './quiet.ts'
@@ -47,8 +49,17 @@ async function exchange(overlay: Overlay, [volume, to, keep]: readonly [Place, P
     records.sync()
   }
   const tidy = (): Promise<void> => retireWork(root, upperOf(before))
-  const done = await quietly(overlay, volume, before, { make, tidy })
-  if (!done) throw active(volume, othersWith(filesOf(root, upperOf(before))))
+  const attempt = (): Promise<boolean> =>
+    quietly(overlay, volume, before, { make, tidy }).catch((error: unknown) => {
+      if (toAwError(error).code === 'workspace_active') return false
+      throw error
+    })
+  // Nobody works in it, the caller has seen to that; but a sandbox of another tree may just be starting.
+  const until = Date.now() + aMomentMs
+  for (let pause = 2; !(await attempt()); pause = Math.min(pause * 2, 50)) {
+    if (Date.now() > until) throw active(volume, othersWith(filesOf(root, upperOf(before))))
+    await sleep(pause)
+  }
 }
 
 /** A name that fits no other layer: those of others are shorter. */
