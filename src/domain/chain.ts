@@ -1,5 +1,5 @@
-import { hash as digest } from 'node:crypto'
 import type { NewEvent, StreamId } from './event.ts'
+import { sha256 } from './sha256.ts'
 import { currentSchema } from './upcast.ts'
 
 /**
@@ -37,7 +37,7 @@ export const emptyHead: Head = { version: 0, hash: noHash }
 
 export function recordHash(previous: string, record: Omit<LogRecord, 'hash' | 'task' | 'agent'>): string {
   const { stream, version, position, id, at, type, schema, data, meta } = record
-  return sha256(['aw-record-1', previous, stream, version, position, id, at, type, schema, data, meta])
+  return hashOf(['aw-record-1', previous, stream, version, position, id, at, type, schema, data, meta])
 }
 
 /** The record that stores an event after this head and at this position. */
@@ -78,15 +78,15 @@ export function checkpointHash(previous: string, content: CheckpointContent, hea
   const { number, at, position, events } = content
   const sorted = [...heads].sort(([a], [b]) => (a < b ? -1 : 1))
   const lines = sorted.flatMap(([stream, { version, hash }]) => [stream, version, hash])
-  return sha256(['aw-checkpoint-1', previous, number, at, position, events, sorted.length, ...lines])
+  return hashOf(['aw-checkpoint-1', previous, number, at, position, events, sorted.length, ...lines])
 }
 
 /** Each field is its length in bytes, a colon, its UTF-8 bytes and a comma, so no two lists of fields share bytes. */
-function sha256(fields: readonly (string | number)[]): string {
+function hashOf(fields: readonly (string | number)[]): string {
   let bytes = ''
   for (const field of fields) {
     const text = String(field)
     bytes += `${Buffer.byteLength(text)}:${text},`
   }
-  return digest('sha256', bytes)
+  return sha256(bytes)
 }

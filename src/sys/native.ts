@@ -82,6 +82,8 @@ export interface Native extends ProcessCalls {
   /** A new set of Landlock rules; without attributes and with flag 1, which version of Landlock the kernel has. */
   createRuleset(attributes: Buffer | null, flags: number): number
   addRule(ruleset: number, type: number, rule: Buffer): void
+  /** Fills `bytes` from the kernel's generator; answers how many it filled, which a signal may make fewer. */
+  getrandom(bytes: Uint8Array): number
 }
 
 export const AT_FDCWD = -100
@@ -253,6 +255,7 @@ function bind(calls: Calls, number: Record<Syscall, number>): Native {
     syncfsLater: async (fd) => void check(await calls.callLater(number.syncfs, fd), 'syncfs'),
     createRuleset: (attributes, flags) => make('landlock_create_ruleset', attributes, attributes?.length ?? 0, flags),
     addRule: (ruleset, type, rule) => void make('landlock_add_rule', ruleset, type, rule, 0),
+    getrandom: (bytes) => make('getrandom', bytes, bytes.length, 0),
   }
 }
 

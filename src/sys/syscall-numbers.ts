@@ -37,6 +37,7 @@ export const numbers = {
     listmount: 458,
     pipe2: 293,
     wait4: 61,
+    getrandom: 318,
   },
   arm64: {
     openat2: 437,
@@ -75,6 +76,7 @@ export const numbers = {
     listmount: 458,
     pipe2: 59,
     wait4: 260,
+    getrandom: 278,
   },
 } as const
 

@@ -48,7 +48,7 @@ const table: Readonly<Record<string, Row>> = {
     outside: ['node:*', 'smol-toml'],
   },
   daemon: {
-    parts: ['access', 'api', 'aw.ts', 'client', 'domain', 'http', 'mcp', 'ports', 'sys', 'version.ts'],
+    parts: ['access', 'api', 'aw.ts', 'cli', 'client', 'domain', 'http', 'mcp', 'ports', 'sys', 'version.ts'],
     outside: ['node:*'],
   },
   'init.ts': { parts: ['aw.ts', 'domain', 'drivers', 'ports', 'sys'], outside: ['node:*'] },
