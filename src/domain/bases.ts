@@ -31,9 +31,12 @@ export function groupOf(kind: string, profile: string, state: Readonly<Record<st
 
 export const baseEventTypes = ['base_created', 'base_removed'] as const satisfies EventType[]
 
-/** The bases that are there, oldest first. */
-export function foldBases(events: Iterable<AnyEvent>): Map<string, Base> {
-  const bases = new Map<string, Base>()
+/** The bases that are there, oldest first. @param before those that there were before these events */
+export function foldBases(
+  events: Iterable<AnyEvent>,
+  before: ReadonlyMap<string, Base> = new Map(),
+): Map<string, Base> {
+  const bases = new Map(before)
   for (const event of events) {
     if (event.type === 'base_created') bases.set(event.data.base, { ...event.data, created_at: event.at })
     if (event.type === 'base_removed') bases.delete(event.data.base)

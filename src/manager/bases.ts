@@ -1,19 +1,19 @@
 import { type Base, baseEventTypes, type BaseFacts, foldBases } from '../domain/bases.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
-import type { AnyEvent } from '../domain/event.ts'
 import type { Lock } from '../ports/host.ts'
 import type { CreateOptions, Place } from '../ports/storage-driver.ts'
 import { newEvent, type Core, type Request } from './core.ts'
 import { appendHome } from './home-stream.ts'
+import { keptFold } from './kept-fold.ts'
 
 export const basePlace = (name: string): Place => ({ area: 'bases', name })
 
+type Bases = ReadonlyMap<string, Base>
+
+const folded = keptFold<Bases>(baseEventTypes, foldBases)
+
 /** The bases that the log knows, oldest first. */
-export async function basesOf(core: Core): Promise<Map<string, Base>> {
-  const events: AnyEvent[] = []
-  for await (const event of core.store.read('home', { types: baseEventTypes })) events.push(event)
-  return foldBases(events)
-}
+export const basesOf = ({ store }: Core): Promise<Bases> => folded(store, 'home')
 
 /** Bases are only made where a workspace begins as one in constant time; else they would cost what they save. */
 export const hasBases = ({ storage }: Core): boolean => storage.capabilities.fork === 'constant'

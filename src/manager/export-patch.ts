@@ -8,7 +8,7 @@ import { inBox, nothingKept, treeFrom, withDesk, type Desk } from './export-tree
 import { snapshotPlace } from './places.ts'
 import { frozenOf } from './present-state.ts'
 import { sideOf, type Side } from './sides.ts'
-import { snapshotsOf } from './snapshots.ts'
+import { firstTaken } from './snapshots.ts'
 
 /** What differs from the beginning, or from a snapshot, as git tells it. */
 export async function exportPatch(
@@ -58,9 +58,9 @@ async function beginning(desk: Desk, since: Place | undefined): Promise<Beginnin
   const base = await baseOfIts(desk)
   if (base !== undefined) return { ...(await treeFrom(desk, base, { tracked, ignored: desk.ignored })), tracked }
   if (workspace.source.kind === 'empty') return { tree: null, tracked }
-  // As aw diff has it; but what is exported was kept only now.
-  const [first] = (await snapshotsOf(desk.core, workspace.id)).keys()
-  if (first === undefined || snapshotPlace(first).name === desk.frozen.name) throw nothingKept()
+  // As aw diff has it.
+  const first = await firstTaken(desk.core, workspace)
+  if (first === undefined) throw nothingKept(workspace)
   return { ...(await treeFrom(desk, snapshotPlace(first), { tracked, ignored: desk.ignored })), tracked }
 }
 
@@ -77,7 +77,7 @@ async function committed(desk: Desk): Promise<string | null> {
   if (base !== undefined && base !== null && (await core.storage.exists(basePlace(base))))
     return (await treeFrom(desk, basePlace(base), { tracked: null, ignored: true })).tree
   const tree = await inBox(desk, (box) => takeTree(box, results, commit, maxBytes))
-  if (tree === undefined) throw nothingKept()
+  if (tree === undefined) throw nothingKept(desk.workspace)
   return tree
 }
 

@@ -1,6 +1,6 @@
 import { AwError } from '../domain/errors.ts'
 import { profileOf } from '../domain/profiles.ts'
-import type { GitSource, Workspace } from '../domain/workspace/state.ts'
+import { nameOf, type GitSource, type Workspace } from '../domain/workspace/state.ts'
 import type { AddedTree, ResultRepository } from '../ports/git-results.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import { withoutAgentBlocks } from './agent-blocks.ts'
@@ -92,7 +92,11 @@ interface Adding {
   readonly ignored: boolean
 }
 
-export const nothingKept = (): AwError =>
-  new AwError('snapshot_not_found', 'Nothing was kept of what the workspace began as, so nobody knows what changed', {
-    hint: 'Name one of its snapshots to compare with: aw snapshots lists them, --since SNAPSHOT takes one',
+export function nothingKept(workspace: Workspace): AwError {
+  const name = nameOf(workspace)
+  const message = `Nothing was kept of what ${name} began as, so nobody knows what changed`
+  return new AwError('snapshot_not_found', message, {
+    hint: `Compare with a snapshot (aw snapshots ${name}): aw diff ${name}@SNAPSHOT, aw export ${name} --patch --since SNAPSHOT`,
+    data: { id: workspace.id },
   })
+}

@@ -8,13 +8,18 @@ import { countDifferences } from './differences.ts'
 import { findWorkspace } from './find.ts'
 import { checkpointSignal } from './operations.ts'
 import { snapshotPlace } from './places.ts'
+import { rulerFor, usual, type Ruler } from './ruler.ts'
 import { meansSnapshot, sideOf } from './sides.ts'
 import { snapshotsOf } from './snapshots.ts'
 import { snapshotView, view, type SnapshotView, type WorkspaceView } from './view.ts'
 
 /** Use cases that only look at snapshots. None of them waits for a lock. */
 
-export async function snapshots(core: Core, input: Inputs['snapshots']): Promise<Outputs['snapshots']> {
+export async function snapshots(
+  core: Core,
+  input: Inputs['snapshots'],
+  request: Request,
+): Promise<Outputs['snapshots']> {
   const workspace = await findWorkspace(core, input.id)
   const all = [...(await snapshotsOf(core, workspace.id)).values()]
   const newest = input.limit === undefined ? all : all.slice(-input.limit)
@@ -23,17 +28,19 @@ export async function snapshots(core: Core, input: Inputs['snapshots']): Promise
     ...(base === null ? [] : [{ ...base, base: true }]),
     ...newest.map((one) => snapshotView(one, workspace)),
   ]
-  return input.sizes === true ? Promise.all(views.map((one) => measured(core, one))) : views
+  if (input.sizes !== true) return views
+  const ruler = rulerFor(core, request, views.length, usual)
+  const sized: SnapshotView[] = []
+  // The newest first: if there are more than can be measured, those are asked for.
+  for (const one of views.toReversed()) sized.push({ ...one, ...(await sizesOf(one, ruler)) })
+  return sized.toReversed()
 }
 
-async function measured(core: Core, snapshot: SnapshotView): Promise<SnapshotView> {
-  try {
-    const { bytes, own = null } = await core.storage.usage(snapshotPlace(snapshot.id), { own: true })
-    return { ...snapshot, size_bytes: bytes, own_bytes: own }
-  } catch {
-    // It may have gone since the list was read.
-    return { ...snapshot, size_bytes: null, own_bytes: null }
-  }
+/** Null of what was not measured whole, or has gone since the list was read. */
+async function sizesOf({ id }: SnapshotView, ruler: Ruler): Promise<Pick<SnapshotView, 'size_bytes' | 'own_bytes'>> {
+  const measured = await ruler(snapshotPlace(id), { own: true }).catch(() => undefined)
+  if (measured?.complete !== true) return { size_bytes: null, own_bytes: null }
+  return { size_bytes: measured.bytes, own_bytes: measured.own ?? null }
 }
 
 export async function describe(core: Core, input: Inputs['describe']): Promise<Outputs['describe']> {

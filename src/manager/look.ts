@@ -7,24 +7,25 @@ import { hasMount, mountOf, mountWish } from '../domain/sandbox/mount.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import { isLive, nameOf, workspaceStates, type Workspace, type WorkspaceStateName } from '../domain/workspace/state.ts'
 import type { WorkspaceId } from '../domain/ids.ts'
-import type { Core } from './core.ts'
+import type { Core, Request } from './core.ts'
 import { findToShow, findWorkspace, lookUp } from './find.ts'
 import { leaseOf } from './lease.ts'
 import { shown } from './look-snapshots.ts'
 import { trashOf, volumeOf } from './places.ts'
+import { glance, rulerFor, type Ruler } from './ruler.ts'
 import { gradeOf } from './size-limit.ts'
 import { view, type WorkspaceView } from './view.ts'
 
 /** Use cases that only look. None of them waits for a lock or recovers anything. */
 
-export async function show(core: Core, input: Inputs['show']): Promise<WorkspaceView> {
+export async function show(core: Core, input: Inputs['show'], request: Request): Promise<WorkspaceView> {
   const workspace = await findToShow(core, input.id)
   const known = {
     ...(await shown(core, workspace)),
     ...(await limited(core, workspace)),
     ...(await used(core, workspace)),
   }
-  return input.sizes === true ? { ...known, ...(await measured(core, workspace)) } : known
+  return input.sizes === true ? { ...known, ...(await sizeOf(workspace, rulerFor(core, request, 1, glance))) } : known
 }
 
 async function used(core: Core, workspace: Workspace): Promise<Pick<WorkspaceView, 'lease'>> {
@@ -36,7 +37,7 @@ async function limited(core: Core, workspace: Workspace): Promise<Pick<Workspace
   return { size_limit: { mb: workspace.config.max_size_mb, grade: await gradeOf(core, workspace) } }
 }
 
-export async function list(core: Core, input: Inputs['list']): Promise<Outputs['list']> {
+export async function list(core: Core, input: Inputs['list'], request: Request): Promise<Outputs['list']> {
   const found = await core.store.list({
     task: input.task,
     agent: input.agent,
@@ -48,7 +49,10 @@ export async function list(core: Core, input: Inputs['list']): Promise<Outputs['
     limit: input.limit,
   })
   if (input.sizes !== true) return found.map(view)
-  return Promise.all(found.map((workspace) => measured(core, workspace)))
+  const ruler = rulerFor(core, request, found.length, glance)
+  const sized: WorkspaceView[] = []
+  for (const workspace of found) sized.push({ ...view(workspace), ...(await sizeOf(workspace, ruler)) })
+  return sized
 }
 
 function statesOf(input: Inputs['list']): readonly WorkspaceStateName[] | undefined {
@@ -60,16 +64,18 @@ function statesOf(input: Inputs['list']): readonly WorkspaceStateName[] | undefi
 const ago = (core: Core, duration: string, field: string): string =>
   new Date(core.clock.now().getTime() - parseDuration(duration, field)).toISOString()
 
-/** A tree is counted up to a limit, so that a list stays quick whatever the trees are. */
-async function measured(core: Core, workspace: Workspace): Promise<WorkspaceView> {
+async function sizeOf(
+  workspace: Workspace,
+  ruler: Ruler,
+): Promise<Pick<WorkspaceView, 'size_bytes' | 'size_complete'>> {
   const tree = workspace.trash.at(-1)
   const place = workspace.state === 'trashed' && tree !== undefined ? trashOf(tree.tree) : volumeOf(workspace)
   try {
-    const { bytes, complete } = await core.storage.usage(place, { maxFiles: 20_000 })
-    return { ...view(workspace), size_bytes: bytes, size_complete: complete }
+    const measured = await ruler(place)
+    return { size_bytes: measured?.bytes ?? null, size_complete: measured?.complete ?? false }
   } catch {
-    // It may have gone since the list was read.
-    return { ...view(workspace), size_bytes: null, size_complete: false }
+    // What is known of it is told, also when its tree is out of reach.
+    return { size_bytes: null, size_complete: false }
   }
 }
 

@@ -41,7 +41,9 @@ async function passingAt(core: Core, { workspace, place }: KnownTree): Promise<r
 async function passingIn(core: Core, workspace: Workspace, snapshot: SnapshotId): Promise<readonly string[]> {
   let { id, source } = workspace
   for (let step = 0; step < mostForks; step++) {
-    const found = (await snapshotsOf(core, id)).get(snapshot)
+    // What a fork began as is another's: then its own history, which may be long, need not be read.
+    const isBase = source.kind === 'workspace' && source.snapshot === snapshot
+    const found = isBase ? undefined : (await snapshotsOf(core, id)).get(snapshot)
     if (found !== undefined) return found.passing ?? []
     const from = source.kind === 'workspace' ? await core.store.get(source.workspace) : undefined
     if (from === undefined) return []

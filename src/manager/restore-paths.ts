@@ -135,8 +135,8 @@ function kindAt(tree: FileHandle, path: string): string | undefined {
 export async function placePaths(core: Core, workspace: Workspace, staged: readonly Staged[]): Promise<void> {
   using tree = await openTree(core, volumeOf(workspace))
   for (const { path, copy } of staged) {
-    tree.remove(path, { recursive: true, missing: 'ignore' })
-    if (copy !== null) tree.rename(copy, path, { parents: true })
+    tree.remove(path, { recursive: true, missing: 'ignore', unlock: true })
+    if (copy !== null) tree.rename(copy, path, { parents: true, unlock: true })
   }
   await unstage(core, workspace)
   await core.storage.sync(volumeOf(workspace))

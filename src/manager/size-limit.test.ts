@@ -162,6 +162,22 @@ describe('a workspace that aw watches', () => {
     await aw.reset('a')
     expect(await fs.write('large', Buffer.alloc(0.9 * MB))).toMatchObject({ path: 'large' })
   })
+
+  it('is not measured for a snapshot right after a restore where that takes long, and is for what is written', async () => {
+    const { fs, aw, measured, wait, later, put } = await setUp()
+    wait.ms = 400
+    await aw.snapshot('a')
+    const before = measured.times
+    await aw.restore('a', { snapshot: 'head' })
+    await aw.snapshot('a')
+    expect(measured.times).toBe(before)
+    put('large', 2 * MB)
+    await expect(fs.write('more', 'x')).rejects.toEqual(full)
+    await aw.restore('a', { snapshot: 'head' })
+    put('large', 2 * MB)
+    later(60_000)
+    await expect(aw.snapshot('a')).rejects.toEqual(full)
+  })
 })
 
 describe('limits on all together', () => {

@@ -125,7 +125,8 @@ export async function assertRoom(core: Core, workspace: Workspace, { more, done 
   if (more !== undefined && asked <= 0) return
   const now = core.clock.now().getTime()
   const known = await core.sizes.get(workspace.id)
-  if (known?.generation === workspace.generation) {
+  // A snapshot adds nothing to a tree: of one that has replaced another of late it need not be known better.
+  if (known !== undefined && (more === undefined || known.generation === workspace.generation)) {
     const written = known.written + done + asked
     const small = more !== undefined && written < limit * share
     const spent = known.took >= instant ? known.took : small ? instant : 0

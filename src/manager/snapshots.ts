@@ -1,37 +1,27 @@
 import { AwError } from '../domain/errors.ts'
-import type { AnyEvent } from '../domain/event.ts'
 import { isSnapshotId, type SnapshotId } from '../domain/ids.ts'
 import { nearest } from '../domain/nearest.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { foldSnapshots, snapshotEventTypes, type Snapshot } from '../domain/workspace/snapshots.ts'
 import { baseNameOf, baseOf, nameOf, type Workspace } from '../domain/workspace/state.ts'
-import type { EventStore } from '../ports/event-store.ts'
 import type { Core } from './core.ts'
+import { keptFold } from './kept-fold.ts'
 
 type Snapshots = ReadonlyMap<SnapshotId, Snapshot>
 
-/** Those that were read last, up to a version of their streams. */
-type Known = Map<Workspace['id'], { readonly version: number; readonly snapshots: Snapshots }>
-const known = new WeakMap<EventStore, Known>()
-const mostKnown = 100
+const folded = keptFold<Snapshots>(snapshotEventTypes, foldSnapshots)
 
 /** The snapshots of a workspace, oldest first. */
-export async function snapshotsOf({ store }: Core, id: Workspace['id']): Promise<Snapshots> {
-  const all: Known = known.get(store) ?? new Map()
-  known.set(store, all)
-  const version = await store.version(id)
-  const found = all.get(id)
-  if (found?.version === version) return found.snapshots
-  const earlier = found !== undefined && found.version < version ? found : undefined
-  const events: AnyEvent[] = []
-  // What is appended meanwhile may be among them.
-  const reading = { after: earlier?.version ?? 0, types: snapshotEventTypes }
-  for await (const event of store.read(id, reading)) events.push(event)
-  const snapshots = foldSnapshots(events, earlier?.snapshots)
-  all.delete(id)
-  all.set(id, { version: Math.max(version, events.at(-1)?.version ?? 0), snapshots })
-  for (const oldest of all.keys()) if (all.size > mostKnown) all.delete(oldest)
-  return snapshots
+export const snapshotsOf = ({ store }: Core, id: Workspace['id']): Promise<Snapshots> => folded(store, id)
+
+/**
+ * The first of those that somebody took, or that was taken before something ran. What an export, a fork or a restore took
+ * shows what the tree was just then, with all that had been done to it.
+ */
+export async function firstTaken(core: Core, { id }: Workspace): Promise<SnapshotId | undefined> {
+  const isTaken = ({ reason, meta }: Snapshot): boolean =>
+    reason === 'user' || (reason === 'auto' && meta['for'] !== 'export')
+  return [...(await snapshotsOf(core, id)).values()].find(isTaken)?.snapshot
 }
 
 /** aw's own directory in a tree is generated from the log: it is no part of what was worked on. */

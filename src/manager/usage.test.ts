@@ -21,6 +21,17 @@ it('counts trees of an ordinary size whole, however many there are, and huge one
   expect(all.every(({ complete }) => complete)).toBe(true)
 })
 
+it('a list looks at so many files and no more, so that it is there at once', async () => {
+  const core = memoryCore()
+  for (let i = 0; i < 100; i++) await fill(core, `task-${i}`, 600)
+  const all = await core.manager.call('list', { sizes: true })
+  expect(all.filter(({ size_bytes }) => size_bytes === null)).toHaveLength(20)
+  expect(all.every(({ size_complete }) => size_complete === false)).toBe(true)
+  // Few are counted whole.
+  expect(await core.manager.call('list', { sizes: true, task: 'task-7' })).toMatchObject([{ size_complete: true }])
+  expect(await core.manager.call('show', { id: 'task-7', sizes: true })).toMatchObject({ size_complete: true })
+})
+
 it('puts the one first that is likely to be larger where only a part was counted', async () => {
   const core = memoryCore()
   for (const [name, last] of Object.entries({ a: 10, b: 9000, c: 500 })) {

@@ -1,13 +1,12 @@
 import type { Inputs, Outputs } from '../api/table.ts'
-import { toAwError } from '../domain/errors.ts'
 import { usedPercent } from '../domain/watermarks.ts'
 import { isLive, nameOf, type Source, type Workspace } from '../domain/workspace/state.ts'
-import type { Place, Usage, UsageOptions } from '../ports/storage-driver.ts'
+import type { Place, Usage } from '../ports/storage-driver.ts'
 import { basePlace, basesOf, usersOf } from './bases.ts'
 import type { Core, Request } from './core.ts'
 import { findWorkspace } from './find.ts'
-import { checkpointSignal } from './operations.ts'
 import { snapshotPlace, trashOf, volumeOf } from './places.ts'
+import { everything, rulerFor, usual, type Bounds, type Ruler } from './ruler.ts'
 import { beganAs, gradeOf, growthOf, maxBytesOf } from './size-limit.ts'
 import { sharedAreas, sharedPlace } from './shared-areas.ts'
 import { snapshotsOf } from './snapshots.ts'
@@ -35,7 +34,7 @@ export async function usage(
   const areas = ids.length > 0 ? [] : await sharedTrees(core)
   const others = bases.length + areas.length
   const trees = chosen.reduce((sum, { trash, snapshots }) => sum + 1 + trash.length + snapshots.all, others)
-  const ruler = rulerFor(core, request, trees, input.full === true ? none : bounds)
+  const ruler = rulerFor(core, request, trees, input.full === true ? everything : bounds)
 
   const workspaces: Of<'workspaces'>[] = []
   const expected = new Map<string, number>()
@@ -118,45 +117,6 @@ const named = (core: Core, ids: readonly string[]): Promise<Workspace[]> =>
 
 /** Of one that is gone, what others began as may be left. */
 const takesSpace = ({ state, snapshots }: Workspace): boolean => state !== 'purged' || snapshots.all > 0
-
-type Ruler = (place: Place, options?: UsageOptions) => Promise<Usage | undefined>
-
-/** Files that are looked at in all, and in one tree at the least and at the most; and for how long, if that is bounded. */
-interface Bounds {
-  readonly all: number
-  readonly oneAtLeast: number
-  readonly one: number
-  readonly ms?: number
-}
-
-const usual: Bounds = { all: 400_000, oneAtLeast: 1000, one: 20_000 }
-const none: Bounds = { all: Infinity, oneAtLeast: Infinity, one: Infinity }
-/** For who wants to know something else: a second at the most. */
-export const quick: Bounds = { all: 40_000, oneAtLeast: 500, one: 5000, ms: 1000 }
-
-/**
- * Measures trees, each to a bound, until together they are at one: so it takes seconds at the most, however much there
- * is. Trees of an ordinary size are counted whole, and what they need no share of is left to those after them.
- */
-function rulerFor(core: Core, request: Request, trees: number, { all, oneAtLeast, one, ms = Infinity }: Bounds): Ruler {
-  let left = all
-  let ahead = trees
-  const until = core.clock.now().getTime() + ms
-  const share = (): number => Math.max(oneAtLeast, Math.floor(left / Math.max(1, ahead--)))
-  return async (place, options) => {
-    checkpointSignal(request)
-    if (left <= 0 || core.clock.now().getTime() > until || !core.storage.capabilities.measures) return undefined
-    try {
-      const measured = await core.storage.usage(place, { ...options, maxFiles: Math.min(one, left, share()) })
-      left -= measured.files
-      return measured
-    } catch (error) {
-      const { code } = toAwError(error)
-      if (code === 'workspace_not_found' || code === 'snapshot_not_found') return undefined
-      throw error
-    }
-  }
-}
 
 const amountOf = (measured: Usage | undefined): Amount => ({
   bytes: measured?.bytes ?? null,

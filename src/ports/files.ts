@@ -43,7 +43,11 @@ export interface FileHandle extends Disposable {
   /** `parents` makes missing parents and accepts an existing directory. */
   mkdir(path: string, options?: PathOptions & { parents?: boolean; mode?: number }): FileInfo
   /** Never replaces a directory; replaces a file only with `replace`. */
-  rename(from: string, to: string, options?: PathOptions & { replace?: boolean; parents?: boolean }): FileInfo
+  rename(
+    from: string,
+    to: string,
+    options?: PathOptions & Unlocking & { replace?: boolean; parents?: boolean },
+  ): FileInfo
   /** A file, or with `recursive` a directory. Links are copied as links. */
   copy(
     from: string,
@@ -53,7 +57,7 @@ export interface FileHandle extends Disposable {
   /** Absent is `file_not_found`, unless `missing` is `ignore`. A directory that is not empty needs `recursive`. */
   remove(
     path: string,
-    options?: PathOptions & { recursive?: boolean; missing?: 'error' | 'ignore' },
+    options?: PathOptions & Unlocking & { recursive?: boolean; missing?: 'error' | 'ignore' },
   ): { removed: boolean }
   /** Where a path leads: the path below the root that the kernel arrived at. */
   resolve(path: string, options?: PathOptions): ResolvedPath
@@ -79,6 +83,11 @@ export interface FileWriter extends Disposable {
 
 export interface PathOptions {
   readonly absolute?: 'reject' | 'inside' | 'rebase' | undefined
+}
+
+export interface Unlocking {
+  /** A directory of ours that forbids it is made writable for the moment. */
+  readonly unlock?: boolean | undefined
 }
 
 export interface ReadOptions extends PathOptions {

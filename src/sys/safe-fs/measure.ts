@@ -1,4 +1,5 @@
 import * as fs from 'node:fs'
+import { native } from '../native.ts'
 import { at, directoryFlags, errnoOf, mountId, type Name } from './descriptors.ts'
 import { named } from './errors.ts'
 import { openLevels } from './levels.ts'
@@ -41,10 +42,10 @@ function* measureSteps(base: number, maxFiles: number): Steps<Measure> {
         left.pop()
         levels.pop()
       } else {
-        const stats = fs.lstatSync(at(levels.top(), name), { throwIfNoEntry: false })
-        if (stats?.isDirectory()) enter(name)
-        if (stats?.isFile() && isNew(stats)) {
-          bytes += stats.size
+        const found = sized(levels.top(), name)
+        if (found?.kind === S_IFDIR) enter(name)
+        if (found?.kind === S_IFREG && isNew(found)) {
+          bytes += found.size
           files += 1
           if (files >= maxFiles) return { bytes, files, complete: false }
         }
@@ -56,9 +57,9 @@ function* measureSteps(base: number, maxFiles: number): Steps<Measure> {
     levels[Symbol.dispose]()
   }
 
-  function isNew(stats: fs.Stats): boolean {
-    if (stats.nlink === 1) return true
-    const key = `${stats.dev}:${stats.ino}`
+  function isNew({ links, identity }: Sized): boolean {
+    if (links === 1) return true
+    const key = identity()
     return !seen.has(key) && Boolean(seen.add(key))
   }
 
@@ -74,4 +75,41 @@ function* measureSteps(base: number, maxFiles: number): Steps<Measure> {
       if (!['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES'].includes(errnoOf(error))) throw error
     }
   }
+}
+
+interface Sized {
+  readonly kind: number
+  readonly links: number
+  readonly size: number
+  /** Which file it is, whatever its name. To be asked for before the next one is looked at. */
+  readonly identity: () => string
+}
+
+const { S_IFMT, S_IFDIR, S_IFREG } = fs.constants
+const statx = Buffer.alloc(256)
+const identityIn = (): string => statx.toString('latin1', 32, 40) + statx.toString('latin1', 136, 144)
+
+/** By one call where calls are at hand: Node's takes twice as long, for the way through /proc. */
+function sized(directory: number, name: Name): Sized | undefined {
+  const calls = native()
+  if (calls === undefined) return sizedByNode(directory, name)
+  try {
+    calls.statx(directory, name, statx)
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+  return {
+    kind: statx.readUInt16LE(28) & S_IFMT,
+    links: statx.readUInt32LE(16),
+    size: statx.readUInt32LE(40) + statx.readUInt32LE(44) * 2 ** 32,
+    identity: identityIn,
+  }
+}
+
+function sizedByNode(directory: number, name: Name): Sized | undefined {
+  const stats = fs.lstatSync(at(directory, name), { throwIfNoEntry: false })
+  if (stats === undefined) return undefined
+  const { mode, nlink, size, dev, ino } = stats
+  return { kind: mode & S_IFMT, links: nlink, size, identity: () => `${dev}:${ino}` }
 }

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs'
-import type { PathOptions } from '../../ports/files.ts'
+import type { PathOptions, Unlocking } from '../../ports/files.ts'
 import { hostFs } from '../host-fs.ts'
+import { unlock } from '../trees/unlock.ts'
 import { at, directoryFlags, display, errnoOf, mountId, type Name, O_PATH } from './descriptors.ts'
 import { named, refusal, translate } from './errors.ts'
 import { type Levels, openLevels } from './levels.ts'
@@ -12,7 +13,7 @@ import { withSpot } from './walk.ts'
 export function remove(
   root: Root,
   path: string,
-  options: PathOptions & { recursive?: boolean; missing?: 'error' | 'ignore' } = {},
+  options: PathOptions & Unlocking & { recursive?: boolean; missing?: 'error' | 'ignore' } = {},
 ): { removed: boolean } {
   const parsed = request(root, path, options, { root: false })
   const missing = options.missing === 'ignore' ? 'answer' : undefined
@@ -23,6 +24,7 @@ export function remove(
     }
     if (spot.name === '') throw refusal('path_protected', path)
     if (!spot.stats) return absent()
+    using _ = options.unlock ? unlock(spot.dir, 0o300) : undefined
     return named(path, () => {
       if (options.recursive) return runAll(removeSteps(spot.dir, spot.name, path)) ? { removed: true } : absent()
       if (spot.stats?.isDirectory()) hostFs.rmdirSync(at(spot.dir, spot.name))

@@ -1,11 +1,13 @@
 import * as fs from 'node:fs'
-import type { FileInfo, PathOptions } from '../../ports/files.ts'
+import type { FileInfo, PathOptions, Unlocking } from '../../ports/files.ts'
 import { hostFs } from '../host-fs.ts'
-import { at } from './descriptors.ts'
+import { unlock } from '../trees/unlock.ts'
+import { at, directoryFlags } from './descriptors.ts'
 import { named, refusal } from './errors.ts'
 import { spotInfo } from './info.ts'
 import { request } from './request.ts'
 import type { Root } from './root.ts'
+import type { Spot } from './spot.ts'
 import { withSpot } from './walk.ts'
 
 /** What a rename's failures mean: something is in the way, the target is below the source, or an overlay cannot. */
@@ -22,7 +24,7 @@ export function rename(
   root: Root,
   from: string,
   to: string,
-  options: PathOptions & { replace?: boolean; parents?: boolean } = {},
+  options: PathOptions & Unlocking & { replace?: boolean; parents?: boolean } = {},
 ): FileInfo {
   const source = request(root, from, options, { root: false })
   const target = request(root, to, options, { root: false })
@@ -38,9 +40,24 @@ export function rename(
     return withSpot(root, asNamed, { follow: false, change: true, missing }, (spot) => {
       if (spot.name === '') throw refusal('file_exists', to)
       const move = mayReplace ? hostFs.renameSync : hostFs.renameNoReplaceSync
-      named(to, () => move(at(old.dir, old.name), at(spot.dir, spot.name)), meanings)
+      const act = (): void => move(at(old.dir, old.name), at(spot.dir, spot.name))
+      named(to, () => (options.unlock ? unlocked(old, spot, act) : act()), meanings)
       const stats = named(to, () => fs.lstatSync(at(spot.dir, spot.name)))
       return spotInfo(root, target, spot, stats)
     })
   })
+}
+
+/** A directory that gets another parent is written to as well. */
+function unlocked(old: Spot, spot: Spot, move: () => void): void {
+  using _from = unlock(old.dir, 0o300)
+  using _to = unlock(spot.dir, 0o300)
+  if (old.stats?.isDirectory() !== true) return move()
+  const own = fs.openSync(at(old.dir, old.name), directoryFlags)
+  try {
+    using _ = unlock(own, 0o200)
+    move()
+  } finally {
+    fs.closeSync(own)
+  }
 }

@@ -81,6 +81,28 @@ test('an owner gets rid of directories that forbid it', () => {
   expect(told).toBe('true []\n')
 })
 
+test('who says so moves and removes in directories that forbid it, and they stay as they were', () => {
+  const told = asUser(`
+    const files = openRoot(root)
+    const modeOf = (path) => (fs.statSync(root + path).mode & 0o777).toString(8)
+    const codeOf = (call) => { try { call(); return 'ok' } catch (error) { return error.code } }
+    fs.mkdirSync(root + '/a/own', { recursive: true })
+    fs.writeFileSync(root + '/a/own/file', '')
+    fs.mkdirSync(root + '/b')
+    fs.writeFileSync(root + '/b/old', '')
+    for (const path of ['/a/own', '/a', '/b']) fs.chmodSync(root + path, 0o555)
+    console.log(codeOf(() => files.rename('a/own', 'b/own')), codeOf(() => files.remove('b/old')))
+    console.log(codeOf(() => files.rename('a/own', 'b/own', { unlock: true })), codeOf(() => files.remove('b/old', { unlock: true })))
+    console.log(fs.readdirSync(root + '/a'), fs.readdirSync(root + '/b'), ['/a', '/b', '/b/own'].map(modeOf))
+    for (const path of ['/a', '/b', '/b/own']) fs.chmodSync(root + path, 0o777)`)
+  expect(told.split('\n')).toEqual([
+    'permission_denied permission_denied',
+    'ok ok',
+    "[] [ 'own' ] [ '555', '555', '555' ]",
+    '',
+  ])
+})
+
 test('others do not, and are told', () => {
   fs.mkdirSync(ws.path('t'))
   ws.put('t/file')
