@@ -25,7 +25,7 @@ test('the tarball holds what is published and nothing else', () => {
   expect(names).toEqual(expect.arrayContaining(['package/dist/aw.cjs', 'package/dist/types/index.d.ts']))
   const modes = execFileSync('tar', ['-tvzf', tarball], { encoding: 'utf8' }).split('\n')
   expect(names).toContain('package/prebuilt/linux-arm64/aw-calls.node')
-  for (const program of ['aw-box', 'aw-copy', 'aw-calls.node'])
+  for (const program of ['aw-box', 'aw-copy', 'aw-call', 'aw-calls.node'])
     expect(modes.find((line) => line.endsWith(`package/prebuilt/linux-x64/${program}`))).toMatch(/^-rwxr-xr-x /)
   expect(names.filter((name) => name.includes('.test.') || /dist\/types\/(testing|cli)\//.test(name))).toEqual([])
 })
@@ -68,6 +68,19 @@ describe.each([
 
   test('aw doctor works, and system calls by the addon of the package', () => {
     expect(aw('doctor')).toMatchObject({ code: 0, stdout: expect.stringContaining('openat2, by addon') as string })
+  })
+
+  test('where a daemon serves, a command needs no Node', () => {
+    aw('create', 'served')
+    const plain = aw('path', 'served')
+    expect(aw('serve', '--detach').code).toBe(0)
+    try {
+      const env = { PATH: '/nowhere', HOME: app, AW_HOME: join(app, 'home') }
+      const { status, stdout } = spawnSync(join(app, 'node_modules/.bin/aw'), ['path', 'served'], { env })
+      expect([status, String(stdout)]).toEqual([0, plain.stdout])
+    } finally {
+      aw('serve', '--stop')
+    }
   })
 
   test('a workspace comes and goes', () => {

@@ -1,6 +1,6 @@
 /**
- * Builds to prebuilt/ what is in C: aw-box, the program at both ends of a sandbox, aw-copy, which copies trees, and aw-calls,
- * the addon that makes system calls; and notes what they were made from. The same sources and the same compiler give the
+ * Builds to prebuilt/ what is in C: aw-box, the program at both ends of a sandbox, aw-copy, which copies trees, aw-call, which
+ * asks a daemon, and aw-calls, the addon that makes system calls; and notes what they were made from. The same sources and the same compiler give the
  * same bytes.
  *
  *   node tools/build-box.ts        what is for the processor of this machine (Debian: musl-tools)
@@ -43,6 +43,7 @@ const addon = (processor: NodeJS.Architecture): Product => ({
 export const products: readonly Product[] = [
   program('aw-box', 'native/box'),
   program('aw-copy', 'native/copy'),
+  program('aw-call', 'native/call'),
   addon('x64'),
   addon('arm64'),
 ]

@@ -43,15 +43,18 @@ export async function build(to = dist): Promise<void> {
   }
 }
 
+async function ourVersion(): Promise<string> {
+  return (JSON.parse(await readFile(inRoot('package.json'), 'utf8')) as { version: string }).version
+}
+
 async function common(): Promise<BuildOptions> {
-  const { version } = JSON.parse(await readFile(inRoot('package.json'), 'utf8')) as { version: string }
   return {
     absWorkingDir: root,
     bundle: true,
     platform: 'node',
     target: 'node22.18',
     external: ['koffi'],
-    define: { __AW_VERSION__: JSON.stringify(version) },
+    define: { __AW_VERSION__: JSON.stringify(await ourVersion()) },
     legalComments: 'eof',
     plugins: [readyTable],
     logLevel: 'warning',
@@ -88,6 +91,8 @@ async function bundleCommand(outdir: string): Promise<void> {
   const launcher = await readFile(inRoot('tools/launcher.cjs'), 'utf8')
   const whole = launcher.replace('PROGRAM', name).replace('WORDS', await firstWords())
   await writeFile(join(outdir, 'aw.cjs'), whole, { mode: 0o755 })
+  const shell = await readFile(inRoot('tools/aw.sh'), 'utf8')
+  await writeFile(join(outdir, 'aw'), shell.replace('VERSION', await ourVersion()), { mode: 0o755 })
 }
 
 /** Those that commands begin with. */

@@ -39,6 +39,8 @@ const ownDoors: Readonly<Record<string, () => Promise<Door>>> = {
   'fs download': async () => (await import('./files.ts')).downloadDoor,
 }
 
+export const hasOwnDoor = (name: string): boolean => Object.hasOwn(ownDoors, name)
+
 /** Calls the operation for each of its inputs and shows what comes back. */
 export async function callOperation(operation: Operation, given: Arguments, globals: Globals, io: Io): Promise<number> {
   const door = await ownDoors[operation.name]?.()

@@ -36,7 +36,7 @@ export const connect: Connect = async ({ lease, ...options }) => {
   return lease === undefined ? manager : underLease(manager, lease)
 }
 
-const underLease = (manager: Manager, lease: string): Manager => ({
+export const underLease = (manager: Manager, lease: string): Manager => ({
   call: (name, input, context) => manager.call(name, input, { ...context, lease }),
   stream: (name, input, context) => manager.stream(name, input, { ...context, lease }),
   [Symbol.asyncDispose]: () => manager[Symbol.asyncDispose](),
@@ -51,11 +51,13 @@ async function openCore({ longLived, ...options }: ConnectOptions): Promise<Mana
 /** Variables that are no settings. */
 const plain = /^AW_(HOME|LEASE|DEBUG|WORKSPACE|TASK|AGENT|SLUG|PORT_BASE|MCP_URL|TOKEN)$/
 
+export const bringsSettings = (env: ConnectOptions['env']): boolean =>
+  Object.keys(env).some((name) => name.startsWith('AW_') && !plain.test(name))
+
 /** Whoever brings settings of their own does it with them, and so by themselves. */
 function daemonSocket(options: ConnectOptions): string | undefined {
   const { set = {}, configFile, env, cwd } = options
-  if (configFile !== undefined || Object.keys(set).length > 0) return undefined
-  if (Object.keys(env).some((name) => name.startsWith('AW_') && !plain.test(name))) return undefined
+  if (configFile !== undefined || Object.keys(set).length > 0 || bringsSettings(env)) return undefined
   const socket = join(homeOf(options, env, cwd), socketName)
   // Whoever has a longer home does without.
   if (Buffer.byteLength(socket) > longestSocket) return undefined

@@ -52,7 +52,7 @@ async function dispatch(args: readonly string[], io: Io): Promise<number> {
   if (command.kind === 'group') throw groupError(command.group, command.rest[0], io.table)
 
   const given = sortArguments(command.rest, taking)
-  const all = readGlobals(merge(leading.globals, given.globals))
+  const all = readGlobals(mergeGlobals(leading.globals, given.globals))
   if (all.version) return printVersion(all, io)
   if (command.kind === 'operation') return callOperation(command.operation, given, all, io)
   const runBuiltin = await command.builtin.load()
@@ -83,7 +83,7 @@ const withGlobals = (leading: ReadonlyMap<string, readonly string[]>, command: C
   ...(command.rest.includes('--no-color') ? { noColor: true } : {}),
 })
 
-function merge(
+export function mergeGlobals(
   first: ReadonlyMap<string, readonly string[]>,
   second: ReadonlyMap<string, readonly string[]>,
 ): Map<string, readonly string[]> {

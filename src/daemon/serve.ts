@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Principal } from '../access/principal.ts'
 import { openHome, type OpenedHome, type OpenOptions } from '../aw.ts'
 import type { Settings } from '../domain/config.ts'
@@ -12,6 +13,7 @@ import { countFromHere } from '../sys/crash-points.ts'
 import { removeSocket, socketOf, stampOf, takeHome, logOf, turnLog } from '../sys/daemon-place.ts'
 import { version } from '../version.ts'
 import { startChecks, type StartReport } from './checks.ts'
+import { commandRoute } from './command-route.ts'
 import { openEntrances } from './entrances.ts'
 import { tcpPlace } from './listen.ts'
 import { startLoops } from './loops.ts'
@@ -40,7 +42,7 @@ export interface Daemon {
 /** Everything is looked at before the first connection is taken: the settings, the walls, what was left undone. */
 export async function startDaemon({ listen, signal, log, ...options }: DaemonOptions): Promise<Daemon> {
   const opened = await openHome(options)
-  const { manager, config, places, restLeases, answers } = opened
+  const { manager, config, configFile, places, restLeases, answers } = opened
   const { home } = places
   const lock = takeHome(home)
   const letGo = async (): Promise<void> => {
@@ -56,11 +58,17 @@ export async function startDaemon({ listen, signal, log, ...options }: DaemonOpt
     let isReady = true
     const self = { ...selfOf(home), listen: null as string | null }
     const mcp = mcpRoutes(version(), jsonOf(config.settings))
+    const stamps = { version: version(), config: stampOf(configFile) }
+    const command = commandRoute({
+      json: jsonOf(config.settings),
+      isCurrent: () => stampOf(join(home, 'aw.toml')) === stamps.config,
+    })
     const door = httpDoor({
       ...doorOptions(opened),
+      stamps,
       log,
       ready: () => ({ ready: isReady }),
-      more: { ...mcp.routes, ...selfRoutes(self, asked.resolve) },
+      more: { ...mcp.routes, ...selfRoutes(self, asked.resolve), ...command },
     })
     const entrances = await openEntrances(door, home, place, serverLimits(config.settings))
     self.listen = entrances.url ?? null
@@ -120,8 +128,8 @@ const selfOf = (home: string): Omit<DaemonFacts, 'listen'> => ({
 
 const ending = (): AwError => new AwError('aborted', 'The daemon ends', { hint: 'Ask again when it is back' })
 
-function doorOptions(opened: OpenedHome): Omit<DoorOptions, 'log' | 'ready' | 'more'> {
-  const { manager, config, configFile, places, answers } = opened
+function doorOptions(opened: OpenedHome): Omit<DoorOptions, 'log' | 'ready' | 'more' | 'stamps'> {
+  const { manager, config, places, answers } = opened
   const metrics = makeMetrics()
   metrics.gauge('process_resident_memory_bytes', 'Memory of the daemon', () => process.memoryUsage.rss())
   metrics.gauge('aw_workspaces', 'Live workspaces', async () => (await manager.call('list', {})).length)
@@ -132,7 +140,6 @@ function doorOptions(opened: OpenedHome): Omit<DoorOptions, 'log' | 'ready' | 'm
     facts: { places, isolation: config.settings['sandbox.isolation'], mount: mountWish(config) },
     authenticate: authenticator(opened),
     limits: limitsOf(config.settings),
-    stamps: { version: version(), config: stampOf(configFile) },
   }
 }
 

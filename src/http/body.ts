@@ -55,7 +55,7 @@ async function* pieces(request: IncomingMessage, mostBytes: number): AsyncGenera
  * The JSON of a request, or undefined if it has no body. Only JSON: a form of somebody else's page cannot send it. It is
  * read whole, so it has a limit that holds whatever Content-Length says; and it is not unpacked.
  */
-async function jsonBody(request: IncomingMessage, mostBytes: number, limits: JsonLimits): Promise<unknown> {
+export async function jsonBody(request: IncomingMessage, mostBytes: number, limits: JsonLimits): Promise<unknown> {
   if (!hasBody(request)) return undefined
   assertType(request, 'application/json')
   const bytes = await wholeBody(request, mostBytes)

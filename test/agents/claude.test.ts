@@ -12,7 +12,9 @@ const search = [
   `for file in /proc/[0-9]*/environ /proc/[0-9]*/cmdline; do tr '\\0' '\\n' < $file; done 2>/dev/null`,
   'env',
   `find / -xdev -type f -size -2048k 2>/dev/null | grep -vE '^/(usr|proc|sys)/' | xargs -d '\\n' cat 2>/dev/null`,
-  'find /home /run /tmp /opt /workspace -type f -size -2048k -print0 2>/dev/null | xargs -0 cat 2>/dev/null',
+  // Not where the agent's program is: the checkout may be anywhere, and what is compiled of these tests is beside it.
+  'find /home /home/agent/.claude /run /tmp /opt /opt/aw/programs /workspace -xdev -type f -size -2048k -print0 ' +
+    '2>/dev/null | xargs -0 cat 2>/dev/null',
 ].join('; ')
 
 const headless = ['claude', '-p', '--output-format', 'json', '--allowedTools', 'Bash,Write']
@@ -53,13 +55,15 @@ describe.each(users)('as the %s user', (user) => {
     await own.aw(['create', 'job'])
     expect(await ask(own, 'Make the file')).toMatchObject({ is_error: false, result: 'It is made' })
 
-    const file = async (name: string) => (await own.aw(['fs', 'read', 'job', `work/${name}`])).stdout
-    expect(await file('made.txt')).toBe('by a tool\n')
-    const seen = await file('seen.txt')
+    const place = (await own.aw(['path', 'job'])).stdout.trim()
+    // It may be large: all that can be read in there.
+    const file = (name: string): string => readFileSync(join(place, 'work', name), 'latin1')
+    expect(file('made.txt')).toBe('by a tool\n')
+    const seen = file('seen.txt')
     expect(seen).toContain('ANTHROPIC_BASE_URL=http://127.0.0.1:3128/.aw/anthropic')
     expect(seen).toContain('sk-ant-held-by-the-aw-proxy')
     expect(seen).not.toContain(key)
-    expect((await file('home.txt')).trim().split('\n')).toEqual(['.claude'])
+    expect(file('home.txt').trim().split('\n')).toEqual(['.claude'])
     expect(api.seen.length).toBeGreaterThanOrEqual(3)
     expect(new Set(api.seen.map(({ headers }) => headers['x-api-key']))).toEqual(new Set([key]))
     expect((await own.aw(['events', '--json'])).stdout).not.toContain(key)

@@ -53,5 +53,6 @@ describe.each(products.map((product) => [product.name, product.processor, produc
 
 test('they are where the product looks for them', () => {
   const here = products.filter(({ processor }) => processor === process.arch).map(placeOf)
-  expect(here).toEqual([boxProgram(), copyProgram(), inRoot(addonName(process.arch as 'x64'))])
+  const client = /client=\$here\/\.\.\/(\S+)/.exec(readFileSync(inRoot('tools/aw.sh'), 'utf8'))?.[1] ?? ''
+  expect(here).toEqual([boxProgram(), copyProgram(), inRoot(client), inRoot(addonName(process.arch as 'x64'))])
 })
