@@ -1,27 +1,24 @@
 /** How long the command takes from nothing to its end, against a Node that does nothing. `node bench/cli.ts` */
-import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { inRoot } from '../tools/root.ts'
 import { fsyncNote, fsyncsOf } from './fsyncs.ts'
+import { packageIn } from './package.ts'
 import { compete, row, type Row } from './row.ts'
 
 export async function benchCli({ rounds }: { rounds: number }): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'aw-bench-cli-'))
   try {
-    // Aside, as dist/ may be made anew meanwhile, and not by this process, which must stay small: its size slows spawn.
-    symlinkSync(inRoot('node_modules'), join(folder, 'node_modules'))
-    execFileSync(process.execPath, [inRoot('tools/build.ts'), join(folder, 'dist')])
-    return await measure(folder, rounds)
+    return await measure(folder, packageIn(folder), rounds)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-async function measure(folder: string, rounds: number): Promise<Row[]> {
+async function measure(folder: string, program: string, rounds: number): Promise<Row[]> {
   const env = { PATH: process.env['PATH'], HOME: folder, AW_HOME: join(folder, 'home') }
-  const command = (...args: readonly string[]): string[] => [process.execPath, join(folder, 'dist/aw.cjs'), ...args]
+  const command = (...args: readonly string[]): string[] => [process.execPath, program, ...args]
   const run = ([program = '', ...args]: readonly string[]): void => {
     const { status, stderr } = spawnSync(program, args, { env, cwd: folder, encoding: 'utf8' })
     if (status !== 0) throw new Error(`${args.slice(1).join(' ')} failed: ${stderr}`)

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import fastify from 'fastify'
 import { connectAw } from '../src/client/main.ts'
 import { wire } from '../src/client/remote/wire.ts'
@@ -10,19 +10,25 @@ import { openAw } from '../src/index.ts'
 import { inRoot } from '../tools/root.ts'
 import { compete, row, type Row } from './row.ts'
 
+type Run = (args: readonly string[], env?: NodeJS.ProcessEnv, program?: string) => void
+
 export async function benchDaemon({ rounds }: { rounds: number }): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'aw-bench-daemon-'))
   const dist = join(folder, 'dist')
   for (const name of ['node_modules', 'prebuilt', 'package.json']) symlinkSync(inRoot(name), join(folder, name))
-  const env = { PATH: process.env['PATH'] ?? '', HOME: folder, AW_HOME: join(folder, 'home') }
-  const run = (args: readonly string[], more: NodeJS.ProcessEnv = {}): void => {
+  const env = {
+    PATH: `${dirname(process.execPath)}:${process.env['PATH']}`,
+    HOME: folder,
+    AW_HOME: join(folder, 'home'),
+  }
+  const run: Run = (args, more = {}, program = process.execPath) => {
     const options = { env: { ...env, ...more }, cwd: folder, encoding: 'utf8' } as const
-    const { status, stderr } = spawnSync(process.execPath, args, options)
+    const { status, stderr } = spawnSync(program, args, options)
     if (status !== 0) throw new Error(`${args.slice(1).join(' ')} failed: ${stderr}`)
   }
   const command = join(dist, 'aw.cjs')
   try {
-    run([inRoot('tools/build.ts'), dist], { PATH: process.env['PATH'] ?? '' })
+    run([inRoot('tools/build.ts'), dist])
     run([command, 'create', 'task/agent'])
     run([command, 'serve', '--detach'])
     return [...(await calls(env.AW_HOME, rounds)), ...(await commands(run, command, rounds))]
@@ -76,18 +82,16 @@ async function calls(home: string, rounds: number): Promise<Row[]> {
   ]
 }
 
-async function commands(
-  run: (args: readonly string[], env?: NodeJS.ProcessEnv) => void,
-  command: string,
-  rounds: number,
-) {
+async function commands(run: Run, command: string, rounds: number) {
+  // As it is installed: what a daemon can do needs no Node.
+  const served = (...args: readonly string[]): void => run(args, {}, join(command, '../aw'))
   // A setting of one's own keeps a command from going through the daemon.
   const alone = { AW_LOG_CHECKPOINT_EVERY: '256' }
   const times = await compete(rounds, {
     node: () => run(['-e', '0']),
-    pathFar: () => run([command, 'path', 'task/agent']),
+    pathFar: () => served('path', 'task/agent'),
     pathNear: () => run([command, 'path', 'task/agent'], alone),
-    createFar: (round) => run([command, 'create', `a-${round}/agent`]),
+    createFar: (round) => served('create', `a-${round}/agent`),
     createNear: (round) => run([command, 'create', `b-${round}/agent`], alone),
   })
   return [

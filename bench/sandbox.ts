@@ -3,13 +3,13 @@
  * As root, for root and for an ordinary user; else for the user who runs it. `node bench/sandbox.ts measure FOLDER …`
  */
 import { execFileSync } from 'node:child_process'
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openAw, type Workspace } from '../src/index.ts'
 import type { Network } from '../src/domain/sandbox/spec.ts'
-import { inRoot } from '../tools/root.ts'
+import { packageIn } from './package.ts'
 import { compete, median, row, type Row } from './row.ts'
 import { fileBuild } from './sandbox-build.ts'
 import { memoryOf, output, sandboxPlace, type SandboxPlace } from './sandbox-place.ts'
@@ -29,9 +29,7 @@ export async function benchSandbox(size: Size): Promise<Row[]> {
     for (const path of [tmpdir(), folder]) chmodSync(path, 0o755)
     const hasRuntime = installRuntime(join(folder, 'runtime'))
     if (!hasRuntime) console.error('sandbox-runtime is left out: it needs npm, socat, ripgrep and a registry')
-    // Not dist/, which may be made anew meanwhile.
-    for (const name of ['node_modules', 'prebuilt', 'package.json']) symlinkSync(inRoot(name), join(folder, name))
-    execFileSync(process.execPath, [inRoot('tools/build.ts'), join(folder, 'dist')])
+    packageIn(folder)
     const users = isRoot ? [0, ordinary] : [process.getuid?.() ?? 0]
     return users.flatMap((uid) => measuredAs(uid, folder, hasRuntime, size))
   } finally {

@@ -10,7 +10,7 @@ import {
 } from '../src/sys/btrfs-subvolume.ts'
 import { syncFileSystem } from '../src/sys/mounts.ts'
 import { openHandLog } from './hand-log.ts'
-import { compete } from './row.ts'
+import { compete, type often } from './row.ts'
 import { changeTen, type SourceTree } from './storage-tree.ts'
 
 /**
@@ -28,7 +28,11 @@ interface Places {
   readonly home: string
 }
 
-export async function measureBtrfsKernel({ btrfs, home }: Places, source: SourceTree, rounds: number): Promise<Kernel> {
+export async function measureBtrfsKernel(
+  { btrfs, home }: Places,
+  source: SourceTree,
+  { rounds, warmUp }: typeof often,
+): Promise<Kernel> {
   const folder = join(btrfs, 'kernel')
   const [tree, frozen, other] = ['tree', 'frozen', 'other'].map((name) => join(folder, name)) as [
     string,
@@ -67,30 +71,37 @@ export async function measureBtrfsKernel({ btrfs, home }: Places, source: Source
     await act()
     await log.line()
   }
-  const times = await compete(rounds, {
-    fork: { before: settle, timed: (round) => snapshotSubvolume(frozen, named(`fork-${round}`), { readOnly: false }) },
-    forkLogged: {
-      before: settle,
-      timed: (round) => logged(() => snapshotSubvolume(frozen, named(`fork-logged-${round}`), { readOnly: false })),
-    },
-    snapshot: {
-      before: (round) => changedSince(`prior-${round}`),
-      timed: (round) => snapshotSubvolume(tree, named(`one-${round}`), { readOnly: true }),
-    },
-    snapshotLogged: {
-      before: (round) => changedSince(`prior-logged-${round}`),
-      timed: (round) => logged(() => snapshotSubvolume(tree, named(`one-logged-${round}`), { readOnly: true })),
-    },
-    restore: { before: changed, timed: (round) => restore(`kept-${round}`) },
-    restoreQuiet: {
-      before: () => {
-        changed()
-        settle()
+  const times = await compete(
+    rounds,
+    {
+      fork: {
+        before: settle,
+        timed: (round) => snapshotSubvolume(frozen, named(`fork-${round}`), { readOnly: false }),
       },
-      timed: (round) => restore(`quiet-${round}`),
+      forkLogged: {
+        before: settle,
+        timed: (round) => logged(() => snapshotSubvolume(frozen, named(`fork-logged-${round}`), { readOnly: false })),
+      },
+      snapshot: {
+        before: (round) => changedSince(`prior-${round}`),
+        timed: (round) => snapshotSubvolume(tree, named(`one-${round}`), { readOnly: true }),
+      },
+      snapshotLogged: {
+        before: (round) => changedSince(`prior-logged-${round}`),
+        timed: (round) => logged(() => snapshotSubvolume(tree, named(`one-logged-${round}`), { readOnly: true })),
+      },
+      restore: { before: changed, timed: (round) => restore(`kept-${round}`) },
+      restoreQuiet: {
+        before: () => {
+          changed()
+          settle()
+        },
+        timed: (round) => restore(`quiet-${round}`),
+      },
+      diff: { before: (round) => changedSince(`before-${round}`), timed: () => commit(tree) },
     },
-    diff: { before: (round) => changedSince(`before-${round}`), timed: () => commit(tree) },
-  })
+    warmUp,
+  )
   for (const path of [tree, frozen, other, ...made]) destroySubvolume(path)
   rmSync(folder, { recursive: true })
   return times

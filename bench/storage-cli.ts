@@ -1,13 +1,14 @@
-import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, symlinkSync } from 'node:fs'
-import { join } from 'node:path'
-import { inRoot } from '../tools/root.ts'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { packageIn } from './package.ts'
 import { compete, row, type Row } from './row.ts'
 import { bestOf, type Instead } from './storage-instead.ts'
 import { settingsOf, type DriverName } from './storage-ours.ts'
 import { changeTen, type SourceTree } from './storage-tree.ts'
 
-export type CommandLine = (...args: readonly string[]) => void
+/** `served`: as it is installed, where a daemon does it. */
+export type CommandLine = (args: readonly string[], served?: { readonly home: string }) => void
 
 interface Options {
   readonly driver: DriverName
@@ -19,19 +20,17 @@ interface Options {
   readonly source: SourceTree
 }
 
-/** Built aside, as dist/ may be made anew meanwhile. */
 export function commandLine(folder: string): CommandLine {
   const place = join(folder, 'cli')
   mkdirSync(place)
-  symlinkSync(inRoot('node_modules'), join(place, 'node_modules'))
-  execFileSync(process.execPath, [inRoot('tools/build.ts'), join(place, 'dist')])
-  const env = { PATH: process.env['PATH'], HOME: folder }
-  return (...args) => {
-    const { status, stderr } = spawnSync(process.execPath, [join(place, 'dist/aw.cjs'), ...args], {
-      env,
-      cwd: folder,
-      encoding: 'utf8',
-    })
+  const program = packageIn(place)
+  const env = { PATH: `${dirname(process.execPath)}:${process.env['PATH']}`, HOME: folder }
+  const options = { cwd: folder, encoding: 'utf8' } as const
+  return (args, served) => {
+    const { status, stderr } =
+      served === undefined
+        ? spawnSync(process.execPath, [program, ...args], { ...options, env })
+        : spawnSync(join(place, 'dist/aw'), args, { ...options, env: { ...env, AW_HOME: served.home } })
     if (status !== 0) throw new Error(`aw ${args.join(' ')} failed: ${stderr}`)
   }
 }
@@ -40,14 +39,14 @@ export function commandLine(folder: string): CommandLine {
 export async function commandRows(cli: CommandLine, options: Options): Promise<Row[]> {
   const { driver, home, root, files, rounds, instead, source } = options
   const set = Object.entries(settingsOf(driver, root)).flatMap(([key, value]) => ['--set', `${key}=${value}`])
-  const aw = (...args: readonly string[]): void => cli(...args, '--home', home, ...set)
+  const aw = (...args: readonly string[]): void => cli([...args, '--home', home, ...set])
   const change = (): void => changeTen(join(home, 'workspaces/work/main'), source.files)
   const changed = (): void => {
     aw('snapshot', 'work')
     change()
   }
   // The first rounds do not count: in them its compiled code is kept.
-  const times = await compete(rounds, {
+  const alone = await compete(rounds, {
     fork: (round) => aw('fork', 'origin', `cli-${round}`),
     snapshot: { before: change, timed: () => aw('snapshot', 'work') },
     restore: { before: changed, timed: () => aw('restore', 'work', 'head') },
@@ -57,13 +56,20 @@ export async function commandRows(cli: CommandLine, options: Options): Promise<R
       timed: (round) => aw('destroy', `gone-cli-${round}`),
     },
   })
+  const times = { ...alone, served: await forkServed(cli, options) }
   const note = 'a process of its own each time'
-  const against = (what: keyof typeof times, kind: keyof Instead, goal: number | null): Row => {
+  const against = (what: keyof typeof alone, kind: keyof Instead, goal: number | null): Row => {
     const [name, best] = bestOf(instead[kind])
     return row(`${driver}, ${files} files: aw ${what}; ${name}`, times[what], best, { goal, note })
   }
+  const forkGoal = driver !== 'dir' && files === 10_000 ? 1 / 8 : null
+  const [copy, quickest] = bestOf(instead.copy)
   const rows = [
-    against('fork', 'copy', driver !== 'dir' && files === 10_000 ? 1 / 8 : null),
+    against('fork', 'copy', forkGoal),
+    row(`${driver}, ${files} files: aw fork, served; ${copy}`, times.served, quickest, {
+      goal: forkGoal,
+      note: 'a daemon runs',
+    }),
     against('snapshot', 'commit', null),
     against('restore', 'reset', null),
     against('diff', 'status', null),
@@ -71,6 +77,27 @@ export async function commandRows(cli: CommandLine, options: Options): Promise<R
   ]
   const plain = instead.copy['cp -a'] ?? Number.NaN
   if (files === 1000 && driver !== 'dir')
-    rows.push(row(`${driver}, ${files} files: aw fork; cp -a`, times.fork, plain, { goal: 1, note }))
+    rows.push(
+      row(`${driver}, ${files} files: aw fork; cp -a`, times.fork, plain, { goal: 1, note }),
+      row(`${driver}, ${files} files: aw fork, served; cp -a`, times.served, plain, { goal: 1, note: 'a daemon runs' }),
+    )
   return rows
+}
+
+/** The same command where a daemon serves the home. Settings are in its file: who brings some is not served. */
+async function forkServed(cli: CommandLine, { driver, home, root, rounds }: Options): Promise<number> {
+  const file = join(home, 'aw.toml')
+  const settings = Object.entries(settingsOf(driver, root)).map(
+    ([key, value]) => `${key} = ${/^\d+$/.test(value) ? value : JSON.stringify(value)}\n`,
+  )
+  writeFileSync(file, settings.join(''))
+  const aw = (...args: readonly string[]): void => cli(args, { home })
+  aw('serve', '--detach')
+  try {
+    const { fork } = await compete(rounds, { fork: (round) => aw('fork', 'origin', `served-${round}`) })
+    return fork
+  } finally {
+    aw('serve', '--stop')
+    rmSync(file)
+  }
 }

@@ -40,11 +40,11 @@ export async function measureOurs({ driver, home, root, source, ...given }: Opti
   await using aw = await openAw({ home, set: settingsOf(driver, root) })
   await aw.create({ id: 'origin', from: { folder: source.tree } })
   const work = await aw.create({ id: 'work', from: { folder: source.tree } })
-  // What is added in bursts is in a tree of its own, so that the other has as many files as its row says.
+  // What is added in bursts, or changed all over, is in trees of their own: what the others measure is what their rows say.
   const busy = await aw.create({ id: 'busy', from: { folder: source.tree } })
+  const spread = await aw.create({ id: 'spread', from: { folder: source.tree } })
   const start = await aw.snapshot('origin')
-  await aw.snapshot('work')
-  await aw.snapshot('busy')
+  for (const id of ['work', 'busy', 'spread']) await aw.snapshot(id)
   // Not by another process: starting one leaves this one to copy its own memory page by page.
   const settle = (): void => syncFileSystem(root)
   const change = (): void => changeTen(work.path, source.files)
@@ -52,7 +52,7 @@ export async function measureOurs({ driver, home, root, source, ...given }: Opti
     await aw.snapshot('work')
     change()
   }
-  const allOver = (): void => changeTenAllOver(work.path, source.files)
+  const allOver = (): void => changeTenAllOver(spread.path, source.files)
   let before = start.id
   let after = start.id
   const times = await compete(
@@ -61,7 +61,7 @@ export async function measureOurs({ driver, home, root, source, ...given }: Opti
       createFrom: { before: settle, timed: (round) => aw.fork('origin', { id: `made-${round}`, at: start.id }) },
       fork: { before: settle, timed: (round) => aw.fork('origin', { id: `fork-${round}` }) },
       snapshot: { before: change, timed: () => aw.snapshot('work') },
-      snapshotAllOver: { before: allOver, timed: () => aw.snapshot('work') },
+      snapshotAllOver: { before: allOver, timed: () => aw.snapshot('spread') },
       snapshotBurst: { before: (round) => burst(busy.path, round), timed: () => aw.snapshot('busy') },
       restore: { before: changed, timed: () => aw.restore('work', 'head') },
       restoreQuiet: {
@@ -74,10 +74,10 @@ export async function measureOurs({ driver, home, root, source, ...given }: Opti
       diff: { before: changed, timed: () => drain(aw, 'work@head') },
       diffAllOver: {
         before: async () => {
-          await aw.snapshot('work')
+          await aw.snapshot('spread')
           allOver()
         },
-        timed: () => drain(aw, 'work@head'),
+        timed: () => drain(aw, 'spread@head'),
       },
       diffSnapshots: {
         before: async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { mounts, syncFileSystem } from '../src/sys/mounts.ts'
 import { openHandLog } from './hand-log.ts'
-import { compete } from './row.ts'
+import { compete, type often } from './row.ts'
 import type { SourceTree } from './storage-tree.ts'
 
 /**
@@ -16,7 +16,11 @@ export type OverlayKernel = Readonly<Record<'fork' | 'forkLogged', number>>
 
 const flush = promisify(fsync)
 
-export async function measureOverlayKernel(parent: string, source: SourceTree, rounds: number): Promise<OverlayKernel> {
+export async function measureOverlayKernel(
+  parent: string,
+  source: SourceTree,
+  { rounds, warmUp }: typeof often,
+): Promise<OverlayKernel> {
   const folder = join(parent, 'overlay-kernel')
   const [lower, records] = [join(folder, 'lower'), join(folder, 'records')]
   for (const path of [folder, records]) mkdirSync(path)
@@ -39,25 +43,29 @@ export async function measureOverlayKernel(parent: string, source: SourceTree, r
     return flush(directory)
   }
   try {
-    return await compete(rounds, {
-      fork: {
-        before: settle,
-        timed: async (round) => {
-          mount(`fork-${round}`)
-          await record(`fork-${round}`)
+    return await compete(
+      rounds,
+      {
+        fork: {
+          before: settle,
+          timed: async (round) => {
+            mount(`fork-${round}`)
+            await record(`fork-${round}`)
+          },
+        },
+        forkLogged: {
+          before: settle,
+          timed: async (round) => {
+            const intent = log.line()
+            mount(`logged-${round}`)
+            await intent
+            await record(`logged-${round}`)
+            await log.line()
+          },
         },
       },
-      forkLogged: {
-        before: settle,
-        timed: async (round) => {
-          const intent = log.line()
-          mount(`logged-${round}`)
-          await intent
-          await record(`logged-${round}`)
-          await log.line()
-        },
-      },
-    })
+      warmUp,
+    )
   } finally {
     closeSync(directory)
     for (const place of made) execFileSync('umount', [place])
