@@ -75,6 +75,11 @@ export function unlessSilent(error: unknown): undefined {
   if (toAwError(error).code !== 'timeout') throw error
 }
 
+/** One that was found may have ended before it is asked for anything, as commands come and go. */
+export function unlessGone(error: unknown): undefined {
+  if (toAwError(error).code !== 'sandbox_gone') throw error
+}
+
 async function removeOwnBox(core: Core, { sandbox, own_sandbox: own, isolation }: OpenCommand): Promise<void> {
   if (own) await (await core.sandboxes(isolation)).remove(sandbox)
 }
@@ -123,7 +128,7 @@ async function whatRuns(core: Core, workspace: Workspace): Promise<string | unde
   if (commands > 0) return commands === 1 ? 'a command runs in it' : `${commands} commands run in it`
   if (workspace.sandbox === undefined) return undefined
   await using box = await (await core.sandboxes(workspace.sandbox.isolation)).find(workspace.sandbox.sandbox)
-  const { processes } = (await box?.status()) ?? { processes: 0 }
+  const { processes } = (await box?.status().catch(unlessGone)) ?? { processes: 0 }
   if (processes === 0) return undefined
   return processes === 1 ? 'a process runs in its sandbox' : `${processes} processes run in its sandbox`
 }

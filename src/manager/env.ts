@@ -3,7 +3,7 @@ import { AwError } from '../domain/errors.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
 import type { Variable } from '../ports/variables.ts'
-import { liveBoxes } from './commands.ts'
+import { liveBoxes, unlessGone } from './commands.ts'
 import { newEvent, type Core, type Request } from './core.ts'
 import { findWorkspace } from './find.ts'
 import { append, whose, withWorkspace } from './operations.ts'
@@ -51,7 +51,7 @@ async function takeAway(core: Core, workspace: Workspace, names: readonly string
   if (names.length === 0) return
   for (const box of await liveBoxes(core, workspace)) {
     await using connected = box
-    for (const name of names) await connected.take(name)
+    for (const name of names) await connected.take(name).catch(unlessGone)
   }
 }
 

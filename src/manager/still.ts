@@ -1,7 +1,7 @@
 import { AwError } from '../domain/errors.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Frozen } from '../ports/storage-driver.ts'
-import { liveBoxes } from './commands.ts'
+import { liveBoxes, unlessGone } from './commands.ts'
 import type { Core } from './core.ts'
 import { passingNames } from './passing.ts'
 import { volumeOf } from './places.ts'
@@ -38,7 +38,7 @@ async function keptStill(
   const boxes = await liveBoxes(core, workspace)
   if (boxes.length === 0) return keep(consistent)
   try {
-    for (const box of boxes) await box.freeze()
+    for (const box of boxes) await box.freeze().catch(unlessGone)
     const frozen = await keep(false)
     if (frozen.consistency === 'atomic') return frozen
     const { path } = core.storage.attachment(volumeOf(workspace))

@@ -20,6 +20,7 @@ import { makeManager } from '../manager/manager.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { EventStore } from '../ports/event-store.ts'
 import type { Manager } from '../ports/manager.ts'
+import type { SandboxDriver } from '../ports/sandbox-driver.ts'
 import type { StorageDriver } from '../ports/storage-driver.ts'
 import { mortal, mortalFiles } from './mortal.ts'
 
@@ -49,6 +50,8 @@ export interface MemoryOptions {
   /** The same, before a tree is restored, or something is copied into one. */
   readonly onRestore?: () => Promise<void>
   readonly onImport?: () => Promise<void>
+  /** The same, when somebody else's sandbox was found: it may end before it is asked for anything. */
+  readonly onFound?: (driver: SandboxDriver, name: string) => Promise<void>
   /** How large the disk is, and how much of it is free. */
   readonly space?: (disk: Disk) => { bytes?: number; total?: number }
 }
@@ -60,6 +63,7 @@ export function memoryCore({
   onMeasure,
   onRestore,
   onImport,
+  onFound,
   space = () => ({}),
 }: MemoryOptions = {}): MemoryCore {
   const clock: Clock = { now, random: (bytes) => randomBytes(bytes) }
@@ -116,11 +120,15 @@ export function memoryCore({
       logs: memoryKeptLogs(boxes.kept),
       follower: () => undefined,
       variables: mortal(variables, life, ['write']),
-      sandboxes: async (isolation: Isolation) =>
-        mortal(memorySandboxes({ disk, isolation, machine: boxes, supervisor: () => init.owner() }), life, [
-          'start',
-          'remove',
-        ]),
+      sandboxes: async (isolation: Isolation) => {
+        const driver = memorySandboxes({ disk, isolation, machine: boxes, supervisor: () => init.owner() })
+        const find: SandboxDriver['find'] = async (name) => {
+          const found = await driver.find(name)
+          if (found !== undefined) await onFound?.(driver, name)
+          return found
+        }
+        return mortal({ ...driver, find }, life, ['start', 'remove'])
+      },
       shelf: mortal(shelf, life, ['pack', 'undo', 'remove']),
       clock,
       config: resolveConfig({ set }),

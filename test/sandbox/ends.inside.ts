@@ -44,6 +44,9 @@ const groups = (): string[] =>
 
 const mark = `55${process.pid}.25`
 
+/** Ends only when it is killed. */
+const stubborn = `trap '' TERM; echo up; while :; do sleep 0.01; done; : ${mark}`
+
 async function busy({ driver, spec }: Place): Promise<Sandbox> {
   const box = await driver.start('box_ends', spec)
   await ran(box, ['sh', '-c', `setsid sh -c 'sleep ${mark} & sleep ${mark}' >/dev/null 2>&1 &`])
@@ -60,6 +63,18 @@ describe.each(levels)('a box of level %s', (level) => {
     expect(processOwner(box.owner.pid)).toBeUndefined()
     expect(running(mark)).toEqual([])
     expect(await at.driver.list()).toEqual([])
+  })
+
+  it('is gone for who asks something of it while it ends, and not before it has', async () => {
+    const { driver, spec } = opened(level)
+    await using box = await driver.start('box_ends', spec)
+    await using found = await driver.find('box_ends')
+    const { output } = box.exec({ argv: ['sh', '-c', stubborn], cwd: '.', env: {}, limits: {} })
+    await output[Symbol.asyncIterator]().next()
+    const stopping = box.stop({ graceMs: 300 })
+    await expect(found?.freeze()).rejects.toEqual(code('sandbox_gone'))
+    expect(running(mark)).toEqual([])
+    await stopping
   })
 
   it('is found by another process, which can use and end it', async () => {

@@ -2,6 +2,7 @@ import { constants } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError, toAwError } from '../../domain/errors.ts'
 import type { Command, Follower, Sandbox } from '../../ports/sandbox-driver.ts'
+import { gone } from '../../sys/box/connection.ts'
 import { encodeTags, numberTag, request, type Tag, uint32 } from '../../sys/box/frames.ts'
 import { failed, runJob, signalNumber } from '../../sys/box/job.ts'
 import { removeBox, untilDead } from '../../sys/box/remove.ts'
@@ -24,8 +25,15 @@ export function openSandbox(
   { record, owners, connection }: LivingBox,
   isOurs: boolean,
 ): Sandbox {
-  const ask = (type: number, payload: Uint8Array, timeoutMs = answerMs) =>
-    connection.ask(type, payload, { timeoutMs, failure: refused })
+  const ask = async (type: number, payload: Uint8Array, timeoutMs = answerMs) => {
+    try {
+      return await connection.ask(type, payload, { timeoutMs, failure: refused })
+    } catch (error) {
+      if (error !== ending) throw error
+      await ended(timeoutMs)
+      throw gone()
+    }
+  }
 
   return {
     name,
@@ -171,5 +179,11 @@ const sharedNetwork = (port: number): AwError =>
 
 const notKept = new AwError('sandbox_gone', 'No such command is kept in the sandbox')
 
+/** Linux's, which Node does not name. */
+const ESHUTDOWN = 108
+const ending = new AwError('sandbox_gone', 'The sandbox is ending')
+
 const refused = (errno: number, text: string): AwError =>
-  new AwError('aw_command_failed', `The sandbox could not do it: ${text}`, { data: { errno } })
+  errno === ESHUTDOWN
+    ? ending
+    : new AwError('aw_command_failed', `The sandbox could not do it: ${text}`, { data: { errno } })

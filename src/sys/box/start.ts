@@ -108,6 +108,9 @@ export async function findBox(run: string, name: string, signal?: AbortSignal): 
   if (known !== undefined) return known
   const [record, owners] = [readRecord(directory), readOwners(directory)]
   if (record === undefined || owners === undefined || liveness(owners.supervisor) === 'dead') return undefined
+  // Until who is inside was noted nothing runs there, and whoever started it may not be connected: one that ends with its
+  // last client would end with us.
+  if (owners.inside.length === 0) return undefined
   const fd = unless(['ENOENT'], () => openSync(directory, directoryFlags))
   if (fd === undefined) return undefined
   try {

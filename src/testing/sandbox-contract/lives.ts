@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { code, type OpenSandbox, ran, withSpec } from '../sandbox-contract.ts'
 
@@ -36,6 +37,19 @@ export function livesContract(open: OpenSandbox): void {
     expect((await ran(box, programs.echo('still here'))).stdout).toBe('still here\n')
     await box[Symbol.asyncDispose]()
     expect(await driver.list()).toEqual([])
+  })
+
+  it('is started for whoever starts it, whoever else looks at it meanwhile', async () => {
+    const subject = await open()
+    const { driver, programs } = subject
+    await using other = subject.reopen()
+    for (let round = 0; round < 5; round++) {
+      const started = new AbortController()
+      const starting = driver.start('box_1', withSpec(subject, { once: true })).finally(() => started.abort())
+      for (; !started.signal.aborted; await setImmediate()) await (await other.find('box_1'))?.[Symbol.asyncDispose]()
+      await using box = await starting
+      expect((await ran(box, programs.echo('still here'))).stdout).toBe('still here\n')
+    }
   })
 
   it('does not start one name twice, nor a name that is none', async () => {
