@@ -1,7 +1,8 @@
 /*
- * aw-copy: copies what is plain of a tree (directories, files, links) into a new one, with several threads, or gives a
- * tree away. What it does not copy it names, for who has started it: what is mounted there, may not be read, or is of another kind. docs/spec/copy-program.md
- * says what it is told and what it tells; src/sys/copy-program.ts is at the other end.
+ * aw-copy: copies what is plain of a tree (directories, files, links) into a new one, with several threads, gives a tree
+ * away, or looks at everything in one. What it does not copy it names, for who has started it: what is mounted there, may
+ * not be read, or is of another kind. docs/spec/copy-program.md says what it is told and what it tells; at the other end
+ * are src/sys/copy-program.ts and src/sys/look-program.ts.
  *
  * The source may change while it is read: everything in it is reached by one name in an open directory, and opened only
  * when it is known what it is. No link is followed. Nobody else can reach the copy.
@@ -124,6 +125,28 @@ int copy_attributes(int from, int to, char *scratch);
 int copy_linked(struct node *node, const char *name, struct told *told,
                 int (*copy)(struct node *, const char *, int, struct told *, char *), int named, char *scratch);
 
+/* -- queue.c ------------------------------------------------------------------------------------------------------ */
+
+/* A directory that is still to be looked at. */
+struct place {
+  struct place *next;
+  /* From the top; empty for the top. */
+  char path[];
+};
+
+void add_place(const char *directory, const char *name);
+/* Waits for the next. NULL when all are done, or one has failed. */
+struct place *take_place(void);
+/* For each that was taken. True for the first that has failed. */
+bool finish_place(int failed);
+/* 0, or the error of the first that has. */
+int places_failed(void);
+
+/* -- look.c ------------------------------------------------------------------------------------------------------- */
+
+/* Tells what is in a tree, and, when its input ends, whether all of it still is so. 0, or an error's number. */
+int look_through(int tree, unsigned threads, char *const *excluded, size_t excluded_count);
+
 /* -- give.c ------------------------------------------------------------------------------------------------------- */
 
 /* Gives everything in a tree that nobody else can reach, and the tree, to the owner. 0, or an error's number. */
@@ -167,5 +190,7 @@ void report_failure(int error, const char *path, const char *name);
 /* That it cannot be done like this, and nothing was. */
 void report_refusal(void);
 void report_end(void);
+/* Whether everything is as it was told. */
+void report_proof(bool is_unchanged);
 
 #endif

@@ -58,6 +58,7 @@ static bool parse_owner(char **arguments) {
 
 static int refuse(void) {
   fputs("usage: aw-copy PARENT THREADS UID GID give\n"
+        "       aw-copy PARENT THREADS UID GID look [EXCLUDED...]\n"
         "       aw-copy PARENT THREADS UID GID copy exact|plain remembered|once early|late [MAJOR:MINOR:INODE...]\n",
         stderr);
   return 2;
@@ -69,11 +70,14 @@ int main(int count, char **arguments) {
   if (threads == 0 || !parse_owner(arguments + 3)) return refuse();
   bool gives = count == 6 && strcmp(arguments[5], "give") == 0;
   bool copies = strcmp(arguments[5], "copy") == 0 && parse_copy(count - 6, arguments + 6);
-  if (!gives && !copies) return refuse();
+  bool looks = strcmp(arguments[5], "look") == 0;
+  if (!gives && !copies && !looks) return refuse();
   // What was begun for somebody who is gone is not gone on with: others may be removing it.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if ((uint64_t)getppid() != parent) return 1;
   umask(0);
-  int failed = gives ? give_tree(3, (unsigned)threads) : walk(3, 4, (unsigned)threads);
+  int failed = gives    ? give_tree(3, (unsigned)threads)
+               : copies ? walk(3, 4, (unsigned)threads)
+                        : look_through(3, (unsigned)threads, arguments + 6, (size_t)count - 6);
   return failed == 0 ? 0 : 1;
 }

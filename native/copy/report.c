@@ -134,3 +134,8 @@ void report_end(void) {
   tell_counts('z', atomic_load(&sizes));
   flush();
 }
+
+void report_proof(bool is_unchanged) {
+  begin(is_unchanged ? 'y' : 'n', 0);
+  flush();
+}

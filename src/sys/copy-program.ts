@@ -80,7 +80,7 @@ export async function copyPlain(copy: PlainCopy): Promise<Counts | false> {
     else if (kind === 'x') isRefused = true
   }
   const how = [own ? 'exact' : 'plain', remembered ? 'remembered' : 'once', durable ? 'early' : 'late']
-  await start(program, [...common(owner), 'copy', ...how, ...[...guarded].map(identityArgument)], {
+  await start(program, [...commonArguments(owner), 'copy', ...how, ...[...guarded].map(identityArgument)], {
     files: [from, to],
     signal,
     take,
@@ -92,14 +92,15 @@ export async function copyPlain(copy: PlainCopy): Promise<Counts | false> {
 
 /** Gives a tree away, with everything in it, that nobody else can reach. @param tree its top, open */
 export const giveAway = (program: string, tree: number, owner: Owner, signal?: AbortSignal): Promise<void> =>
-  start(program, [...common(owner), 'give'], { files: [tree], signal, take: () => undefined })
+  start(program, [...commonArguments(owner), 'give'], { files: [tree], signal, take: () => undefined })
 
 /** As long as a timer can be: a large tree on a slow disk takes what it takes. */
 const longest = 2 ** 31 - 1
 /** More of them would wait for each other. */
 const mostThreads = 4
 
-const common = ({ uid, gid }: Owner): string[] =>
+/** Who starts it, and in how many threads it works. */
+export const commonArguments = ({ uid, gid }: Owner = { uid: 0, gid: 0 }): string[] =>
   [process.pid, Math.min(mostThreads, availableParallelism()), uid, gid].map(String)
 
 interface Start {
@@ -135,7 +136,7 @@ const printBytes = 80
 const headBytes = 5
 
 /** Puts together what comes in pieces: of each record its size, its kind, and as many bytes. */
-function records(take: (kind: string, record: Buffer) => void): (bytes: Buffer) => void {
+export function records(take: (kind: string, record: Buffer) => void): (bytes: Buffer) => void {
   let waiting: Buffer[] = []
   let length = 0
   let needed = headBytes
@@ -156,7 +157,7 @@ function records(take: (kind: string, record: Buffer) => void): (bytes: Buffer) 
   }
 }
 
-function takeDirectory(record: Buffer, onDirectory: PlainCopy['onDirectory']): void {
+export function takeDirectory(record: Buffer, onDirectory: PlainCopy['onDirectory']): void {
   const [isWhole, pathBytes, count, nameBytes, leftBytes] = [0, 4, 8, 12, 16].map((at) => record.readUInt32LE(at)) as [
     number,
     number,
@@ -169,7 +170,8 @@ function takeDirectory(record: Buffer, onDirectory: PlainCopy['onDirectory']): v
   const print = next(printBytes)
   const path = next(pathBytes)
   const names = split(next(nameBytes))
-  const prints = Array.from({ length: count }, () => next(printBytes))
+  const all = next(count * printBytes)
+  const prints = Array.from({ length: count }, (_, index) => all.slice(index * printBytes, (index + 1) * printBytes))
   onDirectory(path, { print, names, prints, left: split(next(leftBytes)), inside: [] }, isWhole === 1)
 }
 

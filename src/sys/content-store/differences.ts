@@ -1,6 +1,6 @@
 import { type Change, type DiffEntry, diffEntries } from '../../domain/tree-diff.ts'
-import { diffEntry, type Entry, parseEntry } from './entry.ts'
-import { linesByPath, type Manifest } from './manifest.ts'
+import { byPath, diffEntry, type Entry, parseEntry, pathOfLine } from './entry.ts'
+import type { Manifest } from './manifest.ts'
 
 /** What differs between two frozen trees. Lines that are equal are not even taken apart. */
 export function differences(before: Manifest, after: Manifest, exclude: readonly string[] = []): Change[] {
@@ -17,16 +17,23 @@ export function countDifferences(before: Manifest, after: Manifest): number {
 
 type Entries = ReadonlyMap<string, Entry>
 
-/** The top is no part of the comparison: it has no name. */
+/** Both are in order, and most lines are in both. The top is no part of the comparison: it has no name. */
 function differing(before: Manifest, after: Manifest, exclude: readonly string[]): { gone: Entries; come: Entries } {
-  const [olds, news] = [linesByPath(before), linesByPath(after)]
-  const pick = (lines: ReadonlyMap<string, string>, others: ReadonlyMap<string, string>): Entries =>
-    new Map(
-      [...lines]
-        .filter(([path, line]) => others.get(path) !== line && path !== '.' && !isBelow(path, exclude))
-        .map(([path, line]) => [path, parseEntry(line)]),
-    )
-  return { gone: pick(olds, news), come: pick(news, olds) }
+  const [gone, come] = [new Map<string, Entry>(), new Map<string, Entry>()]
+  const add = (entries: Map<string, Entry>, path: string, line: string): void => {
+    if (path !== '.' && !isBelow(path, exclude)) entries.set(path, parseEntry(line))
+  }
+  for (let [i, j] = [0, 0]; i < before.lines.length || j < after.lines.length;) {
+    const [old, now] = [before.lines[i], after.lines[j]]
+    if (old === now) [i, j] = [i + 1, j + 1]
+    else {
+      const [was, is] = [old && pathOfLine(old), now && pathOfLine(now)]
+      const order = was === undefined ? 1 : is === undefined ? -1 : byPath(was, is)
+      if (order <= 0 && was !== undefined) add(gone, was, before.lines[i++] ?? '')
+      if (order >= 0 && is !== undefined) add(come, is, after.lines[j++] ?? '')
+    }
+  }
+  return { gone, come }
 }
 
 const isBelow = (path: string, names: readonly string[]): boolean =>

@@ -65,6 +65,13 @@ export function parseEntry(line: string): Entry {
 
 export const pathOfLine = (line: string): string => unescapePath(line.slice(0, line.indexOf(' ')))
 
+/** The order of manifests: the top, then all others by the bytes of their paths. */
+export function byPath(one: string, other: string): number {
+  if (one === other) return 0
+  if (one === '.' || other === '.') return one === '.' ? -1 : 1
+  return one < other ? -1 : 1
+}
+
 /** The name of a file's content without taking the line apart; undefined for what is no file, or an empty one. */
 export function contentOfLine(line: string): string | undefined {
   const start = line.indexOf(' ')
@@ -76,6 +83,13 @@ export function contentOfLine(line: string): string | undefined {
 
 /** Whether the entry is one of several names, and has to be told from others by its inode. */
 export const isLinked = ({ kind, links }: Entry): boolean => kind !== 'directory' && links > 1
+
+/** The same without taking the line apart: six fields stand between the path and the number of names. */
+export function isLinkedLine(line: string): boolean {
+  let at = line.indexOf(' ')
+  for (let field = 0; field < 6; field++) at = line.indexOf(' ', at + 1)
+  return !line.startsWith('1 ', at + 1)
+}
 
 export const diffEntry = (entry: Entry, identity?: string): DiffEntry => ({
   kind: entry.kind,

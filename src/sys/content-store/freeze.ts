@@ -4,7 +4,6 @@ import { AwError } from '../../domain/errors.ts'
 import type { Frozen, SnapshotOptions } from '../../ports/storage-driver.ts'
 import { hostFs } from '../host-fs.ts'
 import { directoryFlags } from '../safe-fs/descriptors.ts'
-import { politely } from '../trees/politely.ts'
 import { hashSteps } from '../trees/content-hash.ts'
 import { canWriteOut, isRemembered, isSettled } from '../trees/write-out.ts'
 import { countDifferences } from './differences.ts'
@@ -18,6 +17,8 @@ import type { Store } from './store.ts'
 type Options = Pick<SnapshotOptions, 'exclude' | 'signal' | 'consistent' | 'onProgress'> & {
   /** What `changed` counts from. */
   readonly since?: Manifest | undefined
+  /** No program helps to look. */
+  readonly alone?: boolean | undefined
 }
 
 export interface Freezing extends Frozen {
@@ -101,8 +102,8 @@ async function scan(
   // For a tree of which nothing is known, one flush costs less than one for each file. It waits for all writers, though.
   const writeOut = how.known.size > 0 && canWriteOut(store.root)
   if (!writeOut) await store.flush()
-  const steps = scanTree(top, { ...how, flushedAt, writeOut, exclude: options.exclude })
-  return { scanned: await politely(steps, options.signal), flushedAt }
+  const { exclude, alone, signal } = options
+  return { scanned: await scanTree(top, { ...how, flushedAt, writeOut, exclude, alone, signal }), flushedAt }
 }
 
 function onlyWith(known: ReadonlyMap<string, Known>, contents: ReadonlySet<string>): ReadonlyMap<string, Known> {

@@ -1,5 +1,6 @@
-import { type Entry, isLinked, parseEntry } from './entry.ts'
+import { type Entry, isLinked, isLinkedLine, parseEntry } from './entry.ts'
 import { twinKey } from './materialise.ts'
+import type { Known } from './stat-index.ts'
 
 /** What makes one tree the other. */
 export interface Plan {
@@ -11,11 +12,16 @@ export interface Plan {
   readonly dress: readonly string[]
 }
 
-export function planOf(now: ReadonlyMap<string, string>, wanted: ReadonlyMap<string, string>): Plan {
+/** @param now what is there, by path */
+export function planOf(now: ReadonlyMap<string, Known>, wanted: ReadonlyMap<string, string>): Plan {
   const [remove, dress]: [string[], string[]] = [[], []]
   const [make, redress]: [Entry[], Entry[]] = [[], []]
-  const present = new Map([...now].map(([path, line]) => [path, parseEntry(line)]))
-  const aims = new Map([...wanted].map(([path, line]) => [path, parseEntry(line)]))
+  // What is the same needs nothing, but for the names of files that have several.
+  const [present, aims] = [new Map<string, Entry>(), new Map<string, Entry>()]
+  for (const [path, { line }] of now)
+    if (line !== wanted.get(path) || isLinkedLine(line)) present.set(path, parseEntry(line))
+  for (const [path, line] of wanted)
+    if (line !== now.get(path)?.line || isLinkedLine(line)) aims.set(path, parseEntry(line))
   const [groupsNow, groupsWanted] = [groupsOf(present.values()), groupsOf(aims.values())]
   for (const [path, entry] of present) {
     const aim = aims.get(path)

@@ -6,15 +6,10 @@ import type { Known } from './stat-index.ts'
 
 /**
  * Whether everything in a tree still is what it was told to be, so that no second reading is needed: each thing is looked
- * at once more. A directory that did not change has the same names in it, so none is listed. Undefined if that cannot be
- * told this way: something changed a moment ago, and might have changed again in the same tick of the clock.
+ * at once more. A directory that did not change has the same names in it, so none is listed. A look tells only of changes
+ * that were not made in the tick of the clock of the one before.
  */
-export function* isUnchanged(
-  top: number,
-  entries: ReadonlyMap<string, Known>,
-  isSettled: (print: string) => boolean,
-): Steps<boolean | undefined> {
-  for (const { print } of entries.values()) if (print === '' || !isSettled(print)) return undefined
+export function* isUnchanged(top: number, entries: ReadonlyMap<string, Known>): Steps<boolean> {
   using directories = openDirectories(top)
   let looks = 0
   try {
@@ -26,7 +21,7 @@ export function* isUnchanged(
     return true
   } catch (error) {
     // One that only its owner can open, by changing its mode; or it is gone.
-    if (hasCode(error, 'EACCES', 'ENOENT', 'ENOTDIR', 'ELOOP')) return undefined
+    if (hasCode(error, 'EACCES', 'ENOENT', 'ENOTDIR', 'ELOOP')) return false
     throw error
   }
 }

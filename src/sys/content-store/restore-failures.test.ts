@@ -45,10 +45,9 @@ async function stepwise(act: (step: number) => void): Promise<unknown> {
   const { entries } = await freeze(store, volume(), snapshot('keep'))
   const manifest = readManifest(snapshot('to'))
   const wanted = linesByPath(manifest ?? { consistency: 'atomic', lines: [] })
-  const now = new Map([...entries].map(([path, { line }]) => [path, line]))
   const top = fs.openSync(volume(), 'r')
   try {
-    const steps = applySteps(openObjects(root), top, entries, wanted, planOf(now, wanted))
+    const steps = applySteps(openObjects(root), top, entries, wanted, planOf(entries, wanted))
     for (let step = 0; !steps.next().done; step++) act(step)
     return undefined
   } catch (error) {

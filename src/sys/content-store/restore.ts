@@ -136,11 +136,11 @@ interface Change {
   readonly plan: Plan
 }
 
-function changeTo(wanted: Manifest, entries: Freezing['entries'], { exclude }: Options): Change {
-  const now = new Map([...entries].map(([path, { line }]) => [path, line]))
-  const isExcluded = (path: string): boolean => exclude?.includes(path.split('/', 1)[0] ?? '') ?? false
-  const aims = new Map([...linesByPath(wanted)].filter(([path]) => !isExcluded(path)))
-  return { aims, plan: planOf(now, aims) }
+function changeTo(wanted: Manifest, entries: Freezing['entries'], { exclude = [] }: Options): Change {
+  const aims = linesByPath(wanted)
+  const isExcluded = (path: string): boolean => exclude.some((name) => path === name || path.startsWith(`${name}/`))
+  if (exclude.length > 0) for (const path of aims.keys()) if (isExcluded(path)) aims.delete(path)
+  return { aims, plan: planOf(entries, aims) }
 }
 
 async function apply(

@@ -1,29 +1,13 @@
-import * as fs from 'node:fs'
-import { AwError } from '../../domain/errors.ts'
+import { lookWithProgram } from '../look-program.ts'
 import type { Steps } from '../safe-fs/steps.ts'
-import { attributesText } from '../trees/attributes.ts'
-import { linkTarget } from '../trees/link-target.ts'
-import { atBytes } from '../trees/names.ts'
-import { factsOf, kindOf, look, type Print } from '../trees/stat.ts'
-import { openSeen } from '../trees/unlock.ts'
+import { politely } from '../trees/politely.ts'
+import { look, type Print } from '../trees/stat.ts'
 import { walkTree, type Visit } from '../trees/walk.ts'
-import { isSettled, writeOut } from '../trees/write-out.ts'
-import { formatEntry } from './entry.ts'
+import { isSettled } from '../trees/write-out.ts'
+import { differing, type Differing, isAnother, type Pass, readDiffering, type ScanOptions } from './differing.ts'
 import { isUnchanged } from './proof.ts'
+import { entryOf } from './read-entry.ts'
 import type { Known } from './stat-index.ts'
-
-export interface ScanOptions {
-  /** What is remembered; nothing that may be wrong. */
-  readonly known: ReadonlyMap<string, Known>
-  /** When it began, before anything dirty was written out. In milliseconds. */
-  readonly flushedAt: number
-  /** Each file that is read has to be written out before: not all of them were. */
-  readonly writeOut: boolean
-  readonly exclude?: readonly string[] | undefined
-  /** What to do with the content of a file that is not known. Answers its name. */
-  readonly read: (fd: number) => Steps<{ content: string; bytes: number }>
-  readonly onRead?: ((bytes: number) => void) | undefined
-}
 
 export interface Scanned {
   /** By path, in order. */
@@ -40,29 +24,32 @@ const mostPasses = 4
  * were as they are told at the moment between the two passes. What changes as fast as the kernel's clock ticks is read
  * again in each pass, as a look might not tell.
  */
-export function* scanTree(top: number, options: ScanOptions): Steps<Scanned> {
+export async function scanTree(top: number, options: ScanOptions): Promise<Scanned> {
   let before: ReadonlyMap<string, Known> = options.known
   for (let pass = 1; ; pass++) {
-    const { entries, changed } = yield* scanOnce(top, before, options, pass > 1)
+    const found = differing(before, options, pass > 1)
+    await using looked = options.alone === true ? undefined : await lookWithProgram(top, { ...options, ...found })
+    const steps = looked === undefined ? walkOnce(top, found) : readDiffering(top, found)
+    const { entries, changed } = await politely(steps, options.signal)
     if (pass > 1 && changed === 0) return { entries, quiet: true }
-    if (yield* isUnchanged(top, entries, (print) => isSettled(print, options.flushedAt)))
+    if (
+      isTold(entries, options) &&
+      (await (looked?.isUnchanged() ?? politely(isUnchanged(top, entries), options.signal)))
+    )
       return { entries, quiet: true }
     if (pass === mostPasses) return { entries, quiet: false }
     before = entries
   }
 }
 
-interface Pass {
-  readonly entries: Map<string, Known>
-  readonly changed: number
+/** Whether a look would tell of any change: nothing was changed a moment ago, or while it was read. */
+function isTold(entries: ReadonlyMap<string, Known>, { flushedAt }: ScanOptions): boolean {
+  for (const { print } of entries.values()) if (print === '' || !isSettled(print, flushedAt)) return false
+  return true
 }
 
-function* scanOnce(
-  top: number,
-  before: ReadonlyMap<string, Known>,
-  options: ScanOptions,
-  isProof: boolean,
-): Steps<Pass> {
+/** One directory after the other, by ourselves. */
+function* walkOnce(top: number, { before, isAsBefore, options, isProof }: Differing): Steps<Pass> {
   const entries = new Map<string, Known>()
   let changed = 0
   const relocked = (path: string, print: Print): void => {
@@ -84,81 +71,10 @@ function* scanOnce(
   if (isProof) for (const path of before.keys()) if (!entries.has(path)) changed += 1
   return { entries, changed }
 
-  function isAsBefore(print: Print, old: Known | undefined): boolean {
-    if (old?.print !== print) return false
-    return !isProof || kindOf(print) !== 'file' || isSettled(print, options.flushedAt)
-  }
-
   function* add(visit: Visit): Steps<void> {
-    const old = before.get(visit.path)
-    const isEqual = old?.print === visit.print
     const now = yield* entryOf(visit, options)
-    if (now === undefined || old?.line !== now.line || !(isEqual || old?.print === now.print)) changed += 1
+    if (isAnother(now, visit.print, before.get(visit.path))) changed += 1
     if (now !== undefined) entries.set(visit.path, now)
     yield
-  }
-}
-
-/** Undefined if it is gone, or became something else: the next pass looks again. */
-function* entryOf(visit: Visit, options: ScanOptions): Steps<Known | undefined> {
-  const { path, name, directory } = visit
-  const found = yield* contentOf(visit, options)
-  if (found === undefined) return undefined
-  const { kind, mode, uid, gid, mtimeNs, inode, links } = factsOf(found.print)
-  const attributes = attributesText(atBytes(directory, name))
-  const { content, size } = found
-  const shown = { links: kind === 'directory' ? 1 : links, size }
-  const line = formatEntry({ path, kind, mode, uid, gid, mtimeNs, inode, ...shown, content, attributes })
-  return { line, print: found.torn ? '' : found.print }
-}
-
-interface Content {
-  readonly content: string
-  readonly size: number
-  readonly print: Print
-  /** It was written to while it was read. */
-  readonly torn?: boolean
-}
-
-function* contentOf({ path, name, directory, print }: Visit, options: ScanOptions): Steps<Content | undefined> {
-  const { kind, major, minor, size } = factsOf(print)
-  if (kind === 'symlink') {
-    const content = linkTarget(directory, name)
-    return { content, size: content.length, print }
-  }
-  if (kind === 'block' || kind === 'char') return { content: `${major}:${minor}`, size: 0, print }
-  if (kind !== 'file' || size === 0) return { content: '', size: 0, print }
-  if (!Number.isSafeInteger(size)) throw tooLarge(path)
-  const fd = opened(directory, name, print, path)
-  if (fd === undefined) return undefined
-  try {
-    if (options.writeOut) yield* writeOut(fd, size)
-    // Not the print that was seen: a file that had to be unlocked has a new ctime.
-    const start = look(fd, '')?.print ?? print
-    const { content, bytes } = yield* options.read(fd)
-    options.onRead?.(bytes)
-    const torn = look(fd, '')?.print !== start || bytes !== factsOf(start).size
-    return { content, size: bytes, print: start, torn }
-  } finally {
-    fs.closeSync(fd)
-  }
-}
-
-/** Positions in it cannot be told apart any more. Such a file is all hole, and somebody's joke. */
-const tooLarge = (path: string): AwError =>
-  new AwError('source_failed', `The tree cannot be read whole: ${path} says that it has more than 8 PiB`, {
-    hint: 'Remove it, and try again; the tree is untouched',
-    data: { path },
-  })
-
-function opened(directory: number, name: string, print: Print, path: string): number | undefined {
-  try {
-    return openSeen(directory, name, print)
-  } catch (cause) {
-    throw new AwError('source_failed', `The tree cannot be read whole: ${path} may not be read`, {
-      hint: 'Change its owner or permissions, and try again; the tree is untouched',
-      data: { path },
-      cause,
-    })
   }
 }

@@ -1,0 +1,84 @@
+import * as fs from 'node:fs'
+import { AwError } from '../../domain/errors.ts'
+import type { Steps } from '../safe-fs/steps.ts'
+import { attributesText } from '../trees/attributes.ts'
+import { linkTarget } from '../trees/link-target.ts'
+import { atBytes } from '../trees/names.ts'
+import { factsOf, look, type Print } from '../trees/stat.ts'
+import { openSeen } from '../trees/unlock.ts'
+import type { Visit } from '../trees/walk.ts'
+import { writeOut } from '../trees/write-out.ts'
+import { formatEntry } from './entry.ts'
+import type { Known } from './stat-index.ts'
+
+export interface ReadOptions {
+  /** Each file that is read has to be written out before: not all of them were. */
+  readonly writeOut: boolean
+  /** What to do with the content of a file that is not known. Answers its name. */
+  readonly read: (fd: number) => Steps<{ content: string; bytes: number }>
+  readonly onRead?: ((bytes: number) => void) | undefined
+}
+
+/** Undefined if it is gone, or became something else: the next pass looks again. */
+export function* entryOf(visit: Visit, options: ReadOptions): Steps<Known | undefined> {
+  const { path, name, directory } = visit
+  const found = yield* contentOf(visit, options)
+  if (found === undefined) return undefined
+  const { kind, mode, uid, gid, mtimeNs, inode, links } = factsOf(found.print)
+  const attributes = attributesText(atBytes(directory, name))
+  const { content, size } = found
+  const shown = { links: kind === 'directory' ? 1 : links, size }
+  const line = formatEntry({ path, kind, mode, uid, gid, mtimeNs, inode, ...shown, content, attributes })
+  return { line, print: found.torn ? '' : found.print }
+}
+
+interface Content {
+  readonly content: string
+  readonly size: number
+  readonly print: Print
+  /** It was written to while it was read. */
+  readonly torn?: boolean
+}
+
+function* contentOf({ path, name, directory, print }: Visit, options: ReadOptions): Steps<Content | undefined> {
+  const { kind, major, minor, size } = factsOf(print)
+  if (kind === 'symlink') {
+    const content = linkTarget(directory, name)
+    return { content, size: content.length, print }
+  }
+  if (kind === 'block' || kind === 'char') return { content: `${major}:${minor}`, size: 0, print }
+  if (kind !== 'file' || size === 0) return { content: '', size: 0, print }
+  if (!Number.isSafeInteger(size)) throw tooLarge(path)
+  const fd = opened(directory, name, print, path)
+  if (fd === undefined) return undefined
+  try {
+    if (options.writeOut) yield* writeOut(fd, size)
+    // Not the print that was seen: a file that had to be unlocked has a new ctime.
+    const start = look(fd, '')?.print ?? print
+    const { content, bytes } = yield* options.read(fd)
+    options.onRead?.(bytes)
+    const torn = look(fd, '')?.print !== start || bytes !== factsOf(start).size
+    return { content, size: bytes, print: start, torn }
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
+/** Positions in it cannot be told apart any more. Such a file is all hole, and somebody's joke. */
+const tooLarge = (path: string): AwError =>
+  new AwError('source_failed', `The tree cannot be read whole: ${path} says that it has more than 8 PiB`, {
+    hint: 'Remove it, and try again; the tree is untouched',
+    data: { path },
+  })
+
+function opened(directory: number, name: string, print: Print, path: string): number | undefined {
+  try {
+    return openSeen(directory, name, print)
+  } catch (cause) {
+    throw new AwError('source_failed', `The tree cannot be read whole: ${path} may not be read`, {
+      hint: 'Change its owner or permissions, and try again; the tree is untouched',
+      data: { path },
+      cause,
+    })
+  }
+}
