@@ -322,7 +322,7 @@ describe('a tree that a power cut put back after it was destroyed', () => {
 
   it('is erased when it is purged', async () => {
     const { manager, id, path, volume, trash } = await putBack()
-    await manager.call('purge', { id })
+    expect((await manager.call('purge', { id })).bytes).toBeGreaterThan(0)
     expect([isThere(path), isThere(volume), isThere(trash)]).toEqual([false, false, false])
     expect(await manager.call('recover', {})).toMatchObject({ lost: [], found: [], orphans: [], failed: [] })
   })
@@ -331,6 +331,13 @@ describe('a tree that a power cut put back after it was destroyed', () => {
     const { manager, id, path } = await putBack()
     expect(await manager.call('undelete', { id })).toMatchObject({ state: 'ready' })
     expect(fs.readFileSync(join(path, 'work/notes'), 'utf8')).toBe('mine')
+  })
+
+  it('comes back under another name, and is not seen under the old one', async () => {
+    const { manager, id, path } = await putBack()
+    const { path: other } = await manager.call('undelete', { id, as: 'b' })
+    expect(fs.readFileSync(join(other, 'work/notes'), 'utf8')).toBe('mine')
+    expect(isThere(path)).toBe(false)
   })
 
   it('is not in the way of another of its name', async () => {

@@ -11,9 +11,6 @@ enum { EXIT_FRAME, OUT_FRAME, ERR_FRAME };
 static char buffer[65536];
 static size_t begin, end;
 
-/* Nobody waits for ever for a daemon that is stopped or stuck. What it has begun may take as long as it takes. */
-enum { SILENCE_MS = 30 * 1000 };
-
 static int is_silent(int fd) {
   struct pollfd ready = { .fd = fd, .events = POLLIN };
 
@@ -114,16 +111,20 @@ int tell_of_silence(int json) {
       "See whether it runs: aw serve --status; what was asked for may still be done: see aw events");
 }
 
-static int cannot_show(int json, int failure) {
+/* What was asked for has been done all the same. */
+static int cannot_show(int json, int failure, int code) {
   if (failure == EPIPE)
-    return 0;
+    return code;
   if (failure == ENOSPC)
     return complain(json, 7, "disk_full", "The output could not be written: the disk that it goes to is full",
-        "Make room there, or send it elsewhere; what was asked for may have been done all the same: see aw events");
+        "Make room there, or send it elsewhere; what was asked for was done: see aw events");
   return complain(json, 1, "filesystem_error", strerror(failure), "Nobody could be told what came of it: see aw events");
 }
 
+/* Also when nobody reads it any more: who closes the connection cancels what is left to be done. */
 int show(int fd, int json) {
+  int unshown = 0;
+
   for (;;) {
     int kind = next_byte(fd);
     uint32_t left = 0;
@@ -140,17 +141,19 @@ int show(int fd, int json) {
     if (kind == EXIT_FRAME) {
       int code = next_byte(fd);
 
-      return code == -1 ? broken_off(json) : code;
+      if (code == -1)
+        return broken_off(json);
+      return unshown == 0 ? code : cannot_show(json, unshown, code);
     }
     while (left > 0) {
       size_t count;
-      int failure = 0;
+      int failure = 0, is_output = kind == OUT_FRAME;
 
       if (begin == end && !more(fd))
         return broken_off(json);
       count = end - begin < left ? end - begin : left;
-      if (!write_all(kind == OUT_FRAME ? 1 : 2, buffer + begin, count, &failure) && kind == OUT_FRAME)
-        return cannot_show(json, failure);
+      if (!(is_output && unshown) && !write_all(is_output ? 1 : 2, buffer + begin, count, &failure) && is_output)
+        unshown = failure;
       begin += count;
       left -= (uint32_t)count;
     }

@@ -22,7 +22,10 @@ void put_word(struct text *text, const char *word);
 int put_json(struct text *text, const char *word);
 
 /* The whole request; 0 if it cannot be asked. */
-int put_request(struct text *request, const char *version, int count, char **words);
+int put_request(struct text *request, const char *version, const char *directory, int count, char **words);
+
+/* Nobody waits for ever for a daemon that is stopped or stuck. What it has begun may take as long as it takes. */
+enum { SILENCE_MS = 30 * 1000 };
 
 /* A connection to the socket of this user's own daemon, or -1. */
 int reach(const char *socket_path);

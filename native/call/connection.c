@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -18,6 +19,8 @@ static int is_ours(int fd) {
 
 int reach(const char *socket_path) {
   struct sockaddr_un address = { .sun_family = AF_UNIX };
+  /* One that is stopped takes no more than fits into the kernel; what it has not taken whole it does not do. */
+  const struct timeval patience = { .tv_sec = SILENCE_MS / 1000 };
   struct stat found;
   int fd;
 
@@ -29,6 +32,7 @@ int reach(const char *socket_path) {
   fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd == -1)
     return -1;
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0 && is_ours(fd))
     return fd;
   close(fd);

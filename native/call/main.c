@@ -6,6 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Where it was called. */
+static char directory[4096];
+
 /* With the words of the command line as they are. */
 static int by_node(char **words) {
   execvp("node", words);
@@ -30,6 +33,11 @@ static void open_all(void) {
       open("/dev/null", O_RDWR);
 }
 
+/* Who is in a workspace uses it, and may be asking for its end. */
+static int stand_aside(void) {
+  return chdir("/") == 0;
+}
+
 /* aw-call VERSION SOCKET LAUNCHER [WORD ...] */
 int main(int argc, char **argv) {
   struct text request = { 0 };
@@ -41,13 +49,15 @@ int main(int argc, char **argv) {
     return 2;
   }
   open_all();
-  fd = count > 0 && put_request(&request, argv[1], count, argv + 4) ? reach(argv[2]) : -1;
+  if (getcwd(directory, sizeof directory) == NULL)
+    count = 0;
+  fd = count > 0 && put_request(&request, argv[1], directory, count, argv + 4) ? reach(argv[2]) : -1;
   /* What Node is started with, if it is: its name, the launcher, the words. */
   argv[2] = "node";
   if (fd == -1)
     return by_node(argv + 2);
   signal(SIGPIPE, SIG_IGN);
-  if (send_all(fd, request.bytes, request.length)) {
+  if (stand_aside() && send_all(fd, request.bytes, request.length)) {
     enum taken taken = is_taken(fd);
 
     if (taken == TAKEN)
@@ -57,5 +67,9 @@ int main(int argc, char **argv) {
   }
   signal(SIGPIPE, SIG_DFL);
   close(fd);
+  if (chdir(directory) != 0) {
+    fprintf(stderr, "aw: The working directory cannot be entered again: %s\n", directory);
+    return 1;
+  }
   return by_node(argv + 2);
 }

@@ -60,11 +60,7 @@ static void put_terminal(struct text *text) {
   put_word(text, line);
 }
 
-static int put_body(struct text *body, int count, char **words) {
-  char directory[4096];
-
-  if (getcwd(directory, sizeof directory) == NULL)
-    return 0;
+static int put_body(struct text *body, const char *directory, int count, char **words) {
   put_word(body, "{\"args\":[");
   for (int i = 0; i < count; i++) {
     put_word(body, i == 0 ? "" : ",");
@@ -83,11 +79,11 @@ static int put_body(struct text *body, int count, char **words) {
   return 1;
 }
 
-int put_request(struct text *request, const char *version, int count, char **words) {
+int put_request(struct text *request, const char *version, const char *directory, int count, char **words) {
   struct text body = { 0 };
   char line[64];
 
-  if (!put_body(&body, count, words))
+  if (!put_body(&body, directory, count, words))
     return 0;
   put_word(request, "POST /api/daemon/command HTTP/1.0\r\nHost: aw\r\nContent-Type: application/json\r\nAw-Version: ");
   put_word(request, version);

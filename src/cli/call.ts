@@ -8,7 +8,7 @@ import { errorObject, humanError } from './errors.ts'
 import { explained } from './explain.ts'
 import type { Globals } from './globals.ts'
 import { inputsOf } from './input.ts'
-import type { Io } from './io.ts'
+import { ClosedOutput, type Io } from './io.ts'
 import type { ProgressLine } from './progress.ts'
 import { rendererFor, streamRendererFor } from './render/renderers.ts'
 import type { Renderer, Shown, View } from './render/view.ts'
@@ -92,6 +92,8 @@ async function callMany(session: Session, inputs: readonly Input[]): Promise<num
       if (!globals.json) await show(session, renderer, output, input, name)
     } catch (thrown) {
       if (io.signal.aborted) throw thrown
+      // Nobody reads what comes of it; it was asked for all the same.
+      if (thrown instanceof ClosedOutput) continue
       const error = toAwError(thrown)
       results.push({ id: name, ok: false, error: errorObject(error) })
       exitCode ||= error.exitCode

@@ -11,6 +11,8 @@ export interface ProgressLine extends Disposable {
 
 const patience = 150
 const pace = 80
+/** Whoever reads no more is told no more: nobody waits for him, and nothing is kept for ever. */
+const mostUnread = 1024 * 1024
 
 export function startProgress(io: Io): ProgressLine {
   const begin = io.now()
@@ -19,7 +21,13 @@ export function startProgress(io: Io): ProgressLine {
   let unended = ''
   let decoder: InstanceType<typeof TextDecoder> | undefined
   let waiting: { news: Progress; timer: NodeJS.Timeout } | undefined
-  const write = (text: string): void => void io.stderr.write(text).catch(() => undefined)
+  let unread = 0
+  const write = (text: string): void => {
+    if (unread > mostUnread) return
+    unread += text.length
+    const taken = (): unknown => (unread -= text.length)
+    void io.stderr.write(text).then(taken, taken)
+  }
 
   function show(news: Progress): void {
     if (news.output !== undefined) return pass(news.output)

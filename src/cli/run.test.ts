@@ -154,6 +154,13 @@ describe('around a call', () => {
     expect(result).toMatchObject({ exit: 0, stderr: '', disposed: 1 })
   })
 
+  test('nobody reads any more: what was asked for of the others is done all the same', async () => {
+    const stdout = { isTerminal: false, columns: 80, write: () => Promise.reject(new ClosedOutput('EPIPE')) }
+    const result = await runCli(['destroy', 'x', 'y', 'z'], { answers: { destroy: workspace }, stdout })
+    expect(result).toMatchObject({ exit: 0, stderr: '', disposed: 1 })
+    expect(result.calls).toHaveLength(3)
+  })
+
   test('Ctrl-C ends following without a message', async () => {
     const controller = new AbortController()
     async function* forever(): AsyncGenerator {

@@ -10,6 +10,8 @@ import { AwError } from '../domain/errors.ts'
 import type { JsonLimits } from '../domain/strict-json.ts'
 import { always } from '../http/answer.ts'
 import { jsonBody } from '../http/body.ts'
+import { whenLeft } from '../http/door.ts'
+import { whyEnded } from '../http/lines.ts'
 import type { AskedBy, OwnRoute } from '../http/own-routes.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
@@ -50,6 +52,7 @@ export const commandRoute = ({ json, isCurrent }: Options): Record<string, OwnRo
         409: ['It is about more than words: nothing was done'],
       },
     },
+    undoes: true,
     async handle(by) {
       const asked = parse(body, await jsonBody(by.request, mostBytes, json))
       // From elsewhere, relative paths and terminals mean nothing.
@@ -78,10 +81,11 @@ function frame(kind: keyof typeof kinds, content: Uint8Array): Buffer {
   return Buffer.concat([head, content])
 }
 
-function ioFor({ cwd, env, stdout, stderr, columns, rows }: Asked, { response, manager, context }: AskedBy): Io {
+function ioFor({ cwd, env, stdout, stderr, columns, rows }: Asked, by: AskedBy): Io {
+  const { response, manager, context } = by
   const left = new AbortController()
   // As Ctrl-C does: what was begun is undone.
-  response.once('close', () => left.abort(new AwError('aborted', 'The caller has left')))
+  whenLeft(response, () => left.abort(new AwError('aborted', 'The caller has left')))
   const output = (kind: 'stdout' | 'stderr', isTerminal: boolean): Output => {
     const write = (chunk: string | Uint8Array): Promise<void> => sent(response, frame(kind, Buffer.from(chunk)))
     return { isTerminal, columns, write, flow: write }
@@ -98,19 +102,22 @@ function ioFor({ cwd, env, stdout, stderr, columns, rows }: Asked, { response, m
     env,
     cwd,
     now: () => Date.now(),
-    signal: left.signal,
+    signal: AbortSignal.any([left.signal, by.signal]),
     takeSignals: () => ({ [Symbol.dispose]: () => undefined }),
     connect: async ({ lease }) => {
-      const own = askedBy(manager, context)
+      const own = askedBy(manager, context, by.signal)
       return lease === undefined ? own : underLease(own, lease)
     },
     table: operations,
   }
 }
 
-/** It stays when the command is over. */
-const askedBy = (manager: Manager, by: CallContext): Manager => ({
-  call: (name, input, context) => manager.call(name, input, { ...by, ...context }),
+/** It stays when the command is over. Nothing that is served is a stream. */
+const askedBy = (manager: Manager, by: CallContext, ending: AbortSignal): Manager => ({
+  call: (name, input, context) =>
+    manager.call(name, input, { ...by, ...context }).catch((error: unknown) => {
+      throw whyEnded(error, ending)
+    }),
   stream: (name, input, context) => manager.stream(name, input, { ...by, ...context }),
   [Symbol.asyncDispose]: async () => undefined,
 })

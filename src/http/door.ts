@@ -147,12 +147,13 @@ export function httpDoor(options: DoorOptions) {
     const countOne = (): void => {
       if (counted !== undefined) rates.take(counted, undefined)
     }
-    const { about, holds } = route
+    const { about, holds, undoes = false } = route
+    if (undoes) assertReady()
     if (about.scope !== undefined) assertScope(caller.principal, about.scope, about.summary)
     countOne()
     using _ = flying.enter(holds && counted, holds ?? 'inFlight')
     const stop = new AbortController()
-    stop.signal.addEventListener('abort', () => asked.response.destroy())
+    if (!undoes) stop.signal.addEventListener('abort', () => asked.response.destroy())
     // Under an id that no request can have: whoever cancels one, or speaks MCP, may send the same id with all.
     const flight = { stop, follows: holds === 'streams' }
     using _tracked = flying.track(caller.principal.actor, `own ${++ownCount}`, flight)
@@ -160,7 +161,7 @@ export function httpDoor(options: DoorOptions) {
     const context = contextOf(asked.request, caller.principal, trace.correlationId)
     const own = managerFor(caller)
     const manager = leftAlone(counted === undefined ? own : rated(own, rates, counted), leaving.signal)
-    await route.handle({ ...asked, caller, manager, context, countOne })
+    await route.handle({ ...asked, caller, manager, context, countOne, signal: stop.signal })
   }
 
   function assertServed(path: string, { only = path }: Entrance): void {
@@ -284,7 +285,7 @@ const leaveOf = ({ outlives }: Operation): AbortController | undefined =>
 const kindOf = ({ form }: Operation): keyof FlightLimits => (form === 'stream' ? 'streams' : 'inFlight')
 
 /** They may have left before anybody looked. */
-function whenLeft(response: ServerResponse, tell: () => void): void {
+export function whenLeft(response: ServerResponse, tell: () => void): void {
   if (response.socket === null || response.socket.destroyed) tell()
   else response.once('close', tell)
 }

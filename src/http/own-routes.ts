@@ -26,6 +26,8 @@ export interface AskedBy extends Asked {
   readonly context: AskedContext
   /** For each more that comes with the same request. Throws if it is more than the caller may ask for. */
   readonly countOne: () => void
+  /** When it has to end: the daemon does, or the token is gone. */
+  readonly signal: AbortSignal
 }
 
 /** An address that is no operation. `open`: also without a token, as it tells nothing. */
@@ -43,6 +45,8 @@ export interface ClosedRoute {
   readonly about: RouteAbout
   /** It counts among what a token has open at once: it does what operations do, or goes on for long. */
   readonly holds?: keyof FlightLimits
+  /** It does what operations do: taken as they are, and when it has to end it undoes what it has begun and answers. */
+  readonly undoes?: boolean
   readonly handle: (asked: AskedBy) => void | Promise<void>
 }
 

@@ -5,6 +5,7 @@ import { withoutAgentBlocks } from './agent-blocks.ts'
 import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { append, begin, giveUp, intentOf, isFenced, whose } from './operations.ts'
 import { stageOf, trashOf } from './places.ts'
+import { settleDestroyed } from './settle-destroyed.ts'
 import { copying } from './source-tree.ts'
 import { aboutWhole } from './whole-archive.ts'
 
@@ -21,6 +22,7 @@ export function needsArchive(core: Core, workspace: Workspace, { tree, reason, a
 
 /** Packs a tree of the trash, from a copy that nobody else can reach. Needs the lock of its workspace. */
 export async function archiveTree(core: Core, request: Request, found: Workspace, tree: string): Promise<Workspace> {
+  await settleDestroyed(core, found)
   const path = core.shelf.pathOf(archiveName(core, found))
   // Whatever is there later is ours.
   if (await core.shelf.has(path)) throw new AwError('file_exists', `There is a file already: ${path}`)

@@ -10,7 +10,7 @@ interface Known<T> {
 const mostKnown = 100
 
 /**
- * What events of some types make of a stream. It is kept for the streams that were asked for last, so that only what came
+ * What events of some types make of a stream. It is kept for the streams that were read last, so that only what came
  * since is read: a question costs the same however long the history is.
  */
 export function keptFold<T>(

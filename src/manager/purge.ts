@@ -16,6 +16,7 @@ export async function purge(core: Core, input: Inputs['purge'], request: Request
     const { id } = await findTrashed(core, input.id)
     return await withWorkspace(core, request, id, async (workspace) => {
       if (!hasWayBack(workspace)) assertAllowed(workspace, 'purge')
+      await settleDestroyed(core, workspace)
       await assertTreesUnused(core, workspace, input)
       const trees = workspace.trash.map(({ tree }) => tree)
       const bytes = await bytesOf(core, trees)

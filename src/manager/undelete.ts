@@ -12,6 +12,7 @@ import { fork } from './fork.ts'
 import { refreshMetadata } from './metadata.ts'
 import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
 import { erasingOf, pathOf, trashOf, volumeOf } from './places.ts'
+import { settleDestroyed } from './settle-destroyed.ts'
 import { snapshotsOf } from './snapshots.ts'
 import { revokeTokensOf } from './token-revocation.ts'
 import { view, type WorkspaceView } from './view.ts'
@@ -80,6 +81,7 @@ async function bringBack(core: Core, request: Request, workspace: Workspace, nam
   const newest = workspace.trash.findLast(({ reason }) => reason !== 'reset')
   if (newest === undefined) throw gone(workspace)
   if (await core.storage.exists(erasingOf(newest.tree))) throw halfErased(workspace)
+  await settleDestroyed(core, workspace)
   const begun = await begin(core, request, workspace, 'workspace_undelete_started', 'undelete', {
     ...whose(name),
     workspace_path: pathOf(core, name),

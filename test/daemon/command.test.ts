@@ -226,6 +226,47 @@ test('a reader that has gone is no failure, a full disk is one', async () => {
   expect([full.code, full.stderr]).toEqual([7, expect.stringContaining('"code":"disk_full"')])
 })
 
+test('what was asked for is done, also when nobody reads what came of it', async () => {
+  await using daemon = startDaemon()
+  const { at, aw } = daemon
+  const names = Array.from({ length: 12 }, (_, index) => `one-${index}`)
+  for (const name of names) call(at, ['create', name])
+  const piped = at.sh(`PATH=/usr/bin:/bin; ("${command}" destroy ${names.slice(0, 6).join(' ')}; echo $? >&2) | true`)
+  expect(piped.stderr).toBe('0\n')
+  const full = at.sh(`PATH=/usr/bin:/bin; "${command}" destroy ${names.slice(6).join(' ')} > /dev/full`)
+  expect([full.code, full.stderr]).toEqual([7, expect.stringContaining('was done')])
+  expect(await aw.list()).toEqual([])
+})
+
+test('who asks is not in the workspace meanwhile', async () => {
+  await using daemon = startDaemon()
+  const { at } = daemon
+  const path = at.aw('create', 'one').stdout.trim()
+  const inside = at.sh(`PATH=/usr/bin:/bin; exec env -C "${path}" "${command}" destroy one`)
+  expect(inside).toMatchObject({ code: 0, stderr: '' })
+})
+
+test('where Node does it, it does it where it was called', async () => {
+  await using daemon = startDaemon()
+  const { at } = daemon
+  mkdirSync(join(at.folder, 'here', 'project'), { recursive: true })
+  writeFileSync(join(at.folder, 'here', 'project', 'file'), 'content')
+  const made = at.sh(`cd here && "${command}" create one --from project`)
+  expect([made.code, made.stderr]).toEqual([0, ''])
+  expect(at.aw('fs', 'read', 'one', 'work/file').stdout).toBe('content')
+})
+
+test('a daemon that ends undoes what it has begun, and says so', async () => {
+  await using daemon = startDaemon({ set: ['server.drain_ms=100'] })
+  const { at } = daemon
+  at.aw('run', '-q', '--detach', '--id', 'slow', '--isolation', 'none', '--', 'sleep', '60')
+  const waiting = later(at, ['wait', 'slow'])
+  await sleep(500)
+  process.kill(daemon.pid, 'SIGTERM')
+  const told = await waiting
+  expect([told.code, told.stderr]).toEqual([130, expect.stringContaining('The daemon ends')])
+})
+
 test('where an output is closed nothing else is taken for it', async () => {
   await using daemon = startDaemon()
   const { at, aw } = daemon

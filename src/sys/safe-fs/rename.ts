@@ -37,7 +37,7 @@ export function rename(
     const directory = target.directory && !old.stats.isDirectory()
     if (directory) throw refusal('not_a_directory', to)
     const asNamed = { ...target, directory: false }
-    return withSpot(root, asNamed, { follow: false, change: true, missing }, (spot) => {
+    return withSpot(root, asNamed, { follow: false, change: true, missing, unlock: options.unlock }, (spot) => {
       if (spot.name === '') throw refusal('file_exists', to)
       const move = mayReplace ? hostFs.renameSync : hostFs.renameNoReplaceSync
       const act = (): void => move(at(old.dir, old.name), at(spot.dir, spot.name))

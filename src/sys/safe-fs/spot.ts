@@ -23,4 +23,6 @@ export interface WalkOptions {
   readonly missing?: 'make' | 'answer' | undefined
   /** The path is going to be changed: protected ones are refused. */
   readonly change?: boolean | undefined
+  /** Directories are made also where their owner may not write, for the moment. */
+  readonly unlock?: boolean | undefined
 }

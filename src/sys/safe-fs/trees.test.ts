@@ -94,11 +94,13 @@ test('who says so moves and removes in directories that forbid it, and they stay
     console.log(codeOf(() => files.rename('a/own', 'b/own')), codeOf(() => files.remove('b/old')))
     console.log(codeOf(() => files.rename('a/own', 'b/own', { unlock: true })), codeOf(() => files.remove('b/old', { unlock: true })))
     console.log(fs.readdirSync(root + '/a'), fs.readdirSync(root + '/b'), ['/a', '/b', '/b/own'].map(modeOf))
+    console.log(codeOf(() => files.rename('b/own/file', 'a/new/file', { parents: true, unlock: true })), modeOf('/a'), fs.readdirSync(root + '/a/new'))
     for (const path of ['/a', '/b', '/b/own']) fs.chmodSync(root + path, 0o777)`)
   expect(told.split('\n')).toEqual([
     'permission_denied permission_denied',
     'ok ok',
     "[] [ 'own' ] [ '555', '555', '555' ]",
+    "ok 555 [ 'file' ]",
     '',
   ])
 })

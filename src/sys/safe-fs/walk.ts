@@ -7,6 +7,7 @@ import { type Levels, openLevels } from './levels.ts'
 import { makeDirectory } from './make-directory.ts'
 import type { Root } from './root.ts'
 import type { Spot, WalkOptions } from './spot.ts'
+import { unlock } from '../trees/unlock.ts'
 
 interface Walk {
   readonly root: Root
@@ -123,6 +124,7 @@ function missing(state: Walk, name: Name, cause: unknown): End | undefined {
   }
   if (state.options.missing !== 'make') throw refusal('file_not_found', state.path, { cause })
   if (state.levels.names.length === 0) checkName(state, display(name))
+  using _ = state.options.unlock ? unlock(dir, 0o300) : undefined
   if (!makeDirectory(state.root, dir, name)) return again(state, name)
   state.pending.push({ name, fromLink: false })
   return undefined
