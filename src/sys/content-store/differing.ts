@@ -10,7 +10,7 @@ import type { Known } from './stat-index.ts'
 
 export interface ScanOptions extends ReadOptions {
   /** What is remembered; nothing that may be wrong. */
-  readonly known: ReadonlyMap<string, Known>
+  readonly known: () => ReadonlyMap<string, Known>
   /** When it began, before anything dirty was written out. In milliseconds. */
   readonly flushedAt: number
   readonly exclude?: readonly string[] | undefined
@@ -28,7 +28,9 @@ export interface Pass {
 
 /** What a look at all of a tree has found: most of it is known, and only the rest is kept. */
 export interface Differing {
-  readonly before: ReadonlyMap<string, Known>
+  /** What all that is found later is compared with. A failure is told to who waits for it. */
+  readonly compareWith: (known: () => ReadonlyMap<string, Known>) => Promise<void>
+  readonly before: () => ReadonlyMap<string, Known>
   readonly options: ScanOptions
   readonly isProof: boolean
   readonly isAsBefore: (print: Print, old: Known | undefined) => boolean
@@ -41,7 +43,8 @@ export interface Differing {
   readonly missing: () => ReadonlySet<string>
 }
 
-export function differing(before: ReadonlyMap<string, Known>, options: ScanOptions, isProof: boolean): Differing {
+export function differing(options: ScanOptions, isProof: boolean): Differing {
+  let before: ReadonlyMap<string, Known> = new Map()
   const found = new Map<string, Print>()
   const listed: { prefix: string; names: readonly string[] }[] = []
   let seen = 0
@@ -55,7 +58,15 @@ export function differing(before: ReadonlyMap<string, Known>, options: ScanOptio
     if (!isAsBefore(print, old)) found.set(path, print)
   }
   return {
-    before,
+    compareWith(known) {
+      const remembering = new Promise<void>((resolve) => {
+        before = known()
+        resolve()
+      })
+      remembering.catch(() => undefined)
+      return remembering
+    },
+    before: () => before,
     options,
     isProof,
     isAsBefore,
@@ -83,8 +94,9 @@ export const isAnother = (now: Known | undefined, seen: Print, old: Known | unde
   now === undefined || old?.line !== now.line || (old.print !== seen && old.print !== now.print)
 
 /** Reads what is not as before, in the order of paths, and puts it in its place among what is. */
-export function* readDiffering(top: number, { before, found, missing, options, isProof }: Differing): Steps<Pass> {
+export function* readDiffering(top: number, { found, missing, options, isProof, ...known }: Differing): Steps<Pass> {
   using directories = openDirectories(top)
+  const before = known.before()
   const gone = missing()
   const read = new Map<string, Known | undefined>()
   let changed = isProof ? gone.size : 0

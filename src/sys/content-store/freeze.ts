@@ -11,7 +11,7 @@ import { contentOfLine } from './entry.ts'
 import { formatManifest, type Manifest } from './manifest.ts'
 import { openObjects } from './objects.ts'
 import { type Scanned, scanTree } from './scan.ts'
-import { type Known, readIndex, writeIndex } from './stat-index.ts'
+import { type Known, readIndex, type StatIndex, writeIndex } from './stat-index.ts'
 import type { Store } from './store.ts'
 
 type Options = Pick<SnapshotOptions, 'exclude' | 'signal' | 'consistent' | 'onProgress'> & {
@@ -35,11 +35,10 @@ export async function freeze(store: Store, volume: string, file: string, options
     const objects = openObjects(store.root)
     const sweep = store.sweep()
     const counted = counter(options)
-    const index = readIndex(store.indexFile(top))
-    const there = index.sweep === sweep ? undefined : objects.all()
-    const known = isRemembered(volume) ? index.entries : new Map<string, Known>()
-    const { scanned, flushedAt } = await scan(store, top, options, {
-      known: there === undefined ? known : onlyWith(known, there),
+    const known = (index: StatIndex): StatIndex['entries'] =>
+      index.sweep === sweep ? index.entries : onlyWith(index.entries, objects.all())
+    const { scanned, flushedAt } = await scan(store, top, volume, options, {
+      known,
       read: (fd) => objects.put(fd),
       onRead: counted,
     })
@@ -80,8 +79,7 @@ export async function found(
 ): Promise<Scanned> {
   const top = fs.openSync(volume, directoryFlags)
   try {
-    const known = isRemembered(volume) ? readIndex(store.indexFile(top)).entries : new Map<string, Known>()
-    return (await scan(store, top, options, { known, read: hashed })).scanned
+    return (await scan(store, top, volume, options, { known: ({ entries }) => entries, read: hashed })).scanned
   } finally {
     fs.closeSync(top)
   }
@@ -92,18 +90,27 @@ function* hashed(fd: number): ReturnType<Parameters<typeof scanTree>[1]['read']>
   return { content: bytes === 0 ? '' : hash, bytes }
 }
 
+interface How extends Pick<Parameters<typeof scanTree>[1], 'read' | 'onRead'> {
+  /** What of an index can be relied on. */
+  readonly known: (index: StatIndex) => StatIndex['entries']
+}
+
 async function scan(
   store: Store,
   top: number,
+  volume: string,
   options: Options,
-  how: Pick<Parameters<typeof scanTree>[1], 'known' | 'read' | 'onRead'>,
+  { known: reliable, ...how }: How,
 ): Promise<{ scanned: Scanned; flushedAt: number }> {
   const flushedAt = Date.now()
+  const index = store.indexFile(top)
+  const isKnown = isRemembered(volume) && fs.existsSync(index)
+  const known = (): StatIndex['entries'] => (isKnown ? reliable(readIndex(index)) : new Map<string, Known>())
   // For a tree of which nothing is known, one flush costs less than one for each file. It waits for all writers, though.
-  const writeOut = how.known.size > 0 && canWriteOut(store.root)
+  const writeOut = isKnown && canWriteOut(store.root)
   if (!writeOut) await store.flush()
   const { exclude, alone, signal } = options
-  return { scanned: await scanTree(top, { ...how, flushedAt, writeOut, exclude, alone, signal }), flushedAt }
+  return { scanned: await scanTree(top, { ...how, known, flushedAt, writeOut, exclude, alone, signal }), flushedAt }
 }
 
 function onlyWith(known: ReadonlyMap<string, Known>, contents: ReadonlySet<string>): ReadonlyMap<string, Known> {

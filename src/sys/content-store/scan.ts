@@ -25,10 +25,14 @@ const mostPasses = 4
  * again in each pass, as a look might not tell.
  */
 export async function scanTree(top: number, options: ScanOptions): Promise<Scanned> {
-  let before: ReadonlyMap<string, Known> = options.known
+  let known = options.known
   for (let pass = 1; ; pass++) {
-    const found = differing(before, options, pass > 1)
-    await using looked = options.alone === true ? undefined : await lookWithProgram(top, { ...options, ...found })
+    const found = differing(options, pass > 1)
+    const looking = options.alone === true ? undefined : lookWithProgram(top, { ...options, ...found })
+    // While it looks.
+    const remembering = found.compareWith(known)
+    await using looked = await looking
+    await remembering
     const steps = looked === undefined ? walkOnce(top, found) : readDiffering(top, found)
     const { entries, changed } = await politely(steps, options.signal)
     if (pass > 1 && changed === 0) return { entries, quiet: true }
@@ -38,7 +42,7 @@ export async function scanTree(top: number, options: ScanOptions): Promise<Scann
     )
       return { entries, quiet: true }
     if (pass === mostPasses) return { entries, quiet: false }
-    before = entries
+    known = () => entries
   }
 }
 
@@ -49,7 +53,8 @@ function isTold(entries: ReadonlyMap<string, Known>, { flushedAt }: ScanOptions)
 }
 
 /** One directory after the other, by ourselves. */
-function* walkOnce(top: number, { before, isAsBefore, options, isProof }: Differing): Steps<Pass> {
+function* walkOnce(top: number, { isAsBefore, options, isProof, ...known }: Differing): Steps<Pass> {
+  const before = known.before()
   const entries = new Map<string, Known>()
   let changed = 0
   const relocked = (path: string, print: Print): void => {
