@@ -56,6 +56,12 @@ static int remove_others(int to, const char *present, ssize_t bytes, const char 
   return 0;
 }
 
+int clear_attributes(int of, char *scratch) {
+  ssize_t bytes = flistxattr(of, scratch, MOST_BYTES);
+  int failed = failure(bytes);
+  return failed ? failed : remove_others(of, scratch, bytes, NULL, 0);
+}
+
 int copy_attributes(int from, int to, char *scratch) {
   char *wanted = scratch, *present = scratch + MOST_BYTES, *value = scratch + 2 * MOST_BYTES;
   ssize_t wanted_bytes = flistxattr(from, wanted, MOST_BYTES);

@@ -26,7 +26,7 @@ static bool cannot_share(int error) {
   }
 }
 
-static int write_at(int to, const char *data, size_t length, off_t at) {
+int write_at(int to, const char *data, size_t length, off_t at) {
   while (length > 0) {
     ssize_t count = pwrite(to, data, length, at);
     if (count < 0 && errno == EINTR) continue;

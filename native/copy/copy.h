@@ -1,8 +1,8 @@
 /*
- * aw-copy: copies what is plain of a tree (directories, files, links) into a new one, with several threads, gives a tree
- * away, or looks at everything in one. What it does not copy it names, for who has started it: what is mounted there, may
- * not be read, or is of another kind. docs/spec/copy-program.md says what it is told and what it tells; at the other end
- * are src/sys/copy-program.ts and src/sys/look-program.ts.
+ * aw-copy: copies what is plain of a tree (directories, files, links) into a new one, with several threads, makes one
+ * of a list and of contents, gives a tree away, or looks at everything in one. What it does not do it names, for who has
+ * started it: what is mounted there, may not be read, or is of another kind. docs/spec/copy-program.md says what it is
+ * told and what it tells; at the other end are src/sys/copy-program.ts, make-program.ts and look-program.ts.
  *
  * The source may change while it is read: everything in it is reached by one name in an open directory, and opened only
  * when it is known what it is. No link is followed. Nobody else can reach the copy.
@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #define PRINT_BYTES 80
 /* Memory of each thread: for contents, lists of names, and attributes. */
@@ -102,6 +103,8 @@ int dress_directory(const struct node *node, char *scratch);
 
 /* Fills a new file, by sharing blocks where the file system can. Holes stay holes. 0, or an error's number. */
 int copy_content(int from, int to, const struct told *told, char *scratch);
+/* All of it, at a position of a file. 0, or an error's number. */
+int write_at(int to, const char *data, size_t length, off_t at);
 /* Sees to it that later writes to a file show: see src/sys/trees/write-out.ts. 0, or an error's number. */
 int settle(int from, const struct told *told);
 
@@ -118,6 +121,8 @@ int end_early(void);
 
 /* Makes the attributes of a new file those of another, as far as this process may: how many it had; or an error. */
 int copy_attributes(int from, int to, char *scratch);
+/* Takes away those that something has, as far as this process may. 0, or an error's number. */
+int clear_attributes(int of, char *scratch);
 
 /* -- links.c ------------------------------------------------------------------------------------------------------ */
 
@@ -152,10 +157,59 @@ int look_through(int tree, unsigned threads, char *const *excluded, size_t exclu
 /* Gives everything in a tree that nobody else can reach, and the tree, to the owner. 0, or an error's number. */
 int give_tree(int tree, unsigned threads);
 
+/* -- list.c ------------------------------------------------------------------------------------------------------- */
+
+/* Something to be made: a line of a manifest, see docs/spec/content-store.md. */
+struct item {
+  /* 0 if the line makes no sense here. */
+  char kind;
+  /* Of a directory: it can be dressed. Of anything else: it can be made. */
+  bool is_plain;
+  mode_t mode;
+  uid_t uid;
+  gid_t gid;
+  struct timespec mtime;
+  uint64_t size;
+  /* From the top; the last part of it; a file's content by name, or a link's target. */
+  char *path, *name, *content;
+  /* The directory that holds it, the next one there, and of a directory the first: their places in the list. As nothing
+   * holds the top, 0 is none of the last two. */
+  uint32_t parent, next, first;
+
+  /* Of a directory that is being filled, as of a node. */
+  struct item *waiting;
+  int fd;
+  atomic_int pending;
+  atomic_bool is_left;
+};
+
+struct list {
+  struct item *items;
+  uint32_t count;
+};
+
+/* The top comes first; the others are in the order of their paths. False if it is no such list. */
+bool read_list(int from, struct list *list);
+
+/* -- make.c ------------------------------------------------------------------------------------------------------- */
+
+/* The largest content that is copied in one piece. */
+#define LARGEST_CONTENT (1024 * 1024)
+
+/* Makes what is plain of the list at standard input. 0, or an error's number. */
+int make_tree(int objects, int top, unsigned threads);
+
+/* -- main.c ------------------------------------------------------------------------------------------------------- */
+
+bool parse_number(const char *text, int base, uint64_t most, uint64_t *value);
+
 /* -- walk.c ------------------------------------------------------------------------------------------------------- */
 
 /* Copies everything below two open directories. 0, or an error's number. */
 int walk(int from, int to, unsigned threads);
+
+/* How many directories may be open at once, when each takes two descriptors. */
+int count_nodes(void);
 
 /* Does the same work in so many threads, each with memory of its own, and waits for them. */
 void in_threads(unsigned threads, void *(*work)(void *scratch));
@@ -186,6 +240,10 @@ void count_bytes(uint64_t bytes);
 void report_directory(const struct node *node, bool is_dressed);
 /* Where a file of several names was made. */
 void report_link(const struct told *told, const char *path);
+/* Of all that is in a list, one after the other. */
+void report_prints(const char *prints, size_t length);
+/* A content is missing, or not what its name says. */
+void report_wrong(const char *path);
 void report_failure(int error, const char *path, const char *name);
 /* That it cannot be done like this, and nothing was. */
 void report_refusal(void);

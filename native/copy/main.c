@@ -11,11 +11,15 @@
 
 struct wish wish;
 
-static bool parse(const char *text, uint64_t most, uint64_t *value) {
+bool parse_number(const char *text, int base, uint64_t most, uint64_t *value) {
   char *end;
   errno = 0;
-  *value = strtoull(text, &end, 10);
+  *value = strtoull(text, &end, base);
   return *text >= '0' && *text <= '9' && *end == 0 && errno == 0 && *value <= most;
+}
+
+static bool parse(const char *text, uint64_t most, uint64_t *value) {
+  return parse_number(text, 10, most, value);
 }
 
 /* MAJOR:MINOR:INODE */
@@ -49,6 +53,11 @@ static bool parse_copy(int count, char **arguments) {
   return true;
 }
 
+static bool parse_make(int count, char **arguments) {
+  wish.exact = true;
+  return count == 1 && parse_word(arguments[0], "early", "late", &wish.early);
+}
+
 static bool parse_owner(char **arguments) {
   uint64_t uid, gid;
   if (!parse(arguments[0], UINT32_MAX, &uid) || !parse(arguments[1], UINT32_MAX, &gid)) return false;
@@ -59,6 +68,7 @@ static bool parse_owner(char **arguments) {
 static int refuse(void) {
   fputs("usage: aw-copy PARENT THREADS UID GID give\n"
         "       aw-copy PARENT THREADS UID GID look [EXCLUDED...]\n"
+        "       aw-copy PARENT THREADS UID GID make early|late\n"
         "       aw-copy PARENT THREADS UID GID copy exact|plain remembered|once early|late [MAJOR:MINOR:INODE...]\n",
         stderr);
   return 2;
@@ -70,13 +80,15 @@ int main(int count, char **arguments) {
   if (threads == 0 || !parse_owner(arguments + 3)) return refuse();
   bool gives = count == 6 && strcmp(arguments[5], "give") == 0;
   bool copies = strcmp(arguments[5], "copy") == 0 && parse_copy(count - 6, arguments + 6);
+  bool makes = strcmp(arguments[5], "make") == 0 && parse_make(count - 6, arguments + 6);
   bool looks = strcmp(arguments[5], "look") == 0;
-  if (!gives && !copies && !looks) return refuse();
+  if (!gives && !copies && !makes && !looks) return refuse();
   // What was begun for somebody who is gone is not gone on with: others may be removing it.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if ((uint64_t)getppid() != parent) return 1;
   umask(0);
   int failed = gives    ? give_tree(3, (unsigned)threads)
+               : makes  ? make_tree(3, 4, (unsigned)threads)
                : copies ? walk(3, 4, (unsigned)threads)
                         : look_through(3, (unsigned)threads, arguments + 6, (size_t)count - 6);
   return failed == 0 ? 0 : 1;

@@ -113,6 +113,20 @@ void report_link(const struct told *told, const char *path) {
   pthread_mutex_unlock(&lock);
 }
 
+void report_prints(const char *prints, size_t length) {
+  begin('m', length);
+  append(&output, prints, length);
+  flush();
+}
+
+void report_wrong(const char *path) {
+  pthread_mutex_lock(&lock);
+  begin('w', strlen(path));
+  append(&output, path, strlen(path));
+  flush();
+  pthread_mutex_unlock(&lock);
+}
+
 void report_failure(int error, const char *path, const char *name) {
   uint32_t number = (uint32_t)error;
   pthread_mutex_lock(&lock);

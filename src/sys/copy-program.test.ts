@@ -281,6 +281,7 @@ describe('the program', () => {
     ['a word that it does not know', ['1', '2', '0', '0', 'copy', 'plain', 'twice', 'late']],
     ['a process that is none', ['x', '2', '0', '0', 'copy', 'plain', 'once', 'late']],
     ['too much', ['1', '2', '0', '0', 'give', 'more']],
+    ['not when to write out', ['1', '2', '0', '0', 'make']],
   ])('does nothing when it is told %s', (_, args) => {
     const { status, stdout, stderr } = started(...args)
     expect([status, stdout, stderr]).toEqual([2, '', expect.stringContaining('usage')])

@@ -9,8 +9,9 @@ import { systemError } from './system-error.ts'
 import type { Print } from './trees/stat.ts'
 
 /**
- * aw-copy, which copies what is plain of a tree with several threads, or gives a tree away, at the speed of the system
- * calls themselves; see docs/spec/copy-program.md. It is in prebuilt/ of the package for some machines; where it is not, we do all of its work.
+ * aw-copy, which copies what is plain of a tree with several threads, makes it of a manifest, or gives a tree away, at
+ * the speed of the system calls themselves; see docs/spec/copy-program.md. It is in prebuilt/ of the package for some
+ * machines; where it is not, we do all of its work.
  */
 
 let found: string | false | undefined
@@ -86,9 +87,63 @@ export async function copyPlain(copy: PlainCopy): Promise<Counts | false> {
     take,
   })
   if (isRefused) return false
-  if (counts === undefined) throw new AwError('internal', 'aw-copy has ended before it was done')
+  if (counts === undefined) throw early()
   return counts
 }
+
+export interface PlainMaking {
+  readonly program: string
+  /** Where the contents are, and the top of the new tree, open. */
+  readonly objects: number
+  readonly top: number
+  /** As in a manifest: first the top, then all else in the order of paths. */
+  readonly lines: readonly string[]
+  /** As for a copy. */
+  readonly durable: boolean
+  readonly signal?: AbortSignal | undefined
+  readonly onProgress?: ((done: Counts) => void) | undefined
+  /** The content of a path, which is missing, or not what its name says: the failure to throw. */
+  readonly lost: (path: string) => Error
+}
+
+export interface PlainlyMade extends Counts {
+  /** Of each line; undefined if there is still something to do about it. */
+  readonly printOf: (line: number) => Print | undefined
+}
+
+/** Makes what is plain of a frozen tree. Undefined if it cannot be done like this: then nothing was. */
+export async function makePlain(making: PlainMaking): Promise<PlainlyMade | undefined> {
+  const { program, objects, top, lines, durable, signal } = making
+  let counts: Counts | undefined
+  let prints: Buffer | undefined
+  let isRefused = false
+  let failure: Error | undefined
+  const take = (kind: string, record: Buffer): void => {
+    if (kind === 'm') prints = record
+    else if (kind === 'p') making.onProgress?.(countsIn(record))
+    else if (kind === 'z') counts = countsIn(record)
+    else if (kind === 'x') isRefused = true
+    else if (kind === 'w') failure = making.lost(record.toString('latin1'))
+  }
+  await start(program, [...common({ uid: 0, gid: 0 }), 'make', durable ? 'early' : 'late'], {
+    files: [objects, top],
+    input: [Buffer.from(lines.join('\n'), 'latin1')],
+    signal,
+    take,
+  }).catch((error: unknown) => {
+    throw failure ?? error
+  })
+  if (isRefused) return undefined
+  if (counts === undefined || prints === undefined) throw early()
+  const told = prints
+  return { ...counts, printOf: (line) => printAt(told, line * printBytes) }
+}
+
+/** What was not made has zeros. */
+const printAt = (prints: Buffer, at: number): Print | undefined =>
+  prints.readUInt32LE(at) === 0 ? undefined : prints.toString('latin1', at, at + printBytes)
+
+const early = (): AwError => new AwError('internal', 'aw-copy has ended before it was done')
 
 /** Gives a tree away, with everything in it, that nobody else can reach. @param tree its top, open */
 export const giveAway = (program: string, tree: number, owner: Owner, signal?: AbortSignal): Promise<void> =>
@@ -105,11 +160,12 @@ export const commonArguments = ({ uid, gid }: Owner = { uid: 0, gid: 0 }): strin
 
 interface Start {
   readonly files: readonly number[]
+  readonly input?: Iterable<Uint8Array> | undefined
   readonly signal: AbortSignal | undefined
   readonly take: (kind: string, record: Buffer) => void
 }
 
-async function start(program: string, args: readonly string[], { files, signal, take }: Start): Promise<void> {
+async function start(program: string, args: readonly string[], { files, input, signal, take }: Start): Promise<void> {
   let failure: Error | undefined
   const onStdout = records((kind, record) => {
     if (kind === 'e') failure = systemError(record.readUInt32LE(0), `copy '${record.toString('utf8', 4)}'`)
@@ -117,7 +173,7 @@ async function start(program: string, args: readonly string[], { files, signal, 
   })
   try {
     // In a group of its own: what Ctrl-C ends is for the caller to say.
-    await run(program, args, { cwd: '/', env: {}, timeoutMs: longest, signal, files, onStdout, group: true })
+    await run(program, args, { cwd: '/', env: {}, timeoutMs: longest, signal, files, input, onStdout, group: true })
   } catch (error) {
     throw failure ?? error
   }
