@@ -69,6 +69,8 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/content-store/inspect.ts': 'nothing: asks how large contents of the store are',
   'src/sys/content-store/make-entry.ts': 'what it has just made, by one name in an open directory',
   'src/sys/content-store/manifest.ts': 'manifests of the store',
+  'src/sys/content-store/materialise.ts':
+    'the directory of the contents of the store, and directories of a tree, each by one name in an open one',
   'src/sys/content-store/objects.ts': 'contents of the store',
   'src/sys/content-store/possible.ts': 'contents of the store',
   'src/sys/content-store/read-file.ts': 'contents of the store, and the top of a tree',

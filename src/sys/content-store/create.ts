@@ -1,26 +1,23 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import type { ImportReport, OnProgress } from '../../ports/storage-driver.ts'
+import type { ImportReport } from '../../ports/storage-driver.ts'
 import { hostFs } from '../host-fs.ts'
 import { directoryFlags } from '../safe-fs/descriptors.ts'
 import { removeTree } from '../safe-fs/index.ts'
 import { moveTree } from '../storage-root.ts'
-import { politely } from '../trees/politely.ts'
-import type { Entry } from './entry.ts'
-import { entriesOf, type Manifest } from './manifest.ts'
-import { materialise } from './materialise.ts'
-import { openObjects } from './objects.ts'
+import type { Manifest } from './manifest.ts'
+import { type Making, materialise } from './materialise.ts'
 import { isSettled } from '../trees/write-out.ts'
 import { type Known, writeIndex } from './stat-index.ts'
 import type { Store } from './store.ts'
 
-interface Options {
-  readonly signal?: AbortSignal | undefined
-  readonly onProgress?: OnProgress | undefined
-}
-
 /** Makes a writable tree that equals a frozen one: whole and durable at `path`, or not there at all. */
-export async function createFrom(store: Store, manifest: Manifest, path: string, options: Options): Promise<void> {
+export async function createFrom(
+  store: Store,
+  manifest: Manifest,
+  path: string,
+  options: Omit<Making, 'onMade'>,
+): Promise<void> {
   using _ = await store.enter(options.signal)
   const building = store.incoming('tree')
   hostFs.mkdirSync(building, 0o700)
@@ -29,11 +26,11 @@ export async function createFrom(store: Store, manifest: Manifest, path: string,
     try {
       const made: Known[] = []
       const onMade = (one: Known): unknown => made.push(one)
-      const steps = materialise(openObjects(store.root), top, entriesOf(manifest), { ...options, onMade })
-      await politely(steps, options.signal)
+      await materialise(store, top, manifest.lines, { ...options, onMade, durable: true })
       await store.flush()
       // What was made a moment ago is not remembered: the next to change it could do so in the same tick of the clock.
-      const settled = made.filter(({ print }) => isSettled(print, Date.now()))
+      const now = Date.now()
+      const settled = made.filter(({ print }) => isSettled(print, now))
       writeIndex(store.indexFile(top), store.incoming('index'), store.sweep(), settled)
     } finally {
       fs.closeSync(top)
@@ -45,17 +42,17 @@ export async function createFrom(store: Store, manifest: Manifest, path: string,
   }
 }
 
-/** Puts entries of a frozen tree into a directory that is there. */
+/** Puts lines of a manifest, see `partOf`, into a directory that is there. */
 export async function importFrozen(
   store: Store,
-  entries: readonly Entry[],
+  lines: readonly string[],
   target: string,
-  options: Options,
+  options: Omit<Making, 'onMade'>,
 ): Promise<ImportReport> {
   using _ = await store.enter(options.signal)
   const top = fs.openSync(target, directoryFlags)
   try {
-    return await politely(materialise(openObjects(store.root), top, entries, options), options.signal)
+    return await materialise(store, top, lines, options)
   } finally {
     fs.closeSync(top)
   }

@@ -63,6 +63,16 @@ export function parseEntry(line: string): Entry {
   }
 }
 
+/** The line of the same thing in another tree. */
+export function withInode(line: string, inode: string): string {
+  let start = 0
+  for (let field = 0; field < inodeField; field++) start = line.indexOf(' ', start) + 1
+  return `${line.slice(0, start)}${inode}${line.slice(line.indexOf(' ', start))}`
+}
+
+/** Its place among the fields, from 0. */
+const inodeField = 6
+
 export const pathOfLine = (line: string): string => unescapePath(line.slice(0, line.indexOf(' ')))
 
 /** The order of manifests: the top, then all others by the bytes of their paths. */

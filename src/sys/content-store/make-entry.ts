@@ -55,7 +55,7 @@ export function dressFile(fd: number, path: string | Buffer, entry: Looks): void
   hostFs.utimesNsSync(path, entry.mtimeNs, entry.mtimeNs)
 }
 
-export const lost = ({ path }: Entry): AwError =>
+export const lost = ({ path }: Pick<Entry, 'path'>): AwError =>
   new AwError('filesystem_error', `The content of ${path} in the snapshot is missing or damaged`, {
     hint: 'To see what else is: aw verify',
     data: { path, reason: 'damaged' },

@@ -1,19 +1,31 @@
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { escapePath } from '../../domain/escape-path.ts'
 import type { ImportReport, OnProgress } from '../../ports/storage-driver.ts'
+import { copyProgram, makePlain, type PlainlyMade } from '../copy-program.ts'
 import { hasCode } from '../errno.ts'
 import { hostFs } from '../host-fs.ts'
+import { directoryFlags } from '../safe-fs/descriptors.ts'
 import type { Steps } from '../safe-fs/steps.ts'
 import { atBytes } from '../trees/names.ts'
-import { factsOf, look } from '../trees/stat.ts'
+import { politely } from '../trees/politely.ts'
+import { inodeIn, look } from '../trees/stat.ts'
 import { nameOf, openDirectories } from './directories.ts'
-import { type Entry, formatEntry, isLinked } from './entry.ts'
-import { dress, makeEntry } from './make-entry.ts'
-import type { Objects } from './objects.ts'
+import { type Entry, formatEntry, isLinked, parseEntry, withInode } from './entry.ts'
+import { dress, lost, makeEntry } from './make-entry.ts'
+import { type Objects, objectsDirectory, openObjects } from './objects.ts'
 import type { Known } from './stat-index.ts'
+import type { Store } from './store.ts'
 
-interface Options {
+export interface Making {
+  readonly signal?: AbortSignal | undefined
   readonly onProgress?: OnProgress | undefined
   /** Told what was made, as a manifest of the new tree would. */
   readonly onMade?: ((made: Known) => void) | undefined
+  /** The caller makes it durable in the end: that may be begun. */
+  readonly durable?: boolean | undefined
+  /** Without the program that makes most of it. */
+  readonly alone?: boolean | undefined
 }
 
 /**
@@ -21,23 +33,72 @@ interface Options {
  * filled; they are in the order of paths. Directories that are there are joined, nothing else is replaced. Their modes and
  * times come last, from the inside out: one may forbid what is still to be made in it. The top is dressed too, if it is
  * among the entries.
+ * @param lines as of a manifest
  */
-export function* materialise(
+export async function materialise(
+  store: Store,
+  top: number,
+  lines: readonly string[],
+  making: Making = {},
+): Promise<ImportReport> {
+  const plain = await makeMost(store, top, lines, making)
+  return politely(makeRest(openObjects(store.root), top, lines, plain, making), making.signal)
+}
+
+/** Fewer are made sooner than a program is started. */
+const fewest = 50
+
+/** What is plain, by a program. Undefined if it was not, and nothing is there yet. */
+async function makeMost(
+  store: Store,
+  top: number,
+  lines: readonly string[],
+  { signal, onProgress, durable = false, alone = false }: Making,
+): Promise<PlainlyMade | undefined> {
+  const program = alone ? undefined : copyProgram()
+  if (program === undefined || lines.length < fewest || signal?.aborted) return undefined
+  const objects = fs.openSync(join(store.root, objectsDirectory), directoryFlags)
+  try {
+    return await makePlain({
+      program,
+      objects,
+      top,
+      lines,
+      durable,
+      signal,
+      onProgress,
+      lost: (path) => lost({ path }),
+    })
+  } finally {
+    fs.closeSync(objects)
+  }
+}
+
+/** All that is not there yet. */
+function* makeRest(
   objects: Objects,
   top: number,
-  entries: readonly Entry[],
-  options: Options = {},
+  lines: readonly string[],
+  plain: PlainlyMade | undefined,
+  { onProgress, onMade }: Making,
 ): Steps<ImportReport> {
   using directories = openDirectories(top)
   const first = new Map<string, string>()
-  const made: Entry[] = []
+  const undressed: Entry[] = []
   const skipped: ImportReport['skipped'][number][] = []
-  let [files, bytes, reflinked] = [0, 0, 0]
-  for (const entry of entries) {
+  let { files, bytes, reflinked } = plain ?? { files: 0, bytes: 0, reflinked: 0 }
+  for (const [index, line] of lines.entries()) {
+    if (index % 1000 === 999) yield
+    const print = plain?.printOf(index)
+    if (print !== undefined) {
+      onMade?.({ print, line: withInode(line, inodeIn(print)) })
+      continue
+    }
+    const entry = parseEntry(line)
     const { path, kind } = entry
     if (kind === 'directory') {
       if (path !== '.') makeDirectory(atBytes(directories.holding(path), nameOf(path)))
-      made.push(entry)
+      undressed.push(entry)
       continue
     }
     const twin = isLinked(entry) ? first.get(twinKey(entry)) : undefined
@@ -56,12 +117,12 @@ export function* materialise(
       files += 1
       bytes += entry.size
       if (how === 'shared') reflinked += 1
-      if (files % 100 === 0) options.onProgress?.({ files, bytes })
+      if (files % 100 === 0) onProgress?.({ files, bytes })
     }
     tell(directory, entry)
     yield
   }
-  for (const entry of made.toReversed()) {
+  for (const entry of undressed.toReversed()) {
     const holder = entry.path === '.' ? top : directories.holding(entry.path)
     const name = entry.path === '.' ? '.' : nameOf(entry.path)
     dress(atBytes(holder, name), entry)
@@ -75,10 +136,10 @@ export function* materialise(
   }
 
   function tell(directory: number, entry: Entry, name = nameOf(entry.path)): void {
-    if (options.onMade === undefined) return
+    if (onMade === undefined) return
     const seen = look(directory, name === '.' ? '' : name)
     if (seen === undefined || isLinked(entry)) return
-    options.onMade({ print: seen.print, line: formatEntry({ ...entry, inode: factsOf(seen.print).inode }) })
+    onMade({ print: seen.print, line: formatEntry({ ...entry, inode: inodeIn(seen.print) }) })
   }
 }
 
@@ -91,6 +152,8 @@ function makeDirectory(path: string | Buffer): void {
     hostFs.mkdirSync(path, 0o700)
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw error
+    // Nothing but a directory is joined.
+    fs.closeSync(fs.openSync(path, directoryFlags))
   }
 }
 
@@ -98,12 +161,15 @@ function makeDirectory(path: string | Buffer): void {
  * The part of a tree that a path leads to, by itself: of a directory what is in it, of anything else that alone, under
  * its own name. Undefined if there is nothing.
  */
-export function partOf(entries: readonly Entry[], path: string): { entries: Entry[]; single: boolean } | undefined {
-  if (path === '.') return { entries: [...entries], single: false }
-  const found = entries.find((entry) => entry.path === path)
-  if (found === undefined) return undefined
-  if (found.kind !== 'directory') return { entries: [{ ...found, path: nameOf(path) }], single: true }
-  const below = entries.filter((entry) => entry.path.startsWith(`${path}/`))
-  const moved = below.map((entry) => ({ ...entry, path: entry.path.slice(path.length + 1) }))
-  return { entries: [{ ...found, path: '.' }, ...moved], single: false }
+export function partOf(
+  lines: readonly string[],
+  path: string,
+): { lines: readonly string[]; single: boolean } | undefined {
+  if (path === '.') return { lines, single: false }
+  const start = escapePath(path)
+  const about = lines.find((line) => line.startsWith(`${start} `))?.slice(start.length)
+  if (about === undefined) return undefined
+  if (!about.startsWith(' d ')) return { lines: [`${nameOf(start)}${about}`], single: true }
+  const below = lines.filter((line) => line.startsWith(`${start}/`)).map((line) => line.slice(start.length + 1))
+  return { lines: [`.${about}`, ...below], single: false }
 }

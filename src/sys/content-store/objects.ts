@@ -38,8 +38,11 @@ export interface Objects {
 const smallest = 1024 * 1024
 const small = Buffer.allocUnsafeSlow(smallest)
 
+/** In a storage root. */
+export const objectsDirectory = 'objects'
+
 export function openObjects(root: string): Objects {
-  const path = (content: string): string => join(root, 'objects', content.replace(/^s/, '').slice(0, 2), content)
+  const path = (content: string): string => join(root, objectsDirectory, content.replace(/^s/, '').slice(0, 2), content)
   /** Known to be there, or where it was taken in. */
   const known = new Map<string, string | undefined>()
   const made = new Set<string>()
@@ -90,10 +93,14 @@ export function openObjects(root: string): Objects {
       const changed = [...known].flatMap(([content, temporary]) =>
         temporary === undefined ? [] : [publish(content, temporary)],
       )
-      return changed.length === 0 ? [] : [...new Set(changed), join(root, 'objects')]
+      return changed.length === 0 ? [] : [...new Set(changed), join(root, objectsDirectory)]
     },
     all: () =>
-      new Set(fs.readdirSync(join(root, 'objects')).flatMap((name) => fs.readdirSync(join(root, 'objects', name)))),
+      new Set(
+        fs
+          .readdirSync(join(root, objectsDirectory))
+          .flatMap((name) => fs.readdirSync(join(root, objectsDirectory, name))),
+      ),
     *put(fd) {
       const got = fs.readSync(fd, small, 0, smallest, 0)
       if (got === 0) return { content: '', bytes: 0 }

@@ -155,6 +155,12 @@ export function factsOf(print: Print): Facts {
   }
 }
 
+/** Without taking all of it apart. */
+export function inodeIn(print: Print): string {
+  const [low, high] = [number32(print, 16), number32(print, 20)]
+  return high === 0 ? String(low) : String((BigInt(high) << 32n) | BigInt(low))
+}
+
 /** Device and inode: what is the same for one object under all its names. */
 export const identityIn = (print: Print): string => print.slice(16, 24) + print.slice(72)
 

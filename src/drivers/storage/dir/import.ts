@@ -1,7 +1,7 @@
 import { AwError } from '../../../domain/errors.ts'
 import type { ImportOptions, ImportReport, ImportSource, Place } from '../../../ports/storage-driver.ts'
 import { importFrozen } from '../../../sys/content-store/create.ts'
-import { entriesOf, type Manifest } from '../../../sys/content-store/manifest.ts'
+import type { Manifest } from '../../../sys/content-store/manifest.ts'
 import { partOf } from '../../../sys/content-store/materialise.ts'
 import type { Store } from '../../../sys/content-store/store.ts'
 import { copyTree } from '../../../sys/copy-tree.ts'
@@ -34,12 +34,12 @@ export async function importInto(
   const folder = path(source.place)
   if (from === undefined && !treeExists(folder))
     throw new AwError('source_failed', `There is no tree ${folder}`, { data: { folder } })
-  const part = from === undefined ? undefined : partOf(entriesOf(from), below)
+  const part = from === undefined ? undefined : partOf(from.lines, below)
   if (from !== undefined && part === undefined)
     throw new AwError('file_not_found', `There is no ${below} in the snapshot`, { data: { path: below } })
   using target = openInto(path(place), into)
   if (part !== undefined) {
-    const report = await importFrozen(store, part.entries, target.path, { signal, onProgress })
+    const report = await importFrozen(store, part.lines, target.path, { signal, onProgress })
     return part.single ? { ...report, single: true } : report
   }
   const copying = { signal, onProgress, own: true, path: below, guarded: identitiesIn(guarded) }
