@@ -125,7 +125,7 @@ export async function makePlain(making: PlainMaking): Promise<PlainlyMade | unde
     else if (kind === 'x') isRefused = true
     else if (kind === 'w') failure = making.lost(record.toString('latin1'))
   }
-  await start(program, [...common({ uid: 0, gid: 0 }), 'make', durable ? 'early' : 'late'], {
+  await start(program, [...commonArguments(), 'make', durable ? 'early' : 'late'], {
     files: [objects, top],
     input: [Buffer.from(lines.join('\n'), 'latin1')],
     signal,
