@@ -1,11 +1,10 @@
-import { lookWithProgram } from '../look-program.ts'
+import { type Looked, lookWithProgram } from '../look-program.ts'
 import type { Steps } from '../safe-fs/steps.ts'
 import { politely } from '../trees/politely.ts'
 import { look, type Print } from '../trees/stat.ts'
 import { walkTree, type Visit } from '../trees/walk.ts'
-import { isSettled } from '../trees/write-out.ts'
 import { differing, type Differing, isAnother, type Pass, readDiffering, type ScanOptions } from './differing.ts'
-import { isUnchanged } from './proof.ts'
+import { isReadAgain, isUnchanged, recentOf } from './proof.ts'
 import { entryOf } from './read-entry.ts'
 import type { Known } from './stat-index.ts'
 
@@ -21,8 +20,8 @@ const mostPasses = 4
 /**
  * Reads a tree as it is. All of it is looked at, what is not known is read; then it is looked at again, until one pass
  * finds everything as the pass before had left it. Each thing was then the same from one look to the next, so all of them
- * were as they are told at the moment between the two passes. What changes as fast as the kernel's clock ticks is read
- * again in each pass, as a look might not tell.
+ * were as they are told at the moment between the two passes. What was changed a moment ago is read again each time, as a
+ * look might not tell of a change in the same tick of the kernel's clock.
  */
 export async function scanTree(top: number, options: ScanOptions): Promise<Scanned> {
   let known = options.known
@@ -36,20 +35,18 @@ export async function scanTree(top: number, options: ScanOptions): Promise<Scann
     const steps = looked === undefined ? walkOnce(top, found) : readDiffering(top, found)
     const { entries, changed } = await politely(steps, options.signal)
     if (pass > 1 && changed === 0) return { entries, quiet: true }
-    if (
-      isTold(entries, options) &&
-      (await (looked?.isUnchanged() ?? politely(isUnchanged(top, entries), options.signal)))
-    )
-      return { entries, quiet: true }
+    if (await isProven(entries, looked)) return { entries, quiet: true }
     if (pass === mostPasses) return { entries, quiet: false }
     known = () => entries
   }
-}
 
-/** Whether a look would tell of any change: nothing was changed a moment ago, or while it was read. */
-function isTold(entries: ReadonlyMap<string, Known>, { flushedAt }: ScanOptions): boolean {
-  for (const { print } of entries.values()) if (print === '' || !isSettled(print, flushedAt)) return false
-  return true
+  async function isProven(entries: ReadonlyMap<string, Known>, looked: Looked | undefined): Promise<boolean> {
+    const recent = recentOf(entries, options)
+    if (recent === undefined) return false
+    const isSame = looked?.isUnchanged() ?? politely(isUnchanged(top, entries), options.signal)
+    if (!(await isSame)) return false
+    return recent.length === 0 || politely(isReadAgain(top, entries, recent, options), options.signal)
+  }
 }
 
 /** One directory after the other, by ourselves. */

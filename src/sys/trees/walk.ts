@@ -109,6 +109,9 @@ function openFrame(fd: number, prefix: string): Frame {
   }
 }
 
+/** What is in an open directory, as bytes. */
+export const namesIn = (fd: number): string[] => fs.readdirSync(at(fd), { encoding: 'latin1' })
+
 /** The last first. What is in a directory comes where its path with the slash does: `a`, `a-b`, `a/b`. */
 function itemsOf(fd: number): string[] {
   const items: string[] = []
