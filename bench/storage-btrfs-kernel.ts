@@ -9,6 +9,7 @@ import {
   snapshotSubvolume,
 } from '../src/sys/btrfs-subvolume.ts'
 import { syncFileSystem } from '../src/sys/mounts.ts'
+import { btrfsCleaned } from './btrfs-cleaned.ts'
 import { openHandLog } from './hand-log.ts'
 import { compete, type often } from './row.ts'
 import { changeTen, type SourceTree } from './storage-tree.ts'
@@ -65,6 +66,12 @@ export async function measureBtrfsKernel(
     await snapshotSubvolume(tree, named(name), { readOnly: true })
     change()
   }
+  /** As for ours: no more than a user keeps. */
+  const tidy = async (): Promise<void> => {
+    for (const path of made.splice(0, made.length - kept)) destroySubvolume(path)
+    await btrfsCleaned(folder)
+    settle()
+  }
   using log = openHandLog(join(home, 'by-hand.db'))
   const logged = async (act: () => Promise<void>): Promise<void> => {
     await log.line()
@@ -99,6 +106,7 @@ export async function measureBtrfsKernel(
         timed: (round) => restore(`quiet-${round}`),
       },
       diff: { before: (round) => changedSince(`before-${round}`), timed: () => commit(tree) },
+      tidy: { before: tidy, timed: () => undefined },
     },
     warmUp,
   )
@@ -106,3 +114,5 @@ export async function measureBtrfsKernel(
   rmSync(folder, { recursive: true })
   return times
 }
+
+const kept = 10

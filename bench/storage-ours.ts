@@ -1,5 +1,6 @@
 import { openAw, type Aw } from '../src/index.ts'
 import { syncFileSystem } from '../src/sys/mounts.ts'
+import { btrfsCleaned } from './btrfs-cleaned.ts'
 import { compete, often } from './row.ts'
 import { burst, changeTen, changeTenAllOver, type SourceTree } from './storage-tree.ts'
 
@@ -53,6 +54,19 @@ export async function measureOurs({ driver, home, root, source, ...given }: Opti
     change()
   }
   const allOver = (): void => changeTenAllOver(spread.path, source.files)
+  /** As many as are kept by default, and not all that were ever made: btrfs notes in each block who shares it. */
+  const tidy = async (round: number): Promise<void> => {
+    for (const id of ['work', 'busy', 'spread']) {
+      const spare = (await aw.snapshots(id)).slice(0, -kept).map((one) => one.id)
+      if (spare.length > 0) await aw.manager.call('snapshot remove', { id, snapshots: spare })
+    }
+    if (round > 0)
+      for (const name of ['made', 'fork', 'gone'])
+        await aw.destroy(`${name}-${round - 1}`, { purge: true, if_exists: true })
+    await aw.gc({ older_than: '0s' })
+    if (driver === 'btrfs') await btrfsCleaned(root)
+    settle()
+  }
   let before = start.id
   let after = start.id
   const times = await compete(
@@ -94,11 +108,15 @@ export async function measureOurs({ driver, home, root, source, ...given }: Opti
         },
         timed: (round) => aw.destroy(`gone-${round}`),
       },
+      tidy: { before: tidy, timed: () => undefined },
     },
     warmUp,
   )
   return times
 }
+
+/** With those that a round makes, the 20 of `snapshots.max`. */
+const kept = 10
 
 /** Nothing stays mounted, so that the home can be removed. */
 export async function clear({ driver, home, root }: Pick<Options, 'driver' | 'home' | 'root'>): Promise<void> {

@@ -51,13 +51,13 @@ function files(): Finding {
 }
 
 function copies(): Finding {
-  const name = 'copies of folders'
+  const name = 'copies of trees'
   if (copyProgram() !== undefined)
-    return { name, status: 'ok', message: 'a program copies folders, with several threads', hint: null }
+    return { name, status: 'ok', message: 'a program copies, makes and looks at trees, with several threads', hint: null }
   return {
     name,
     status: 'info',
-    message: `folders are copied file after file, equally safe but slower: there is no ${copyProgramName}`,
+    message: `trees are copied, made and looked at file after file, equally safe but slower: there is no ${copyProgramName}`,
     hint: 'Build it in a checkout, with the package musl-tools: node tools/build-box.ts',
   }
 }
