@@ -53,7 +53,12 @@ function files(): Finding {
 function copies(): Finding {
   const name = 'copies of trees'
   if (copyProgram() !== undefined)
-    return { name, status: 'ok', message: 'a program copies, makes and looks at trees, with several threads', hint: null }
+    return {
+      name,
+      status: 'ok',
+      message: 'a program copies, makes and looks at trees, with several threads',
+      hint: null,
+    }
   return {
     name,
     status: 'info',
