@@ -17,7 +17,7 @@ import type { Store } from './store.ts'
 type Options = Pick<SnapshotOptions, 'exclude' | 'signal' | 'consistent' | 'onProgress'> & {
   /** What `changed` counts from. */
   readonly since?: Manifest | undefined
-  /** No program helps to look. */
+  /** Whether no program helps to look; without it, that depends on how much there is. */
   readonly alone?: boolean | undefined
 }
 
@@ -60,6 +60,9 @@ export async function freeze(store: Store, volume: string, file: string, options
     fs.closeSync(top)
   }
 }
+
+/** Bytes of an index: of some 500 things. */
+const worthwhile = 128 * 1024
 
 /** What a volume is now, without keeping it. */
 export async function lookThrough(
@@ -104,12 +107,15 @@ async function scan(
 ): Promise<{ scanned: Scanned; flushedAt: number }> {
   const flushedAt = Date.now()
   const index = store.indexFile(top)
-  const isKnown = isRemembered(volume) && fs.existsSync(index)
+  const remembered = isRemembered(volume) ? fs.statSync(index, { throwIfNoEntry: false }) : undefined
+  const isKnown = remembered !== undefined
   const known = (): StatIndex['entries'] => (isKnown ? reliable(readIndex(index)) : new Map<string, Known>())
   // For a tree of which nothing is known, one flush costs less than one for each file. It waits for all writers, though.
   const writeOut = isKnown && canWriteOut(store.root)
   if (!writeOut) await store.flush()
-  const { exclude, alone, signal } = options
+  const { exclude, signal } = options
+  // A small tree is looked at sooner than a program is started, and of an unknown one all is read, which takes longer.
+  const alone = options.alone ?? (remembered?.size ?? 0) < worthwhile
   return { scanned: await scanTree(top, { ...how, known, flushedAt, writeOut, exclude, alone, signal }), flushedAt }
 }
 
