@@ -21,7 +21,7 @@ export async function snapshot(core: Core, input: Inputs['snapshot'], request: R
   const plan = {
     label: labelOf(input),
     meta: input.meta ?? {},
-    key: input.key ?? null,
+    key: keyOf(input),
     reason: input.auto === true ? ('auto' as const) : ('user' as const),
   }
   return withWorkspace(core, request, id, async (found) => {
@@ -32,6 +32,18 @@ export async function snapshot(core: Core, input: Inputs['snapshot'], request: R
     return { ...snapshotView(made.snapshot, made.workspace), created: true }
   })
 }
+
+/** An empty one is a variable that was not set: all snapshots would be the first. */
+function keyOf({ key }: Inputs['snapshot']): string | null {
+  if (key === undefined) return null
+  if (key.trim() !== '' && key.length <= longestKey) return key
+  throw new AwError('invalid_input', key.trim() === '' ? 'The key is empty' : 'The key is too long', {
+    hint: `Give a text of 1 to ${longestKey} characters that no other snapshot has, or leave it out`,
+    data: { field: 'key' },
+  })
+}
+
+const longestKey = 200
 
 /** Takes one, if there is room for it or room can be made. Needs the lock. */
 export async function keepSnapshot(

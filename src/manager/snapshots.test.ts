@@ -34,6 +34,14 @@ it('a limit that was lowered is kept by whoever comes next, and says how many th
   expect((await manager.call('snapshots', { id: 'a' })).map(({ id }) => id)).toEqual(kept)
 })
 
+it('a key that is empty is refused, as all snapshots would be the first', async () => {
+  const { manager } = memoryCore()
+  await manager.call('create', { id: 'a' })
+  for (const key of ['', ' ', 'k'.repeat(201)])
+    await expect(manager.call('snapshot', { id: 'a', key })).rejects.toEqual(refused('invalid_input', { field: 'key' }))
+  expect(await manager.call('snapshots', { id: 'a' })).toEqual([])
+})
+
 it('forks count as workspaces: the one that is too many says so, and the others are there', async () => {
   const { manager } = memoryCore({ set: { 'workspaces.max_workspaces': '3' } })
   await manager.call('create', { id: 'a' })

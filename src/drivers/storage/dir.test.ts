@@ -4,6 +4,7 @@ import {
   openSync,
   closeSync,
   readFileSync,
+  readdirSync,
   rmSync,
   statSync,
   truncateSync,
@@ -11,9 +12,12 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Place } from '../../ports/storage-driver.ts'
 import { native } from '../../sys/native.ts'
+import { collect } from '../../testing/collect.ts'
 import { hostSubject } from '../../testing/host-subject.ts'
 import { code, staged, storageContract } from '../../testing/storage-contract.ts'
 import { makeTree, readTree } from '../../testing/tree.ts'
@@ -70,6 +74,41 @@ describe('dir, beyond the contract', () => {
     writeFileSync(join(base, 'storage/snapshots/head'), 'aw-manifest 1\nnonsense\n')
     expect(await storage.snapshot(volume, next, { since: head })).toMatchObject({ changed: null })
     expect(await storage.verify(next)).toMatchObject({ problems: [] })
+  })
+
+  it('keeps, compares and restores a tree that is large enough for a program to help', async () => {
+    const base = makeBase()
+    const storage = dirStorage({ root: join(base, 'storage'), claim: join(base, 'storage.id') })
+    const place = <A extends 'volumes' | 'snapshots'>(area: A, name: string) => ({ area, name })
+    const [volume, fork] = [place('volumes', 'v'), place('volumes', 'f')]
+    const [one, two, kept] = ['one', 'two', 'kept'].map((name) => place('snapshots', name)) as [Place, Place, Place]
+    const at = (name: string): string => join(base, 'storage/volumes/v', name)
+    await storage.create(volume)
+    for (let i = 0; i < 1500; i++) {
+      mkdirSync(at(`d${i % 30}/e${i % 7}`), { recursive: true })
+      writeFileSync(at(`d${i % 30}/e${i % 7}/f${i}`), `content ${i}`)
+    }
+    await sleep(60)
+    await storage.snapshot(volume, one)
+    const before = readTree(at('.'))
+    expect(
+      statSync(join(base, 'storage/index', readdirSync(join(base, 'storage/index'))[0] ?? '')).size,
+    ).toBeGreaterThan(128 * 1024)
+    writeFileSync(at('d3/e3/f3'), 'changed')
+    rmSync(at('d4'), { recursive: true })
+    mkdirSync(at('new/directory'), { recursive: true })
+    writeFileSync(at('new/directory/file'), 'new')
+    const told = async (from: Place, to: Place): Promise<string[]> =>
+      (await collect(storage.diff(from, to))).map(({ change, path }) => `${change} ${path}`)
+    const changes = await told(one, volume)
+    expect(changes).toEqual(expect.arrayContaining(['changed d3/e3/f3', 'removed d4', 'added new/directory/file']))
+    expect(await storage.snapshot(volume, two, { since: one })).toMatchObject({ changed: changes.length })
+    expect(await told(one, two)).toEqual(changes)
+    await storage.create(fork, { from: two })
+    expect(readTree(join(base, 'storage/volumes/f'))).toEqual(readTree(at('.')))
+    await storage.restore(volume, one, kept)
+    expect(readTree(at('.'))).toEqual(before)
+    expect(await told(two, kept)).toEqual([])
   })
 
   it('copies a file with holes byte for byte', async () => {
