@@ -78,7 +78,7 @@ export async function measureBtrfsKernel(
     await act()
     await log.line()
   }
-  const times = await compete(
+  const { tidy: _, ...times } = await compete(
     rounds,
     {
       fork: {

@@ -69,7 +69,7 @@ export async function measureOurs({ driver, home, root, source, ...given }: Opti
   }
   let before = start.id
   let after = start.id
-  const times = await compete(
+  const { tidy: _, ...times } = await compete(
     rounds,
     {
       createFrom: { before: settle, timed: (round) => aw.fork('origin', { id: `made-${round}`, at: start.id }) },
