@@ -1,3 +1,4 @@
+import { commit } from '../src/sys/btrfs-subvolume.ts'
 import { findSystemProgram } from '../src/sys/run.ts'
 import { startProgram } from '../src/sys/start-program.ts'
 
@@ -6,6 +7,8 @@ import { startProgram } from '../src/sys/start-program.ts'
  * waits for that too. Without a copy of this process, which would have to copy its own memory page by page afterwards.
  */
 export async function btrfsCleaned(path: string): Promise<void> {
+  // It begins after a commit, and by itself only twice a minute.
+  await commit(path)
   const program = findSystemProgram('btrfs')
   if (program === undefined) throw new Error('There is no program btrfs')
   const child = startProgram([program, 'subvolume', 'sync', path], ['pipe', 'pipe', 'ignore'])

@@ -26,7 +26,7 @@ export const row = (
 ): Row => ({ name, ours, baseline, ratio: ours / baseline, unit: 'ms', ...about })
 
 /** What takes no time can be done often. A library that stays loaded is warm: as much as it is after a few of each. */
-export const often = { rounds: 21, warmUp: 10 }
+export const often = { rounds: 15, warmUp: 6 }
 
 export const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN

@@ -55,16 +55,19 @@ function check(schema: JsonSchema, value: unknown, where: string): void {
 }
 
 function checkAny(choices: readonly JsonSchema[], value: unknown, where: string): void {
-  let first: unknown
+  let told: unknown
   for (const choice of choices) {
     try {
       return check(choice, value, where)
     } catch (error) {
-      first ??= error
+      // What is wrong with it as that which it is, says more than that it is nothing else.
+      if (told === undefined || choice.type === typeOf(value)) told = error
     }
   }
-  throw first
+  throw told
 }
+
+const typeOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value)
 
 function checkString(schema: JsonSchema, value: unknown, where: string): void {
   if (typeof value !== 'string') throw wrong(where, 'text', value)

@@ -156,6 +156,8 @@ describe('cp', () => {
       to: 'x:work/',
       replace: true,
     })
+    expect(await asked(['cp', 'x:work', 'out/'], done)).toMatchObject({ from: 'x:work', to: '/here/out/' })
+    expect(await asked(['cp', 'x:work', '/'], done)).toMatchObject({ to: '/' })
     expect(await asked(['cp', './with:colon', 'x@snap:work'], done)).toEqual({
       from: '/here/with:colon',
       to: 'x@snap:work',

@@ -94,7 +94,8 @@ function valueOf(schema: JsonSchema, texts: readonly string[], label: string, cw
     case 'directory':
       return resolve(cwd, text)
     case 'place':
-      return /^[^/.][^:]*:/.test(text) ? text : resolve(cwd, text)
+      // With a slash behind it, it is a directory.
+      return /^[^/.][^:]*:/.test(text) ? text : resolve(cwd, text) + (/.\/$/.test(text) ? '/' : '')
     case 'repository':
       return repositoryOf(text, label, cwd)
     case 'duration':

@@ -202,7 +202,7 @@ const archiveOf = ({ archives = [] }: Workspace, { tree, at }: TrashedTree): str
   archives.findLast((made) => made.tree === tree && made.at >= at)?.path ?? null
 
 async function letSharedGo(core: Core, request: Request, tree: string): Promise<Fate> {
-  const users = await core.host.users(core.storage.attachment(trashOf(tree)).path)
+  const users = await core.host.users(core.storage.attachment(trashOf(tree)).path, { mounted: true })
   if (users.length > 0) return { stays: `${users[0]?.command} (${users[0]?.pid}) still works in it` }
   await purgeShared(core, request, tree)
   return gone

@@ -41,6 +41,8 @@ export async function startOf(core: Core, input: Creation): Promise<Start> {
   if (from.workspace !== undefined) return { fork: from.workspace, at: from.at }
   if (from.snapshot !== undefined) return { fork: from.snapshot }
   if (from.template !== undefined) return templateStart(core, from.template, input.variables)
+  if (typeof input.from === 'object')
+    throw wrong(`from has none of ${kinds.slice(0, -1).join(', ')}: to begin empty, leave it out`)
   return { source: { kind: 'empty' } }
 }
 

@@ -33,7 +33,10 @@ export interface Host {
    * Processes (not this one) with their working directory, root or an open file below a directory, also by another mount
    * of it, as containers have one. @param except processes that do not count, nor does what they have started
    */
-  users(directory: string, options?: { readonly except?: readonly number[] | undefined }): Promise<ProcessUse[]>
+  users(
+    directory: string,
+    options?: { readonly except?: readonly number[] | undefined; readonly mounted?: boolean | undefined },
+  ): Promise<ProcessUse[]>
 
   /** Makes `path` a symbolic link to `target`, with missing parents. `file_exists` if something else is there. */
   publish(path: string, target: string): Promise<void>
@@ -85,5 +88,5 @@ export interface CopyReport {
 export interface ProcessUse {
   readonly pid: number
   readonly command: string
-  readonly uses: 'cwd' | 'root' | 'file'
+  readonly uses: 'cwd' | 'root' | 'file' | 'mount'
 }

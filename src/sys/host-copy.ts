@@ -105,6 +105,12 @@ export async function copyOut(
 ): Promise<CopyReport> {
   const name = basename(saidOf(source))
   const isDirectory = fs.statSync(to, { throwIfNoEntry: false })?.isDirectory() === true
+  // With a slash behind it, nothing else is meant.
+  if (to.endsWith('/') && !isDirectory)
+    throw new AwError('file_not_found', `There is no directory ${to}`, {
+      hint: 'Make it first, or leave out the slash: then the copy gets that name',
+      data: { path: to },
+    })
   if (isDirectory && name === '.')
     throw new AwError('file_exists', `There is a directory at ${to} already`, {
       hint: 'Name the directory that is to be made',

@@ -84,6 +84,16 @@ describe.each(isRoot ? [asRoot, asUser] : [asUser])('in another mount namespace,
     expect(kind.look([tree])).toEqual([[{ pid, command: 'sleep', uses: 'cwd' }]])
   })
 
+  it('a process that only has it mounted is seen by who asks for that', async () => {
+    const { tree, other } = ground()
+    const pid = await apart(kind, `mount --bind "$1" "$2"; ${stay}`, tree, other)
+    await apart(kind, stay)
+    expect(kind.look([tree])).toEqual([[]])
+    const asked = processesUsing(tree, { mounted: true })
+    expect(asked).toEqual([{ pid, command: 'sleep', uses: 'mount' }])
+    expect(processesUsing(other, { mounted: true })).toEqual([])
+  })
+
   it('a directory of the same path that is another one there does not count', async () => {
     const { tree, other } = ground()
     await apart(kind, `mkdir -p "$2/work"; mount --bind "$2" "$1"; cd "$1/work"; ${stay}`, tree, other)

@@ -7,21 +7,46 @@ import { directoryFlags, mountId } from './safe-fs/descriptors.ts'
 export interface ProcessUse {
   readonly pid: number
   readonly command: string
-  readonly uses: 'cwd' | 'root' | 'file'
+  readonly uses: 'cwd' | 'root' | 'file' | 'mount'
 }
 
 interface UseOptions {
   /** Processes that do not count, nor does what they have started. */
   readonly except?: readonly number[] | undefined
+  /** Also those that have it mounted in a mount namespace of their own, whatever they do there. */
+  readonly mounted?: boolean | undefined
 }
 
 /**
  * Processes, other than this one, with their working directory, root or an open file below a directory, by whatever
  * mount and in whatever mount namespace they have it. Of those that we may not look into nothing is known.
  */
-export function processesUsing(path: string, { except = [] }: UseOptions = {}): ProcessUse[] {
-  const within = withinTree(path)
-  return processesWith(within).filter(({ pid }) => !isFrom(pid, except))
+export function processesUsing(path: string, { except = [], mounted = false }: UseOptions = {}): ProcessUse[] {
+  const using = processesWith(withinTree(path))
+  const known = new Set(using.map(({ pid }) => pid))
+  const others = mounted ? processesMounting(path).filter(({ pid }) => !known.has(pid)) : []
+  return [...using, ...others].filter(({ pid }) => !isFrom(pid, except))
+}
+
+function processesMounting(path: string): ProcessUse[] {
+  const place = placeOf(realPath(path), mountsOf('self') ?? [])
+  if (place === undefined) return []
+  const ours = namespaceOf('self')
+  const known = new Map<string, boolean>()
+  const hasIt = (pid: number): boolean => {
+    const namespace = namespaceOf(String(pid))
+    if (namespace === undefined || namespace === ours) return false
+    const mounts = known.has(namespace) ? [] : (mountsOf(String(pid)) ?? [])
+    if (!known.has(namespace))
+      known.set(
+        namespace,
+        mounts.some(({ device, root }) => device === place.device && isBelow(root, place.path)),
+      )
+    return known.get(namespace) === true
+  }
+  return processIds()
+    .filter(hasIt)
+    .map((pid) => ({ pid, command: commandOf(pid), uses: 'mount' }))
 }
 
 /** Those that have it open by its own path. */

@@ -19,6 +19,12 @@ it('what holds the workspaces themselves is not copied into one', async () => {
   expect(fs.readFileSync(join(path, 'work', 'again', 'work', 'file'), 'utf8')).toBe('content')
   await aw.cp({ from: 'one:', to: join(base, 'all') })
   expect(fs.readFileSync(join(base, 'all', 'work', 'file'), 'utf8')).toBe('content')
+  // With a slash behind it, it is a directory that is there.
+  for (const from of ['one:work/file', 'one:work'])
+    expect(await codeOf(aw.cp({ from, to: join(base, 'missing/') }))).toBe('file_not_found')
+  expect(fs.existsSync(join(base, 'missing'))).toBe(false)
+  await aw.cp({ from: 'one:work/file', to: join(base, 'all/') })
+  expect(fs.readFileSync(join(base, 'all', 'file'), 'utf8')).toBe('content')
 })
 
 it('a copy that was killed leaves nothing once aw recover has run', { timeout: 60_000 }, async () => {

@@ -31,6 +31,9 @@ it('a repository becomes a workspace: the default branch, a branch, a tag, a com
   const full = await aw.create({ id: 'full', repo, full: true })
   expect(git(join(full.path, 'work'), 'rev-list', '--count', 'HEAD')).toBe('2')
   expect(git(join(full.path, 'work'), 'fsck', '--full')).toBe('')
+  // As `aw show --json` tells it.
+  const again = await aw.create({ id: 'null', from: { git: { url: repo, ref: null, shallow: null } } })
+  expect(again.source).toMatchObject({ kind: 'git', commit: head, ref: null })
 })
 
 it('the second of the same commit begins as the base of the first; a new commit has its own', async () => {
@@ -125,6 +128,8 @@ it('urls that are none, and two sources at once, are refused before anything is 
     expect([repo, await codeOf(aw.create({ id: 'never', repo }))]).toEqual([repo, 'invalid_input'])
   expect(await codeOf(aw.create({ id: 'never', repo: base, from: { folder: base } }))).toBe('invalid_input')
   expect(await codeOf(aw.create({ id: 'never', ref: 'main' }))).toBe('invalid_input')
+  for (const from of [{}, { snapshot: undefined }])
+    expect(await codeOf(aw.create({ id: 'never', from }))).toBe('invalid_input')
   expect(await codeOf(aw.create({ id: 'never', from: { git: { url: base, ref: '--upload-pack=x' } } }))).toBe(
     'invalid_input',
   )

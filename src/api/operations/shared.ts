@@ -1,5 +1,5 @@
 import { isolations } from '../../domain/sandbox/spec.ts'
-import { boolean, choice, either, integer, json, list, object, optional, pairs, string } from '../schema.ts'
+import { boolean, choice, either, integer, json, list, nullable, object, optional, pairs, string } from '../schema.ts'
 
 /** What several operations ask for, or answer with. */
 
@@ -46,8 +46,8 @@ const origins = {
   git: optional(
     object({
       url: string('https://…, ssh://…, user@host:path, or an absolute path'),
-      ref: optional(string('A branch, a tag or a commit (default: the default branch)')),
-      shallow: optional(boolean('Without its history (default: the setting git.shallow)')),
+      ref: optional(nullable(string('A branch, a tag or a commit (default, and null: the default branch)'))),
+      shallow: optional(nullable(boolean('Without its history (default: the setting git.shallow)'))),
     }),
   ),
   workspace: optional(string('Another workspace: this one begins as a fork of it')),

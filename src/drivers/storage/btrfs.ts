@@ -1,4 +1,5 @@
 import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Frozen, Place, StorageCapabilities, StorageDriver } from '../../ports/storage-driver.ts'
 import { ownBytes, readAllFiles } from '../../sys/btrfs-files.ts'
 import { limitGrowth, roomLeft } from '../../sys/btrfs-quota.ts'
@@ -69,7 +70,14 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
       throw hasCode(error, 'EEXIST') ? taken(place) : error
     }
   }
-  /** What is erased is given back after a commit: where there is little room left that is not waited for. */
+  /** Where there is little room left, what was erased is waited for, for a moment: btrfs gives it back commit by commit. */
+  const givenBack = async (erased: string, before: number): Promise<void> => {
+    for (let tries = 0; tries < 10; tries++) {
+      await commit(erased)
+      if (trees.free().bytes > before) return
+      await sleep(100)
+    }
+  }
   const isScarce = (): boolean => {
     const { bytes, total } = trees.free()
     return bytes < total / 10
@@ -159,11 +167,12 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
 
     async erase(place, { signal, more = false } = {}) {
       assert()
+      const before = trees.free().bytes
       if (place.area === 'bases') dropFolderIndex(options.root, place.name)
       await removeSubvolume(path(place), { signal })
       if (more) return
       // The log may be flushed without the transaction that removes it: then it would be back after a power cut.
-      if (isScarce()) await commit(path(place))
+      if (isScarce()) await givenBack(path(place), before)
       else if (place.area !== 'tmp') await syncDirectoryLater(dirname(path(place)))
       await work.sweep(signal)
     },
