@@ -1,6 +1,6 @@
 import { hasCode } from '../errno.ts'
 import type { Steps } from '../safe-fs/steps.ts'
-import { kindOf, look } from '../trees/stat.ts'
+import { factsOf, kindOf, look } from '../trees/stat.ts'
 import { namesIn } from '../trees/walk.ts'
 import { isSettled } from '../trees/write-out.ts'
 import type { ScanOptions } from './differing.ts'
@@ -35,7 +35,7 @@ const mostRecent = 1000
 
 /**
  * What was changed a moment ago, by path: of that a look tells nothing. Undefined if there is much of it, or something was
- * written to while it was read.
+ * written to while it was read, or may not be read as it is.
  */
 export function recentOf(
   entries: ReadonlyMap<string, Known>,
@@ -44,9 +44,17 @@ export function recentOf(
   const recent: string[] = []
   for (const [path, { print }] of entries) {
     if (print === '' || recent.length > mostRecent) return undefined
-    if (!isSettled(print, flushedAt)) recent.push(path)
+    if (isSettled(print, flushedAt)) continue
+    if (isLocked(print)) return undefined
+    recent.push(path)
   }
   return recent
+}
+
+/** To read it, its owner has to change its mode, and so what the kernel tells of it. */
+function isLocked(print: string): boolean {
+  const { kind, mode } = factsOf(print)
+  return (kind === 'file' && (mode & 0o400) === 0) || (kind === 'directory' && (mode & 0o500) !== 0o500)
 }
 
 /** Whether some things are as they were when they were read; a directory also if there are the same names in it. */
