@@ -6,6 +6,7 @@ import type { Begun } from './copy-state.ts'
 import { packageFolder } from './package-folder.ts'
 import { run } from './run.ts'
 import { systemError } from './system-error.ts'
+import { cancelled } from './trees/politely.ts'
 import type { Print } from './trees/stat.ts'
 
 /**
@@ -175,7 +176,7 @@ async function start(program: string, args: readonly string[], { files, input, s
     // In a group of its own: what Ctrl-C ends is for the caller to say.
     await run(program, args, { cwd: '/', env: {}, timeoutMs: longest, signal, files, input, onStdout, group: true })
   } catch (error) {
-    throw failure ?? error
+    throw signal?.aborted ? cancelled(signal.reason) : (failure ?? error)
   }
 }
 

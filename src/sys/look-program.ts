@@ -2,6 +2,7 @@ import { AwError } from '../domain/errors.ts'
 import { commonArguments, copyProgram, records, takeDirectory } from './copy-program.ts'
 import { startProgram } from './start-program.ts'
 import { isAscii } from './trees/names.ts'
+import { cancelled } from './trees/politely.ts'
 import type { Print } from './trees/stat.ts'
 
 /** Is given each directory of a tree once, in no order: what is in it, and what the kernel told about each. */
@@ -32,7 +33,7 @@ export async function lookWithProgram(top: number, options: LookOptions): Promis
   const program = copyProgram()
   const { exclude = [], signal } = options
   if (program === undefined || !exclude.every(isAscii)) return undefined
-  if (signal?.aborted) throw cancelled(signal)
+  if (signal?.aborted) throw cancelled(signal.reason)
   const child = startProgram([program, ...commonArguments(), 'look', ...exclude], ['pipe', 'pipe', 'ignore', top])
   const conversation = converse(child.output, (kind, record) => {
     if (kind !== 'd') return
@@ -52,7 +53,7 @@ export async function lookWithProgram(top: number, options: LookOptions): Promis
   }
   const until = async (kinds: string): Promise<string> => {
     const kind = await conversation(kinds)
-    if (signal?.aborted) throw cancelled(signal)
+    if (signal?.aborted) throw cancelled(signal.reason)
     if (kind === undefined) throw new AwError('internal', 'aw-copy has ended before it was done')
     return kind
   }
@@ -72,9 +73,6 @@ export async function lookWithProgram(top: number, options: LookOptions): Promis
   await close()
   return undefined
 }
-
-const cancelled = ({ reason }: AbortSignal): AwError =>
-  new AwError('aborted', 'The work on a tree was cancelled', { cause: reason })
 
 /** Takes what a program tells. Answers a function that waits for the next record of some kinds; undefined at the end. */
 function converse(
