@@ -1,14 +1,16 @@
-import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { packageIn } from './package.ts'
 import { compete, row, type Row } from './row.ts'
+import { openShell } from './shell.ts'
 import { bestOf, type Instead } from './storage-instead.ts'
 import { settingsOf, type DriverName } from './storage-ours.ts'
 import { changeTen, type SourceTree } from './storage-tree.ts'
 
 /** `served`: as it is installed, where a daemon does it. */
-export type CommandLine = (args: readonly string[], served?: { readonly home: string }) => void
+export interface CommandLine extends AsyncDisposable {
+  readonly run: (args: readonly string[], served?: { readonly home: string }) => Promise<void>
+}
 
 interface Options {
   readonly driver: DriverName
@@ -24,14 +26,14 @@ export function commandLine(folder: string): CommandLine {
   const place = join(folder, 'cli')
   mkdirSync(place)
   const program = packageIn(place)
+  const shell = openShell(folder)
   const env = { PATH: `${dirname(process.execPath)}:${process.env['PATH']}`, HOME: folder }
-  const options = { cwd: folder, encoding: 'utf8' } as const
-  return (args, served) => {
-    const { status, stderr } =
+  return {
+    run: (args, served) =>
       served === undefined
-        ? spawnSync(process.execPath, [program, ...args], { ...options, env })
-        : spawnSync(join(place, 'dist/aw'), args, { ...options, env: { ...env, AW_HOME: served.home } })
-    if (status !== 0) throw new Error(`aw ${args.join(' ')} failed: ${stderr}`)
+        ? shell.run([process.execPath, program, ...args], env)
+        : shell.run([join(place, 'dist/aw'), ...args], { ...env, AW_HOME: served.home }),
+    [Symbol.asyncDispose]: () => shell[Symbol.asyncDispose](),
   }
 }
 
@@ -39,10 +41,10 @@ export function commandLine(folder: string): CommandLine {
 export async function commandRows(cli: CommandLine, options: Options): Promise<Row[]> {
   const { driver, home, root, files, rounds, instead, source } = options
   const set = Object.entries(settingsOf(driver, root)).flatMap(([key, value]) => ['--set', `${key}=${value}`])
-  const aw = (...args: readonly string[]): void => cli([...args, '--home', home, ...set])
+  const aw = (...args: readonly string[]): Promise<void> => cli.run([...args, '--home', home, ...set])
   const change = (): void => changeTen(join(home, 'workspaces/work/main'), source.files)
-  const changed = (): void => {
-    aw('snapshot', 'work')
+  const changed = async (): Promise<void> => {
+    await aw('snapshot', 'work')
     change()
   }
   // The first rounds do not count: in them its compiled code is kept.
@@ -91,13 +93,13 @@ async function forkServed(cli: CommandLine, { driver, home, root, rounds }: Opti
     ([key, value]) => `${key} = ${/^\d+$/.test(value) ? value : JSON.stringify(value)}\n`,
   )
   writeFileSync(file, settings.join(''))
-  const aw = (...args: readonly string[]): void => cli(args, { home })
-  aw('serve', '--detach')
+  const aw = (...args: readonly string[]): Promise<void> => cli.run(args, { home })
+  await aw('serve', '--detach')
   try {
     const { fork } = await compete(rounds, { fork: (round) => aw('fork', 'origin', `served-${round}`) })
     return fork
   } finally {
-    aw('serve', '--stop')
+    await aw('serve', '--stop')
     rmSync(file)
   }
 }

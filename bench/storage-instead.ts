@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { compete } from './row.ts'
-import { burst, changeTen, changeTenAllOver, git, type SourceTree } from './storage-tree.ts'
+import { openShell, type Shell } from './shell.ts'
+import { burst, changeTen, changeTenAllOver, git, gitWords, type SourceTree } from './storage-tree.ts'
 
 /** What a user would run instead, in milliseconds, by the command. */
 export interface Instead {
@@ -25,38 +25,37 @@ interface Options {
 }
 
 export async function measureInstead(folder: string, source: SourceTree, options: Options): Promise<Instead> {
-  return { ...(await copies(folder, source, options)), ...(await states(folder, source, options)) }
+  await using shell = openShell(folder)
+  return { ...(await copies(shell, folder, source, options)), ...(await states(shell, folder, source, options)) }
 }
 
-const run = (...argv: readonly string[]): void =>
-  void execFileSync(argv[0] ?? '', argv.slice(1), { stdio: ['ignore', 'ignore', 'pipe'] })
-
 /** `rm -rf` is what clears each copy away, so it is measured on the way. */
-async function copies(folder: string, { tree, archive }: SourceTree, { rounds, reflink }: Options) {
+async function copies(shell: Shell, folder: string, { tree, archive }: SourceTree, { rounds, reflink }: Options) {
+  const run = (...argv: string[]): Promise<void> => shell.run(argv)
   const shared = join(reflink, 'source')
-  run('cp', '-a', tree, shared)
+  await run('cp', '-a', tree, shared)
   const target = join(folder, 'copy')
   const onReflink = join(reflink, 'copy')
   const gone = (path: string): void => rmSync(path, { recursive: true, force: true })
-  const fresh = (timed: () => void) => ({ before: () => [target, onReflink].forEach(gone), timed })
+  const fresh = (timed: () => Promise<void>) => ({ before: () => [target, onReflink].forEach(gone), timed })
   const times = await compete(rounds, {
     'cp -a': fresh(() => run('cp', '-a', tree, target)),
     'cp -a --reflink': fresh(() => run('cp', '-a', '--reflink=always', shared, onReflink)),
     'tar -x': fresh(() => {
       mkdirSync(target)
-      run('tar', '-C', target, '-xf', archive)
+      return run('tar', '-C', target, '-xf', archive)
     }),
     'git worktree add': {
       before: () => {
         gone(target)
         git(tree, 'worktree', 'prune')
       },
-      timed: () => git(tree, 'worktree', 'add', '--quiet', '--detach', target),
+      timed: () => shell.run(gitWords(tree, 'worktree', 'add', '--quiet', '--detach', target)),
     },
     'git clone --depth 1': fresh(() => run('git', 'clone', '--quiet', '--depth', '1', `file://${tree}`, target)),
     'rm -rf': {
-      before: () => {
-        if (!existsSync(target)) run('cp', '-a', tree, target)
+      before: async () => {
+        if (!existsSync(target)) await run('cp', '-a', tree, target)
       },
       timed: () => run('rm', '-rf', target),
     },
@@ -68,44 +67,45 @@ async function copies(folder: string, { tree, archive }: SourceTree, { rounds, r
 }
 
 /** A copy of the tree, with a private repository beside it, as tools that snapshot by git do it. */
-function privately(folder: string, name: string, tree: string) {
+async function privately({ run }: Shell, folder: string, name: string, tree: string) {
   const work = join(folder, name)
   const repository = `${work}-private`
-  run('cp', '-a', tree, work)
+  await run(['cp', '-a', tree, work])
   rmSync(join(work, '.git'), { recursive: true, force: true })
   const own = ['--git-dir', repository, '--work-tree', work]
-  run('git', 'init', '--quiet', '--bare', repository)
-  run('git', '--git-dir', repository, 'config', 'core.bare', 'false')
+  await run(['git', 'init', '--quiet', '--bare', repository])
+  await run(['git', '--git-dir', repository, 'config', 'core.bare', 'false'])
+  const git = (...args: string[]): Promise<void> => run(gitWords(work, ...own, ...args))
   const one = {
     work,
-    commit: (): void => {
-      git(work, ...own, 'add', '--all')
-      git(work, ...own, 'commit', '--quiet', '--allow-empty', '--message', 'turn')
+    commit: async (): Promise<void> => {
+      await git('add', '--all')
+      await git('commit', '--quiet', '--allow-empty', '--message', 'turn')
     },
-    clean: (): void => {
-      git(work, ...own, 'reset', '--quiet', '--hard')
-      git(work, ...own, 'clean', '--quiet', '-fdx')
+    clean: async (): Promise<void> => {
+      await git('reset', '--quiet', '--hard')
+      await git('clean', '--quiet', '-fdx')
     },
-    status: () => git(work, ...own, 'status', '--porcelain'),
+    status: () => git('status', '--porcelain'),
     [Symbol.dispose]() {
       for (const path of [work, repository]) rmSync(path, { recursive: true, force: true })
     },
   }
-  one.commit()
+  await one.commit()
   return one
 }
 
-async function states(folder: string, { tree, files }: SourceTree, { rounds }: Options) {
-  using quiet = privately(folder, 'git-work', tree)
-  using busy = privately(folder, 'git-busy', tree)
+async function states(shell: Shell, folder: string, { tree, files }: SourceTree, { rounds }: Options) {
+  using quiet = await privately(shell, folder, 'git-work', tree)
+  using busy = await privately(shell, folder, 'git-busy', tree)
   const change = (): void => changeTen(quiet.work, files)
   const times = await compete(rounds, {
     commit: { before: change, timed: quiet.commit },
     commitAllOver: { before: () => changeTenAllOver(quiet.work, files), timed: quiet.commit },
     commitBurst: { before: (round) => burst(busy.work, round), timed: busy.commit },
     reset: {
-      before: () => {
-        quiet.clean()
+      before: async () => {
+        await quiet.clean()
         change()
       },
       timed: quiet.clean,

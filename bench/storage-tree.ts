@@ -34,18 +34,21 @@ const directoryOf = (n: number): string => {
 
 export const fileOf = (n: number): string => `${directoryOf(n)}/file-${n}.ts`
 
+/** The words of a command of git, with settings that do not depend on whose machine it is. */
+export const gitWords = (tree: string, ...args: readonly string[]): string[] => [
+  'git',
+  '-C',
+  tree,
+  ...['user.name=bench', 'user.email=bench@localhost', 'gc.auto=0', 'advice.detachedHead=false'].flatMap((one) => [
+    '-c',
+    one,
+  ]),
+  ...args,
+]
+
 export function git(tree: string, ...args: readonly string[]): void {
-  const own = [
-    '-c',
-    'user.name=bench',
-    '-c',
-    'user.email=bench@localhost',
-    '-c',
-    'gc.auto=0',
-    '-c',
-    'advice.detachedHead=false',
-  ]
-  execFileSync('git', ['-C', tree, ...own, ...args], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const [program = '', ...words] = gitWords(tree, ...args)
+  execFileSync(program, words, { stdio: ['ignore', 'ignore', 'pipe'] })
 }
 
 let changes = 0

@@ -57,7 +57,7 @@ export async function benchStorage({ trees, drivers }: Size): Promise<Row[]> {
   // What is below goes with the file system, which is this run's own.
   using mounted = mountBtrfs(join(folder, 'btrfs'))
   const btrfs = mounted.path
-  const cli = commandLine(folder)
+  await using cli = commandLine(folder)
   const rows: Row[] = []
   const measured = new Map<string, Ours>()
   for (const { files, rounds } of trees) {

@@ -93,7 +93,17 @@ describe('Debian packages that are missing', () => {
   test('are installed by root, with a word about it', () => {
     const { status, stdout, stderr } = setup(['test'], { path: bin })
     expect({ status, stdout }).toEqual({ status: 0, stdout: 'the tests\n' })
-    expect(stderr).toMatch(/^Installing Debian packages that the tests use \(apt-get\): no-such-package \(example\)/)
+    expect(stderr).toMatch(
+      /^Installing Debian packages that the tests and benchmarks use \(apt-get\): no-such-package \(example\)/,
+    )
+  })
+
+  test('are installed for the benchmarks too', () => {
+    mkdirSync(join(checkout, 'bench'))
+    writeFileSync(join(checkout, 'bench/main.ts'), `console.log('the benchmarks')`)
+    const { status, stdout, stderr } = setup(['bench'], { path: bin })
+    expect({ status, stdout }).toEqual({ status: 0, stdout: 'the benchmarks\n' })
+    expect(stderr).toContain('no-such-package (example)')
   })
 
   test('are named with the exact command to everyone else', () => {

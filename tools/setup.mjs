@@ -4,6 +4,7 @@
  *
  *   node tools/setup.mjs run <script> [arguments]
  *   node tools/setup.mjs test [arguments]     also the Debian packages that the tests use
+ *   node tools/setup.mjs bench [arguments]    these too
  *   node tools/setup.mjs check [arguments]
  *
  * This file keeps to syntax that old versions read, so that they can say what is missing.

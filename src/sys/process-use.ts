@@ -1,7 +1,7 @@
 import { closeSync, openSync, readdirSync, realpathSync } from 'node:fs'
 import { mountsOf, namespaceOf, type Mounted } from './mounts.ts'
 import { native } from './native.ts'
-import { attempt, read, readLink, statOf } from './process.ts'
+import { attempt, kernelThreads, read, readLink, statOf } from './process.ts'
 import { directoryFlags, mountId } from './safe-fs/descriptors.ts'
 
 export interface ProcessUse {
@@ -69,7 +69,7 @@ function processesWith(within: WithinFor): ProcessUse[] {
 }
 
 function useOf(pid: number, withinFor: WithinFor): ProcessUse['uses'] | undefined {
-  // A thread of the kernel, as most are, has no program; nor has what has ended or may not be looked into.
+  // A thread of the kernel has no program; nor has what has ended or may not be looked into.
   if (readLink(`/proc/${pid}/exe`) === undefined) return undefined
   const cwd = readLink(`/proc/${pid}/cwd`)
   if (cwd === undefined) return undefined
@@ -178,11 +178,11 @@ const mostSteps = 1000
 
 const parentOf = (pid: number): number => Number(statOf(pid).parent ?? 0)
 
+/** Those of programs, other than this one. A number that is the kernel's after all have been read was so before. */
 function processIds(): number[] {
-  return names('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => pid !== process.pid)
+  const all = names('/proc').filter((name) => /^\d+$/.test(name))
+  const others = new Set([...kernelThreads(), String(process.pid)])
+  return all.filter((name) => !others.has(name)).map(Number)
 }
 
 const names = (directory: string): string[] => attempt(() => readdirSync(directory)) ?? []

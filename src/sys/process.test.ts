@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Owner } from '../domain/workspace/state.ts'
-import { killProcess, liveness, ownProcess } from './process.ts'
+import { kernelThreads, killProcess, liveness, ownProcess } from './process.ts'
 
 async function sleeper(): Promise<{ child: ChildProcess; owner: Owner }> {
   const child = spawn('sleep', ['60'], { stdio: 'ignore' })
@@ -38,6 +38,19 @@ describe('proof of life', () => {
     await once(child, 'exit')
     expect(liveness(owner)).toBe('dead')
   })
+})
+
+/** That all of them are the kernel's by what it says of each: a program that is taken for one would not be seen at work. */
+it('threads of the kernel are told from programs', () => {
+  const ofTheKernel = 0x20_0000
+  const flagsOf = (pid: string): number => {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[6])
+  }
+  const isHost = (flagsOf('1') & ofTheKernel) === 0 && readFileSync('/proc/2/comm', 'latin1').trim() === 'kthreadd'
+  const found = kernelThreads()
+  expect(found.length > 0).toBe(isHost)
+  expect(found.filter((pid) => (flagsOf(pid) & ofTheKernel) === 0)).toEqual([])
 })
 
 describe('killing', () => {

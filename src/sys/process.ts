@@ -90,13 +90,26 @@ function startTime(pid: number): string | undefined {
   return state === 'Z' || state === 'X' ? undefined : started
 }
 
-/** Fields 3, 4 and 22 of /proc/PID/stat; the name in field 2 may hold spaces and brackets, so count from its end. */
-export function statOf(pid: number): { state?: string; parent?: string; started?: string } {
+/** Fields 3, 4, 9 and 22 of /proc/PID/stat; the name in field 2 may hold spaces and brackets, so count from its end. */
+export function statOf(pid: number): { state?: string; parent?: string; flags?: number; started?: string } {
   const stat = read(`/proc/${pid}/stat`)
   if (stat === undefined) return {}
   const [state = '', parent = '', ...more] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return { state, parent, started: more[17] ?? '' }
+  return { state, parent, flags: Number(more[4]), started: more[17] ?? '' }
 }
+
+/**
+ * The threads of the kernel that there are now, of which a machine has more than of anything else, as far as it tells: one
+ * of them starts all others. In a container nothing is seen of them.
+ */
+export function kernelThreads(): string[] {
+  hasStarter ??= ((statOf(starter).flags ?? 0) & ofTheKernel) !== 0
+  return hasStarter ? (read(`/proc/${starter}/task/${starter}/children`) ?? '').split(' ').filter(Boolean) : []
+}
+
+let hasStarter: boolean | undefined
+const starter = 2
+const ofTheKernel = 0x0020_0000
 
 const bootId = (): string => (read('/proc/sys/kernel/random/boot_id') ?? '').trim()
 const pidNamespace = (): string => readLink('/proc/self/ns/pid') ?? ''

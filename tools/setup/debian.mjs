@@ -6,14 +6,14 @@ import { SetupError } from './setup-error.mjs'
 
 /** @typedef {{ package: string, command: string, why: string }} DebianPackage */
 
-/** Installs the Debian packages that the tests use, where that is allowed and possible; says the command elsewhere. */
+/** Installs the Debian packages that the tests and benchmarks use, where that is allowed and possible; says the command elsewhere. */
 export function debianPackages() {
   const missing = wantedPackages().filter(({ command }) => !isOnPath(command))
   if (missing.length === 0) return
   const names = missing.map((wanted) => wanted.package)
   if (!isOnPath('apt-get')) throw new SetupError(withoutApt(missing))
   if (process.getuid?.() !== 0) throw new SetupError(withoutRoot(missing, names))
-  console.error(`Installing Debian packages that the tests use (apt-get): ${describe(missing)} …`)
+  console.error(`Installing Debian packages that the tests and benchmarks use (apt-get): ${describe(missing)} …`)
   aptGetInstall(names)
 }
 
@@ -62,11 +62,11 @@ const describe = (missing) => missing.map((wanted) => `${wanted.package} (${want
  * @param {string[]} names
  */
 const withoutRoot = (missing, names) =>
-  `The tests use Debian packages that are not installed: ${describe(missing)}. Install them with\n\n` +
+  `The tests and benchmarks use Debian packages that are not installed: ${describe(missing)}. Install them with\n\n` +
   `  sudo apt-get update && sudo apt-get install -y --no-install-recommends ${names.join(' ')}\n\n` +
   'and run the same command again.'
 
 /** @param {DebianPackage[]} missing */
 const withoutApt = (missing) =>
-  `The tests use these commands, and they are not installed: ${missing.map((wanted) => wanted.command).join(', ')}.\n` +
+  `The tests and benchmarks use these commands, and they are not installed: ${missing.map((wanted) => wanted.command).join(', ')}.\n` +
   `Install them with the package manager of this system (on Debian: ${missing.map((wanted) => wanted.package).join(', ')}).`

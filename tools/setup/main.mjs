@@ -3,7 +3,15 @@ import { npmPackages } from './npm.mjs'
 import { runWithPinnedNode } from './pinned-node.mjs'
 import { SetupError } from './setup-error.mjs'
 
-const usage = 'usage: node tools/setup.mjs run <script> [arguments] | test [arguments] | check [arguments]'
+/** What has a word of its own, the script it runs, and whether that one uses programs of Debian packages. */
+const modes = {
+  check: { script: 'tools/check.ts', usesDebian: false },
+  test: { script: 'tools/test.ts', usesDebian: true },
+  bench: { script: 'bench/main.ts', usesDebian: true },
+}
+
+const words = ['run <script>', ...Object.keys(modes)].map((word) => `${word} [arguments]`)
+const usage = `usage: node tools/setup.mjs ${words.join(' | ')}`
 
 /** @param {string[]} argv */
 export async function main(argv) {
@@ -22,14 +30,11 @@ function setUpAndRun([mode, ...args]) {
     npmPackages()
     return runWithPinnedNode(args)
   }
-  if (mode === 'check') {
+  if (mode !== undefined && Object.hasOwn(modes, mode)) {
+    const { script, usesDebian } = modes[/** @type {keyof typeof modes} */ (mode)]
     npmPackages()
-    return runWithPinnedNode(['tools/check.ts', ...args])
-  }
-  if (mode === 'test') {
-    npmPackages()
-    debianPackages()
-    return runWithPinnedNode(['tools/test.ts', ...args])
+    if (usesDebian) debianPackages()
+    return runWithPinnedNode([script, ...args])
   }
   throw new SetupError(usage)
 }
