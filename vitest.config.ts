@@ -1,9 +1,16 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { inMemory } from './test/in-memory.ts'
 
 const second = 1000
 
-/** Three kinds of tests; `npm test` runs them all. The long sweeps have a file of their own, vitest.prove.config.ts. */
+/** Of what processes do to each other and to files. */
+const processes = ['test/{attacks,concurrency,crash,daemon}/**/*.test.ts']
+
+/** As in test/compile-cache.ts. */
+const NODE_COMPILE_CACHE = fileURLToPath(new URL('node_modules/.cache/aw-compile', import.meta.url))
+
+/** Four kinds of tests; `npm test` runs them all. The long sweeps have a file of their own, vitest.prove.config.ts. */
 export default defineConfig({
   test: {
     pool: 'forks',
@@ -15,6 +22,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts'],
+          env: inMemory(),
           testTimeout: 30 * second,
           hookTimeout: 30 * second,
         },
@@ -31,12 +39,22 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'processes',
+          include: processes,
+          globalSetup: ['test/build-once.ts'],
+          env: { NODE_COMPILE_CACHE, ...inMemory() },
+          testTimeout: 120 * second,
+          hookTimeout: 120 * second,
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'system',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/rules/**', 'test/prove/**'],
+          exclude: ['test/rules/**', 'test/prove/**', ...processes],
           globalSetup: ['test/build-once.ts'],
-          // As in test/compile-cache.ts.
-          env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/aw-compile', import.meta.url)) },
+          env: { NODE_COMPILE_CACHE },
           testTimeout: 120 * second,
           hookTimeout: 120 * second,
         },

@@ -12,6 +12,7 @@ const configuration = [
   'knip.json',
   'tsconfig.json',
   'vitest.config.ts',
+  'test/in-memory.ts',
   'tools/node',
 ]
 
