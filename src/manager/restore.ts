@@ -58,9 +58,10 @@ async function chosen(
  */
 export async function undo(core: Core, input: Inputs['undo'], request: Request): Promise<Restored> {
   return underLock(core, input, request, async (workspace) => {
-    const { head, branch, before } = workspace
+    const { head, branch } = workspace
+    const [last] = workspace.before
     const dirty = head !== null && (await differs(core, workspace, head))
-    if (before && (before.paths !== null || !dirty)) return takenBack(core, workspace, before)
+    if (last && (last.paths !== null || !dirty)) return takenBack(core, workspace, last)
     const parent = head === null ? null : ((await snapshotsOf(core, workspace.id)).get(head)?.parent ?? null)
     const snapshot = dirty ? head : parent
     if (snapshot !== null) return { how: 'undo', snapshot, branch, paths: null }
@@ -88,14 +89,14 @@ async function takenBack(core: Core, workspace: Workspace, { snapshot, branch, p
 
 export async function redo(core: Core, input: Inputs['redo'], request: Request): Promise<Restored> {
   return underLock(core, input, request, async (workspace) => {
-    const { head, branch, redo: stack } = workspace
-    const [snapshot] = stack
-    const dirty = head !== null && snapshot !== undefined && (await differs(core, workspace, head))
-    if (snapshot !== undefined && !dirty) return { how: 'redo', snapshot, branch, paths: null }
+    const { head } = workspace
+    const [last] = workspace.redo
+    const dirty = head !== null && last !== undefined && (await differs(core, workspace, head))
+    if (last !== undefined && !dirty) return { how: 'redo', ...last, paths: null }
     const name = nameOf(workspace)
     throw new AwError('nothing_to_redo', dirty ? `${name} was changed since the undo` : `${name} has nothing undone`, {
       hint: dirty
-        ? `Restore it by name instead: aw restore ${name} ${snapshot}`
+        ? `Restore it by name instead: aw restore ${name} ${last?.snapshot}`
         : `See its history: aw snapshots ${name}`,
       data: { id: workspace.id },
     })

@@ -99,9 +99,11 @@ function snapshotNotFound(workspace: Workspace, ref: string, snapshots: readonly
   })
 }
 
-/** What must stay as long as the workspace is what it is. */
-export const neededIds = ({ head, branches, redo, before }: Workspace): Set<SnapshotId> =>
-  new Set([head, ...Object.values(branches), ...redo, before?.snapshot ?? null].filter((id) => id !== null))
+/** What must stay as long as the workspace is what it is. Of what restores replaced, only what the last did. */
+export const neededIds = ({ head, branches, redo, before }: Workspace): Set<SnapshotId> => {
+  const steps = [...redo, ...before.slice(0, 1)].map(({ snapshot }) => snapshot)
+  return new Set([head, ...Object.values(branches), ...steps].filter((id) => id !== null))
+}
 
 /** Workspaces that began as this snapshot and are not gone: they are compared with it. */
 export async function forksOf(core: Core, snapshot: SnapshotId): Promise<Workspace[]> {

@@ -2,8 +2,8 @@ import { withBlocks } from '../agent-files.ts'
 import type { AnyEvent } from '../event.ts'
 import type { OperationId, WorkspaceId } from '../ids.ts'
 import type { WorkspaceEventData, WorkspaceEventType } from './events.ts'
+import { at, count, forgotten, restored } from './evolve-history.ts'
 import { evolveSandbox, withoutSandbox } from './evolve-sandbox.ts'
-import { isCounted } from './snapshots.ts'
 import {
   baseOf,
   type Operation,
@@ -106,7 +106,7 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
         trash: [...before.trash, old],
         ...at(before, baseOf(before)),
         redo: [],
-        before: null,
+        before: [],
       }
     }
     case 'workspace_rename_started': {
@@ -128,12 +128,12 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
       const counted = { ...before, operation: null, snapshots: count(before, [event.data]) }
       // What is made beside the work is no step of it.
       if (reason === 'safety') return counted
-      return { ...counted, ...at(before, snapshot), redo: [], before: null }
+      return { ...counted, ...at(before, snapshot), redo: [], before: [] }
     }
     case 'snapshot_removed':
       return forgotten(ended(before, 'remove_snapshots'), event.data.snapshots)
     case 'workspace_restored':
-      return restored(before, event)
+      return restored(before, event.data)
     case 'workspace_branched': {
       const { [event.data.branch]: _, ...others } = before.branches
       return {
@@ -195,56 +195,7 @@ const lasting = (before: Workspace, now: string): Workspace =>
 /** A new tree stands where it began: a fork at the snapshot it was forked from. */
 function fresh({ source }: { source: Workspace['source'] }) {
   const head = baseOf({ source })
-  return { head, branch: 'main', branches: { main: head }, redo: [], before: null, snapshots: { all: 0, counted: 0 } }
-}
-
-/** The tree is equal to a snapshot, and so is the end of its branch. */
-const at = ({ branch, branches }: Workspace, head: Workspace['head'], on = branch) => ({
-  head,
-  branch: on,
-  branches: { ...branches, [on]: head },
-})
-
-function restored(before: Workspace, event: Of<'workspace_restored'>): Workspace {
-  const { snapshot, how, branch, paths, kept, replaced, generation, problem } = event.data
-  const after = { ...before, operation: null, problem: problem ?? null, snapshots: count(before, kept) }
-  const replacedBefore = replacedBy(before, event.data)
-  if (paths !== null) return { ...after, before: replacedBefore }
-  const redo = {
-    restore: [],
-    undo: [...(replaced === null ? [] : [replaced]), ...before.redo],
-    redo: before.redo.slice(1),
-  }
-  return { ...after, generation, ...at(before, snapshot, branch), redo: redo[how], before: replacedBefore }
-}
-
-function replacedBy({ head, branch, before }: Workspace, data: Of<'workspace_restored'>['data']): Workspace['before'] {
-  const { how, snapshot, paths, replaced } = data
-  if (how === 'restore' || paths?.length === 0) return replaced === null ? null : { snapshot: replaced, branch, paths }
-  // Only what was changed since the restore is undone: the restore itself is next.
-  return how === 'undo' && paths === null && snapshot === head ? before : null
-}
-
-type Counted = Parameters<typeof isCounted>[0]
-
-const count = ({ snapshots }: Workspace, added: readonly Counted[], removed: readonly Counted[] = []) => ({
-  all: snapshots.all + added.length - removed.length,
-  // Of a workspace that is gone only what forks began as is left, and no limit counts it.
-  counted: Math.max(0, snapshots.counted + added.filter(isCounted).length - removed.filter(isCounted).length),
-})
-
-function forgotten(before: Workspace, removed: Of<'snapshot_removed'>['data']['snapshots']): Workspace {
-  const parents = new Map(removed.map(({ snapshot, parent }) => [snapshot, parent]))
-  const kept = (id: Workspace['head']): Workspace['head'] =>
-    id !== null && parents.has(id) ? kept(parents.get(id) ?? null) : id
-  return {
-    ...before,
-    head: kept(before.head),
-    branches: Object.fromEntries(Object.entries(before.branches).map(([name, id]) => [name, kept(id)])),
-    redo: before.redo.filter((id) => !parents.has(id)),
-    before: before.before && parents.has(before.before.snapshot) ? null : before.before,
-    snapshots: count(before, [], removed),
-  }
+  return { head, branch: 'main', branches: { main: head }, redo: [], before: [], snapshots: { all: 0, counted: 0 } }
 }
 
 /** Facts that come by themselves end no operation. */

@@ -157,14 +157,16 @@ describe('where a workspace stands', () => {
 
   it('piles up what was undone, takes it off with redo, and forgets it with anything else', () => {
     const undo = restored({ how: 'undo', snapshot: snap('a'), replaced: snap('b') })
-    expect(stand(...two, undo)).toMatchObject({ head: 'snap_a', redo: ['snap_b'] })
+    const undone = (...names: string[]) => names.map((name) => ({ snapshot: snap(name), branch: 'main' }))
+    expect(stand(...two, undo)).toMatchObject({ head: 'snap_a', redo: undone('b') })
     const kept = facts('k', 'a', { reason: 'safety' })
     const again = restored({ how: 'undo', snapshot: snap('a'), replaced: snap('k'), kept: [kept] })
-    expect(stand(...two, undo, again)).toMatchObject({ redo: ['snap_k', 'snap_b'], snapshots: { all: 3, counted: 2 } })
+    expect(stand(...two, undo, again)).toMatchObject({ redo: undone('k', 'b'), snapshots: { all: 3, counted: 2 } })
     const redo = restored({ how: 'redo', snapshot: snap('k'), replaced: snap('a') })
-    expect(stand(...two, undo, again, redo)).toMatchObject({ head: 'snap_k', redo: ['snap_b'] })
+    expect(stand(...two, undo, again, redo)).toMatchObject({ head: 'snap_k', redo: undone('b') })
     expect(stand(...two, undo, made('c', 'a'))).toMatchObject({ redo: [] })
-    expect(stand(...two, undo, restored({ how: 'restore', snapshot: snap('b') }))).toMatchObject({ redo: [] })
+    for (const paths of [null, ['f']])
+      expect(stand(...two, undo, restored({ how: 'restore', snapshot: snap('b'), paths }))).toMatchObject({ redo: [] })
     expect(stand(...two, undo, removed(['b', 'a']))).toMatchObject({ redo: [] })
   })
 
@@ -179,25 +181,54 @@ describe('where a workspace stands', () => {
     expect(stand(...two, paths)).toMatchObject({ head: 'snap_b', generation: 1, snapshots: { all: 3 } })
   })
 
+  const to = (name: string, replaced: string, more: Partial<EventData['workspace_restored']> = {}): AnyEvent =>
+    restored({ how: 'restore', snapshot: snap(name), replaced: snap(replaced), ...more })
+  const before = (...names: string[]) => names.map((name) => ({ snapshot: snap(name), branch: 'main', paths: null }))
+
   it('knows what the last restore replaced, until something else is done', () => {
-    const restore = restored({ how: 'restore', snapshot: snap('a'), replaced: snap('b') })
-    const before = { snapshot: 'snap_b', branch: 'main', paths: null }
-    expect(stand(...two, restore)).toMatchObject({ before })
-    expect(stand(...two, restore, made('s', 'a', { reason: 'safety' }))).toMatchObject({ before })
-    const undoOfChanges = restored({ how: 'undo', snapshot: snap('a'), replaced: snap('k') })
-    expect(stand(...two, restore, undoOfChanges)).toMatchObject({ before })
+    const restore = to('a', 'b')
+    expect(stand(...two, restore).before).toEqual(before('b'))
+    expect(stand(...two, restore, made('s', 'a', { reason: 'safety' })).before).toEqual(before('b'))
+    expect(stand(...two, restore, to('a', 'k', { how: 'undo' })).before).toEqual(before('b'))
     for (const next of [
       made('c', 'a'),
-      restored({ how: 'undo', snapshot: snap('b'), replaced: snap('a') }),
-      restored({ how: 'redo', snapshot: snap('b'), replaced: snap('a') }),
+      to('b', 'a', { how: 'undo' }),
       removed(['b', 'a']),
       event('workspace_reset', { generation: 2, tree: 't' }),
     ])
-      expect(stand(...two, restore, next)).toMatchObject({ before: null })
-    const paths = restored({ how: 'restore', snapshot: snap('a'), replaced: snap('b'), paths: ['f'] })
-    expect(stand(...two, paths)).toMatchObject({ head: 'snap_b', before: { ...before, paths: ['f'] } })
-    const unfinished = restored({ how: 'undo', snapshot: snap('a'), replaced: snap('k'), paths: [] })
-    expect(stand(...two, unfinished)).toMatchObject({ head: 'snap_b', before: { snapshot: 'snap_k', paths: [] } })
+      expect(stand(...two, restore, next)).toMatchObject({ before: [] })
+    const paths = to('a', 'b', { paths: ['f'] })
+    expect(stand(...two, paths)).toMatchObject({ head: 'snap_b', before: [{ snapshot: 'snap_b', paths: ['f'] }] })
+    const unfinished = to('a', 'k', { how: 'undo', paths: [] })
+    expect(stand(...two, unfinished)).toMatchObject({ head: 'snap_b', before: [{ snapshot: 'snap_k', paths: [] }] })
+  })
+
+  it('knows what each of several restores replaced, and what was undone on which branch', () => {
+    const three = [...two, made('c', 'b')]
+    const twice = [...three, to('b', 'c'), to('a', 'b')]
+    expect(stand(...twice).before).toEqual(before('b', 'c'))
+    const undone = [...twice, to('b', 'a', { how: 'undo' })]
+    expect(stand(...undone).before).toEqual(before('c'))
+    expect(stand(...undone, to('a', 'b', { how: 'redo' })).before).toEqual(before('b', 'c'))
+    expect(stand(...twice, removed(['b', 'a'])).before).toEqual(before('c'))
+    const paths = [...three, to('a', 'c', { paths: ['f'] }), to('b', 'k', { paths: ['f'] })]
+    expect(stand(...paths, to('k', 'l', { how: 'undo', paths: ['f'] })).before).toEqual([
+      { snapshot: 'snap_c', branch: 'main', paths: ['f'] },
+    ])
+    const side = to('a', 'c', { branch: 'side' })
+    expect(stand(...three, side, to('c', 'a', { how: 'undo' }))).toMatchObject({
+      branch: 'main',
+      redo: [{ snapshot: 'snap_a', branch: 'side' }],
+      before: [],
+    })
+  })
+
+  it('has nothing more to undo after a restore that changed nothing, and 20 restores at the most', () => {
+    expect(stand(...two, to('a', 'b'), to('a', 'a')).before).toEqual(before('b'))
+    const many = Array.from({ length: 30 }, (_, i) => to(`t${i + 1}`, `t${i}`))
+    expect(stand(...two, ...many).before.map(({ snapshot }) => snapshot)).toEqual(
+      Array.from({ length: 20 }, (_, i) => snap(`t${29 - i}`)),
+    )
   })
 
   it('is another branch after a restore of that', () => {

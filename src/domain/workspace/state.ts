@@ -208,10 +208,15 @@ export interface CommandInside {
   readonly agent?: string | undefined
 }
 
-export interface Replaced {
+/** A tree that an undo replaced. */
+export interface Undone {
   readonly snapshot: SnapshotId
   /** The one that was gone on with then. */
   readonly branch: string
+}
+
+/** A tree that a restore or a redo replaced. */
+export interface Replaced extends Undone {
   /** Only these were replaced; none: nobody knows what was, as the restore was not brought to an end. */
   readonly paths: readonly string[] | null
 }
@@ -242,9 +247,9 @@ export interface Workspace extends WithBlocks {
   /** The last snapshot of each branch. */
   readonly branches: Readonly<Record<string, SnapshotId | null>>
   /** What `redo` would restore, the next first. */
-  readonly redo: readonly SnapshotId[]
-  /** What the last restore replaced: `undo` takes that restore back. Null if something else was done since. */
-  readonly before: Replaced | null
+  readonly redo: readonly Undone[]
+  /** What the last restores replaced, the last first: `undo` takes these back. None if something else was done since. */
+  readonly before: readonly Replaced[]
   /** How many snapshots it has, and how many of them count against the limit. */
   readonly snapshots: { readonly all: number; readonly counted: number }
   /** When it may go to the trash; without it, it has no end of its own. */

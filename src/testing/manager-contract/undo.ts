@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import type { Aw } from '../../client/facade.ts'
 import { toAwError } from '../../domain/errors.ts'
 import { code, forkOf, type OpenManager } from '../manager-contract.ts'
+import { modelHistory, steps, type Step } from './undo-model.ts'
 
 export function undoContract(open: OpenManager): void {
   it('undo of unsaved work goes back to the head, and redo gives the work back', async () => {
@@ -68,10 +69,52 @@ export function undoContract(open: OpenManager): void {
     const { kept } = await aw.restore('a', { snapshot: 'two' })
     expect(await aw.undo('a')).toMatchObject({ snapshot: kept, branch: 'main', kept: null })
     expect(await now()).toBe('unsaved')
-    await aw.redo('a')
-    expect(await now()).toBe('two')
+    for (const _ of [1, 2]) {
+      await aw.redo('a')
+      expect(await now()).toBe('two')
+      await aw.undo('a')
+      expect(await now()).toBe('unsaved')
+    }
     await aw.undo('a')
-    expect(await now()).toBe('one')
+    expect(await now()).toBe('three')
+  })
+
+  it('several restores are taken back one by one, and done again', async () => {
+    const { aw, now } = await withThree(open)
+    for (const snapshot of ['two', 'one']) await aw.restore('a', { snapshot })
+    const walked: string[] = []
+    for (const how of ['undo', 'undo', 'redo', 'redo', 'undo', 'undo'] as const) {
+      await aw[how]('a')
+      walked.push(await now())
+    }
+    expect(walked).toEqual(['two', 'three', 'two', 'one', 'two', 'three'])
+  })
+
+  it('several restores of paths are taken back one by one, and a file that was made between them stays', async () => {
+    const { aw, made, now } = await withThree(open)
+    await aw.restore('a', { snapshot: 'one', paths: ['work/f'] })
+    await made.files.write('work/other', 'made between')
+    await aw.restore('a', { snapshot: 'two', paths: ['work/f'] })
+    for (const content of ['one', 'three']) {
+      await aw.undo('a')
+      expect([await now(), await made.files.readText('work/other')]).toEqual([content, 'made between'])
+    }
+  })
+
+  it('redo goes on with the branch that the undo left', async () => {
+    const { aw, made, now } = await withThree(open)
+    await aw.branch('a', { name: 'idea', at: 'one' })
+    await aw.restore('a', { branch: 'idea' })
+    await made.files.write('work/f', 'an idea')
+    const { id: idea } = await aw.snapshot('a')
+    const { snapshot: three } = await aw.restore('a', { branch: 'main' })
+    expect(await aw.undo('a')).toMatchObject({ branch: 'idea', snapshot: idea })
+    expect(await aw.redo('a')).toMatchObject({ branch: 'main', snapshot: three })
+    expect(await now()).toBe('three')
+    expect((await aw.branch('a')).branches).toMatchObject([
+      { name: 'main', snapshot: three, current: true },
+      { name: 'idea', snapshot: idea, current: false },
+    ])
   })
 
   it('a restore to where it all began is taken back, also one of a branch', async () => {
@@ -147,16 +190,19 @@ export function undoContract(open: OpenManager): void {
   it('whatever is done, undo and redo walk a history as anybody would draw it', async () => {
     const { aw } = await open()
     let runs = 0
-    const property = fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), async (steps) => {
-      const id = `run-${runs++}`
-      await aw.create({ id })
-      const history = modelHistory()
-      for (const each of steps) {
-        const expected = history.take(each)
-        expect(await outcome(aw, id, each), `${each} in ${steps.join(' ')}`).toBe(expected)
-        expect(await contentOf(aw, id), `after ${each} in ${steps.join(' ')}`).toBe(history.content())
-      }
-    })
+    const property = fc.asyncProperty(
+      fc.array(fc.constantFrom(...steps), { minLength: 4, maxLength: 14 }),
+      async (taken) => {
+        const id = `run-${runs++}`
+        await aw.create({ id })
+        const history = modelHistory()
+        for (const each of taken) {
+          const expected = history.take(each)
+          expect(await outcome(aw, id, each, history.content()), `${each} in ${taken.join(' ')}`).toBe(expected)
+          expect(await contentOf(aw, id), `after ${each} in ${taken.join(' ')}`).toBe(history.content())
+        }
+      },
+    )
     await fc.assert(property, { numRuns: 25 })
   })
 }
@@ -171,14 +217,11 @@ async function withThree(open: OpenManager) {
   return { aw, made, now: () => made.files.readText('work/f') }
 }
 
-const step = fc.constantFrom('change', 'snapshot', 'undo', 'undo', 'redo')
-type Step = 'change' | 'snapshot' | 'undo' | 'redo'
-
-let counter = 0
-
-async function outcome(aw: Aw, id: string, step: Step): Promise<string> {
+async function outcome(aw: Aw, id: string, step: Step, content: string): Promise<string> {
   try {
-    if (step === 'change') await aw.fs.write(id, { path: 'work/f', content: `${counter}` })
+    if (step === 'change') await aw.fs.write(id, { path: 'work/f', content })
+    else if (step === 'restore') await aw.restore(id, { snapshot: await firstOf(aw, id) })
+    else if (step === 'restore paths') await aw.restore(id, { snapshot: await firstOf(aw, id), paths: ['work/f'] })
     else await aw[step](id)
     return 'ok'
   } catch (error) {
@@ -186,48 +229,10 @@ async function outcome(aw: Aw, id: string, step: Step): Promise<string> {
   }
 }
 
+const firstOf = async (aw: Aw, id: string): Promise<string> => (await aw.snapshots(id))[0]?.id ?? 'none'
+
 const contentOf = async (aw: Aw, id: string): Promise<string> =>
   aw.fs.read(id, { path: 'work/f' }).then(
     (content) => Buffer.from(content as Uint8Array).toString(),
     () => '',
   )
-
-/** A tree of contents and a finger on one of them; what was undone lies on a pile. */
-function modelHistory() {
-  interface Point {
-    readonly content: string
-    readonly parent: Point | undefined
-  }
-  let head: Point | undefined
-  let now = ''
-  let pile: Point[] = []
-  const isDirty = (): boolean => head === undefined || head.content !== now
-  const steps: Record<Step, () => string> = {
-    change() {
-      now = `${++counter}`
-      return 'ok'
-    },
-    snapshot() {
-      head = { content: now, parent: head }
-      pile = []
-      return 'ok'
-    },
-    undo() {
-      const goal = head && (isDirty() ? head : head.parent)
-      if (head === undefined || goal === undefined) return 'nothing_to_undo'
-      pile = [isDirty() ? { content: now, parent: head } : head, ...pile]
-      head = goal
-      now = goal.content
-      return 'ok'
-    },
-    redo() {
-      const [next, ...rest] = pile
-      if (next === undefined || isDirty()) return 'nothing_to_redo'
-      head = next
-      now = next.content
-      pile = rest
-      return 'ok'
-    },
-  }
-  return { take: (step: Step): string => steps[step](), content: () => now }
-}

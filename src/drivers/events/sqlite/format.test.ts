@@ -3,6 +3,7 @@ import { basename } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { AwError } from '../../../domain/errors.ts'
+import type { SnapshotId } from '../../../domain/ids.ts'
 import { collect } from '../../../testing/collect.ts'
 import { makeLogHome, type LogHome } from '../../../testing/log-home.ts'
 import { creation, newId, sampleEvent } from '../../../testing/sample-events.ts'
@@ -169,6 +170,24 @@ describe('an older home', () => {
     edit(`DROP INDEX requested_runs; UPDATE meta SET value = '3' WHERE key = 'format'`)
     await using store = await sqliteEvents(home)
     expect((await store.ofRun(run))?.id).toBe(id)
+    expect((await store.verify()).problems).toEqual([])
+  })
+
+  it('of format 4 knows each of several restores that can be taken back', async () => {
+    const id = newId('ws')
+    const whose = { task_id: 'a', agent_id: 'main' }
+    const to = (snapshot: SnapshotId, replaced: SnapshotId) =>
+      sampleEvent('workspace_restored', { data: { ...whose, how: 'restore', snapshot, replaced, paths: null } })
+    {
+      await using store = await sqliteEvents(home)
+      const { intent, outcome } = creation('a')
+      await store.append(id, 0, [intent, outcome, to('snap_b', 'snap_c'), to('snap_a', 'snap_b')])
+    }
+    edit(
+      `UPDATE workspaces SET data = json_set(data, '$.before', NULL); UPDATE meta SET value = '4' WHERE key = 'format'`,
+    )
+    await using store = await sqliteEvents(home)
+    expect((await store.get(id))?.before).toMatchObject([{ snapshot: 'snap_b' }, { snapshot: 'snap_c' }])
     expect((await store.verify()).problems).toEqual([])
   })
 

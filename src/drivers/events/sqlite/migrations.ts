@@ -27,4 +27,6 @@ export const migrations: readonly Migration[] = [
     up: (database) =>
       database.script("CREATE INDEX requested_runs ON events (data ->> '$.run') WHERE type = 'run_requested'"),
   },
+  // The fold of a workspace tells of all restores that can be taken back, and on which branches it was.
+  { from: 4, up: () => undefined },
 ]

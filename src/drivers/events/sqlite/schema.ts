@@ -1,6 +1,6 @@
 /** The tables of a home. `docs/spec/event-log.md` explains each; change one only with a migration. */
 
-export const currentFormat = 4
+export const currentFormat = 5
 
 export const schema = `
 CREATE TABLE meta (
