@@ -10,7 +10,7 @@ import { snapshotPlace, volumeOf } from './places.ts'
 
 /**
  * Whether a workspace's tree, or another snapshot of it, differs from a snapshot. Looks at a few differences, and at all
- * only if none of those is told. A snapshot that is damaged is equal to nothing.
+ * only if none of those is told. A snapshot that is damaged or gone is equal to nothing.
  */
 export async function differs(
   core: Core,
@@ -43,11 +43,15 @@ export const changesSince = (
 ): AsyncIterable<Change> =>
   changesBetween(core, { workspace, place: snapshotPlace(snapshot) }, { workspace, place }, looking)
 
-const isDamage = (error: unknown): boolean => toAwError(error).data['reason'] === 'damaged'
+/** A snapshot cannot be read any more: its content is not what it was, or something other than aw removed it. */
+export const isDamage = (error: unknown): boolean => {
+  const { code, data } = toAwError(error)
+  return data['reason'] === 'damaged' || code === 'snapshot_not_found'
+}
 
 /**
- * In how many paths; a renamed one is two, as in the note of a snapshot. At least one if the snapshot is damaged: then
- * nobody knows how many.
+ * In how many paths; a renamed one is two, as in the note of a snapshot. At least one if the snapshot is damaged or
+ * gone: then nobody knows how many.
  */
 export async function countDifferences(core: Core, workspace: Workspace, snapshot: SnapshotId): Promise<number> {
   let count = 0

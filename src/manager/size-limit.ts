@@ -4,6 +4,7 @@ import { baseNameOf, baseOf, nameOf, type Workspace } from '../domain/workspace/
 import type { Place, Usage } from '../ports/storage-driver.ts'
 import { basePlace } from './bases.ts'
 import type { Core } from './core.ts'
+import { isDamage } from './differences.ts'
 import { snapshotPlace, volumeOf } from './places.ts'
 
 /**
@@ -88,14 +89,20 @@ export async function broughtIn(core: Core, workspace: Workspace): Promise<Works
   return { files, bytes, reflinked: 0, skipped: 0, skipped_paths: [] }
 }
 
-/** What was brought into it when it was made; null if that is more than can be counted. */
+/**
+ * What was brought into it when it was made; null if that is more than can be counted, or cannot be read any more: that
+ * keeps nobody from keeping what is there.
+ */
 async function baseBytes(
   workspace: Workspace,
   ruler: (place: Place) => Promise<Usage | undefined>,
 ): Promise<number | null> {
   const snapshot = baseOf(workspace)
   if (snapshot === null) return workspace.imported?.bytes ?? 0
-  const measured = await ruler(snapshotPlace(snapshot))
+  const measured = await ruler(snapshotPlace(snapshot)).catch((error: unknown) => {
+    if (isDamage(error)) return undefined
+    throw error
+  })
   return measured?.complete === true ? measured.bytes : null
 }
 

@@ -74,7 +74,10 @@ export const missing = (place: Place): AwError =>
   new AwError(
     isFrozen(place) ? 'snapshot_not_found' : 'workspace_not_found',
     `There is no tree at ${place.area}/${place.name}`,
-    { data: { place } },
+    {
+      ...(isFrozen(place) && { hint: 'Something other than aw removed it; aw recover brings the log up to date' }),
+      data: { place },
+    },
   )
 
 export const taken = (place: Place): AwError =>
