@@ -157,7 +157,7 @@ export function assertNameFree(
 export function assertPlaceFree(limit: number, count: number): void {
   if (count < limit) return
   throw new AwError('limit_reached', `There are ${count} live workspaces and ${limit} are allowed`, {
-    hint: 'Destroy one, or raise max_workspaces',
+    hint: 'Destroy one, or raise workspaces.max_workspaces',
     data: { limit, count },
   })
 }

@@ -90,7 +90,7 @@ export function assertReservable(limit: SharedLimit, workspace: Workspace, reser
   }
   if (asked === 0)
     throw new AwError('limit_reached', `${name} has no size limit, and ${where[limit.what]} share ${limit.mb} MB`, {
-      hint: `Give it one (max_size_mb in its config, or aw limit), or lift ${limit.setting}`,
+      hint: `Give it one (${wayOf(workspace)}), or lift ${limit.setting}`,
       data,
     })
   const free = Math.max(0, limit.mb - reserved)
@@ -101,11 +101,16 @@ export function assertReservable(limit: SharedLimit, workspace: Workspace, reser
       hint:
         free === 0
           ? `Destroy one that is not needed, or raise ${limit.setting}; see: aw usage`
-          : `Ask for ${free} MB at the most (max_size_mb in its config), destroy one, or raise ${limit.setting}`,
+          : `Ask for ${free} MB at the most (${wayOf(workspace)}), destroy one, or raise ${limit.setting}`,
       data,
     },
   )
 }
+
+const wayOf = ({ source, operation }: Workspace): string =>
+  source.kind === 'workspace' && operation?.kind === 'create'
+    ? `a fork has the limit of its source: aw limit ${source.name} MB`
+    : 'max_size_mb in its config, or aw limit'
 
 /** What the settings say. */
 export function spaceLimitsOf(settings: {

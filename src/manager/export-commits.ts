@@ -8,7 +8,7 @@ import type { AddedTree } from '../ports/git-results.ts'
 import type { Core, Request } from './core.ts'
 import { takeHistory, type History } from './export-history.ts'
 import { hasRepository, inBox, treeFrom, withDesk, type Desk } from './export-tree.ts'
-import { frozenOf } from './present-state.ts'
+import { withFrozen } from './present-state.ts'
 import type { Side } from './sides.ts'
 import { snapshotsOf } from './snapshots.ts'
 
@@ -25,28 +25,30 @@ export async function exportBranch(core: Core, input: Input, request: Request, s
       data: { field: 'repo' },
     })
   const { workspace } = side
-  const { place: frozen, name: snapshot } = await frozenOf(core, request, side)
-  return withDesk({ core, request, workspace, frozen, target, ignored: input.ignored }, async (desk) => {
-    const made = await commitsOf(desk, input, snapshot)
-    const reason = `aw: ${nameOf(workspace)} as in ${snapshot}`
-    const { before, changed } = await desk.results.branch(made.commit, { name, overwrite, reason })
-    return { ...told(workspace, snapshot, made), format: 'branch', file: null, branch: name, before, changed }
-  })
+  return withFrozen(core, request, side, ({ place: frozen, name: snapshot }) =>
+    withDesk({ core, request, workspace, frozen, target, ignored: input.ignored }, async (desk) => {
+      const made = await commitsOf(desk, input, snapshot)
+      const reason = `aw: ${nameOf(workspace)} as in ${snapshot}`
+      const { before, changed } = await desk.results.branch(made.commit, { name, overwrite, reason })
+      return { ...told(workspace, snapshot, made), format: 'branch', file: null, branch: name, before, changed }
+    }),
+  )
 }
 
 /** As a file that git fetches from, or clones. */
 export async function exportBundle(core: Core, input: Input, request: Request, side: Side): Promise<Result> {
   const { workspace } = side
-  const { place: frozen, name: snapshot } = await frozenOf(core, request, side)
   const file = { path: input.bundle ?? '', replace: input.replace }
   const name = nameOf(workspace)
   const branch = isRefName(`refs/heads/${name}`) ? name : workspace.id
-  return withDesk({ core, request, workspace, frozen, ignored: input.ignored }, async (desk) => {
-    const made = await commitsOf(desk, input, snapshot)
-    if (made.needs.includes(made.commit)) throw nothingNew(workspace)
-    const bytes = await desk.results.bundle(made.commit, { branch, since: made.needs, file })
-    return { ...told(workspace, snapshot, made), format: 'bundle', file: file.path, branch, bytes }
-  })
+  return withFrozen(core, request, side, ({ place: frozen, name: snapshot }) =>
+    withDesk({ core, request, workspace, frozen, ignored: input.ignored }, async (desk) => {
+      const made = await commitsOf(desk, input, snapshot)
+      if (made.needs.includes(made.commit)) throw nothingNew(workspace)
+      const bytes = await desk.results.bundle(made.commit, { branch, since: made.needs, file })
+      return { ...told(workspace, snapshot, made), format: 'bundle', file: file.path, branch, bytes }
+    }),
+  )
 }
 
 interface Made {

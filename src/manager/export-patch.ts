@@ -6,7 +6,7 @@ import type { Core, Request } from './core.ts'
 import { takeTree } from './export-history.ts'
 import { inBox, nothingKept, treeFrom, withDesk, type Desk } from './export-tree.ts'
 import { snapshotPlace } from './places.ts'
-import { frozenOf } from './present-state.ts'
+import { withFrozen } from './present-state.ts'
 import { sideOf, type Side } from './sides.ts'
 import { firstTaken } from './snapshots.ts'
 
@@ -19,24 +19,25 @@ export async function exportPatch(
 ): Promise<Outputs['export']> {
   const { workspace } = side
   const since = input.since === undefined ? undefined : (await sideOf(core, `${workspace.id}@${input.since}`)).place
-  const { place: frozen, name: snapshot } = await frozenOf(core, request, side)
-  return withDesk({ core, request, workspace, frozen, ignored: input.ignored }, async (desk) => {
-    const { tree: from, tracked } = await beginning(desk, since)
-    const added = await treeFrom(desk, frozen, { tracked, ignored: desk.ignored })
-    const file = input.file === undefined || input.file === '-' ? null : { path: input.file, replace: input.replace }
-    const { files, bytes, content } = await desk.results.patch(from, added.tree, file)
-    return {
-      format: 'patch',
-      file: file?.path ?? null,
-      workspace: nameOf(workspace),
-      snapshot,
-      files,
-      bytes,
-      ignored: added.ignored,
-      left_out: added.left_out,
-      ...(content !== null && { patch: new Uint8Array(content) }),
-    }
-  })
+  return withFrozen(core, request, side, ({ place: frozen, name: snapshot }) =>
+    withDesk({ core, request, workspace, frozen, ignored: input.ignored }, async (desk) => {
+      const { tree: from, tracked } = await beginning(desk, since)
+      const added = await treeFrom(desk, frozen, { tracked, ignored: desk.ignored })
+      const file = input.file === undefined || input.file === '-' ? null : { path: input.file, replace: input.replace }
+      const { files, bytes, content } = await desk.results.patch(from, added.tree, file)
+      return {
+        format: 'patch',
+        file: file?.path ?? null,
+        workspace: nameOf(workspace),
+        snapshot,
+        files,
+        bytes,
+        ignored: added.ignored,
+        left_out: added.left_out,
+        ...(content !== null && { patch: new Uint8Array(content) }),
+      }
+    }),
+  )
 }
 
 interface Beginning {

@@ -6,7 +6,7 @@ import { withoutAgentBlocks } from './agent-blocks.ts'
 import type { Core, Request } from './core.ts'
 import { exportBranch, exportBundle } from './export-commits.ts'
 import { exportPatch } from './export-patch.ts'
-import { frozenOf } from './present-state.ts'
+import { withFrozen } from './present-state.ts'
 import { withCopy } from './scratch.ts'
 import { sideOf, type Side } from './sides.ts'
 import { create } from './start.ts'
@@ -74,19 +74,20 @@ const wrong = (message: string, field: string): AwError =>
 async function exportArchive(core: Core, input: Input, request: Request, side: Side): Promise<Result> {
   const { workspace } = side
   const file = input.file ?? ''
-  const { place: frozen, name: snapshot } = await frozenOf(core, request, side)
-  const packed = await withCopy(core, request, { workspace, place: frozen }, async (place) => {
-    await withoutAgentBlocks(core, place, workspace)
-    using reached = await core.storage.reach(place)
-    return await core.archives.pack(reached.path, file, {
-      about: { ...aboutWhole(core, workspace), snapshot },
-      exclude: [profileOf(workspace.profile).metadata],
-      replace: input.replace,
-      signal: request.signal,
-      onProgress: (done) => request.onProgress?.({ phase: 'packing', ...done }),
+  return withFrozen(core, request, side, async ({ place: frozen, name: snapshot }) => {
+    const packed = await withCopy(core, request, { workspace, place: frozen }, async (place) => {
+      await withoutAgentBlocks(core, place, workspace)
+      using reached = await core.storage.reach(place)
+      return await core.archives.pack(reached.path, file, {
+        about: { ...aboutWhole(core, workspace), snapshot },
+        exclude: [profileOf(workspace.profile).metadata],
+        replace: input.replace,
+        signal: request.signal,
+        onProgress: (done) => request.onProgress?.({ phase: 'packing', ...done }),
+      })
     })
+    return { format: 'archive', file, workspace: nameOf(workspace), snapshot, ...packed }
   })
-  return { format: 'archive', file, workspace: nameOf(workspace), snapshot, ...packed }
 }
 
 export async function importArchive(core: Core, input: Inputs['import'], request: Request): Promise<WorkspaceView> {

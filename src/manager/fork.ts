@@ -10,25 +10,29 @@ import { createFrom } from './create.ts'
 import { findWorkspace } from './find.ts'
 import { readDocuments } from './metadata.ts'
 import { checkpointSignal, withWorkspace } from './operations.ts'
-import { presentState } from './present-state.ts'
+import { forgetState, presentState } from './present-state.ts'
 import { resolveSnapshot, snapshotsOf } from './snapshots.ts'
 import { view } from './view.ts'
 
 type Forks = Outputs['fork']
+type ForkSource = Extract<Source, { kind: 'workspace' }>
 
-/** One snapshot of the source, then a workspace for each name. Each succeeds or fails by itself. */
+/**
+ * One snapshot of the source, then a workspace for each name. Each succeeds or fails by itself; if none succeeds, the
+ * source is as it was.
+ */
 export async function fork(core: Core, input: Inputs['fork'], request: Request): Promise<Forks> {
   assertNoSnapshot(input)
   const { id } = await findWorkspace(core, input.id)
   const given = givenNames(input)
   const [first] = given
   if (given.length === 1 && first !== undefined && input.count === undefined) await assertFree(core, first)
-  const { origin, snapshot } = await withWorkspace(core, request, id, async (workspace) => {
+  const { origin, snapshot, isNew } = await withWorkspace(core, request, id, async (workspace) => {
     // Snapshots are all that is left of a lost one.
     if (!isLost(workspace) || input.at === undefined) assertAllowed(workspace, 'fork')
     return forkPoint(core, input, workspace, request)
   })
-  const source: Source = {
+  const source: ForkSource = {
     kind: 'workspace',
     workspace: origin.id,
     name: nameOf(origin),
@@ -36,9 +40,27 @@ export async function fork(core: Core, input: Inputs['fork'], request: Request):
     at: core.clock.now().toISOString(),
     ...ofRepository(origin),
   }
+  const forks: Forks['forks'][number][] = []
+  try {
+    await forkAll(core, input, origin, source, given, request, forks)
+    return { source: nameOf(origin), snapshot, forks }
+  } finally {
+    if (isNew && !forks.some(({ ok }) => ok)) await forgetState(core, request, id, snapshot)
+  }
+}
+
+/** @param forks how each ended, also if all of it is stopped */
+async function forkAll(
+  core: Core,
+  input: Inputs['fork'],
+  origin: Workspace,
+  source: ForkSource,
+  given: readonly string[],
+  request: Request,
+  forks: Forks['forks'][number][],
+): Promise<void> {
   const numbered = input.count !== undefined || given.length === 0
   const total = numbered ? (input.count ?? 1) : given.length
-  const forks: Forks['forks'][number][] = []
   for await (const name of numbered ? freeNames(core, given[0] ?? nameOf(origin)) : given) {
     try {
       checkpointSignal(request)
@@ -56,7 +78,6 @@ export async function fork(core: Core, input: Inputs['fork'], request: Request):
     }
     if (forks.length === total) break
   }
-  return { source: nameOf(origin), snapshot, forks }
 }
 
 /** Told before the source is frozen for nothing. The log has the last word. */
@@ -72,18 +93,19 @@ async function forkPoint(
   input: Inputs['fork'],
   workspace: Workspace,
   request: Request,
-): Promise<{ origin: Workspace; snapshot: SnapshotId }> {
-  if (input.at !== undefined) return { origin: workspace, snapshot: await resolveSnapshot(core, workspace, input.at) }
+): Promise<{ origin: Workspace; snapshot: SnapshotId; isNew: boolean }> {
+  if (input.at !== undefined)
+    return { origin: workspace, snapshot: await resolveSnapshot(core, workspace, input.at), isNew: false }
   const taking = { reason: 'fork' as const, consistent: input.consistent, limited: true }
-  const { workspace: origin, snapshot } = await presentState(core, request, workspace, taking)
-  return { origin, snapshot }
+  const { workspace: origin, ...state } = await presentState(core, request, workspace, taking)
+  return { origin, ...state }
 }
 
 async function forkOne(
   core: Core,
   input: Inputs['fork'],
   origin: Workspace,
-  source: Extract<Source, { kind: 'workspace' }>,
+  source: ForkSource,
   name: string,
   request: Request,
 ) {

@@ -2,12 +2,14 @@ import type { SnapshotId } from '../domain/ids.ts'
 import type { SnapshotFacts } from '../domain/workspace/events.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
-import type { Core, Request } from './core.ts'
+import { afterwards, type Core, type Request } from './core.ts'
 import { differs } from './differences.ts'
 import { withWorkspace } from './operations.ts'
 import { snapshotPlace } from './places.ts'
+import { removeSnapshots } from './remove-snapshots.ts'
 import type { Side } from './sides.ts'
 import { takeSnapshot } from './snapshot.ts'
+import { forksOf, snapshotsOf } from './snapshots.ts'
 
 interface Taking {
   readonly reason: SnapshotFacts['reason']
@@ -23,11 +25,26 @@ export async function presentState(
   request: Request,
   workspace: Workspace,
   { reason, meta = {}, ...how }: Taking,
-): Promise<{ workspace: Workspace; snapshot: SnapshotId }> {
+): Promise<{ workspace: Workspace; snapshot: SnapshotId; isNew: boolean }> {
   const { head } = workspace
-  if (head !== null && !(await differs(core, workspace, head))) return { workspace, snapshot: head }
+  if (head !== null && !(await differs(core, workspace, head))) return { workspace, snapshot: head, isNew: false }
   const made = await takeSnapshot(core, request, workspace, { label: null, meta, key: null, reason }, how)
-  return { workspace: made.workspace, snapshot: made.snapshot.snapshot }
+  return { workspace: made.workspace, snapshot: made.snapshot.snapshot, isNew: true }
+}
+
+/**
+ * Nothing came of what a new snapshot was taken for, so it goes again, and the head is where it was. If it cannot, or if
+ * anybody else has begun to rely on it, it stays: it does no harm.
+ */
+export async function forgetState(core: Core, request: Request, id: Workspace['id'], snapshot: SnapshotId) {
+  const later = afterwards(request)
+  await withWorkspace(core, later, id, async (workspace) => {
+    const { head, branch, branches } = workspace
+    const isNamed = (await snapshotsOf(core, id)).get(snapshot)?.label !== null
+    const isBranch = Object.entries(branches).some(([name, end]) => end === snapshot && name !== branch)
+    if (head !== snapshot || isNamed || isBranch || (await forksOf(core, snapshot)).length > 0) return
+    await removeSnapshots(core, later, workspace, [snapshot], 'unneeded')
+  }).catch(() => undefined)
 }
 
 interface Frozen {
@@ -36,11 +53,21 @@ interface Frozen {
   readonly name: string
 }
 
-/** The frozen tree that is meant by one side. */
-export async function frozenOf(core: Core, request: Request, { place, workspace: found }: Side): Promise<Frozen> {
-  if (place.area !== 'volumes') return { place, name: place.name }
-  const { snapshot } = await withWorkspace(core, request, found.id, (workspace) =>
+/** Uses the frozen tree that is meant by one side. A snapshot that was taken for it goes again if that fails. */
+export async function withFrozen<T>(
+  core: Core,
+  request: Request,
+  { place, workspace: found }: Side,
+  use: (frozen: Frozen) => Promise<T>,
+): Promise<T> {
+  if (place.area !== 'volumes') return use({ place, name: place.name })
+  const { snapshot, isNew } = await withWorkspace(core, request, found.id, (workspace) =>
     presentState(core, request, workspace, { reason: 'auto', meta: { for: 'export' } }),
   )
-  return { place: snapshotPlace(snapshot), name: snapshot }
+  try {
+    return await use({ place: snapshotPlace(snapshot), name: snapshot })
+  } catch (error) {
+    if (isNew) await forgetState(core, request, found.id, snapshot)
+    throw error
+  }
 }

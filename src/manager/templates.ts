@@ -14,7 +14,7 @@ import { newEvent, type Core, type Request } from './core.ts'
 import { appendHome } from './home-stream.ts'
 import { withoutPassing } from './passing.ts'
 import { placeholdersIn } from './placeholders.ts'
-import { frozenOf } from './present-state.ts'
+import { withFrozen } from './present-state.ts'
 import { withScratch } from './scratch.ts'
 import { assertEnforceable, plannedSetup } from './setup/plan.ts'
 import { closeLostSetups, dropOldLogs } from './setup/records.ts'
@@ -120,25 +120,23 @@ async function fromWorkspace(
 ): Promise<{ source: Source; profile: string }> {
   const side = await sideOf(core, at === undefined ? fork : `${fork}@${at}`)
   if (isSetUp) assertOperation(side.workspace, 'execute')
-  const { place: frozen, name: snapshot } = await frozenOf(core, request, side)
-  const { id, task, agent, profile } = side.workspace
-  await core.storage.create(place, { from: frozen, signal: request.signal })
-  await withoutPassing(core, place, { workspace: side.workspace, place: frozen })
-  await withoutAgentBlocks(core, place, side.workspace)
-  using tree = await openTree(core, place)
-  tree.remove(profileOf(profile).metadata, { recursive: true, missing: 'ignore' })
-  const now = core.clock.now().toISOString()
-  return {
-    source: {
+  return withFrozen(core, request, side, async ({ place: frozen, name: snapshot }) => {
+    const { id, task, agent, profile } = side.workspace
+    await core.storage.create(place, { from: frozen, signal: request.signal })
+    await withoutPassing(core, place, { workspace: side.workspace, place: frozen })
+    await withoutAgentBlocks(core, place, side.workspace)
+    using tree = await openTree(core, place)
+    tree.remove(profileOf(profile).metadata, { recursive: true, missing: 'ignore' })
+    const source: Source = {
       kind: 'workspace',
       workspace: id,
       name: `${task}/${agent}`,
       snapshot: snapshot as SnapshotId,
-      at: now,
+      at: core.clock.now().toISOString(),
       ...ofRepository(side.workspace),
-    },
-    profile,
-  }
+    }
+    return { source, profile }
+  })
 }
 
 const nothing = (name: string): AwError =>
