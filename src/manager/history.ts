@@ -45,6 +45,8 @@ async function changedBy(
   { snapshot: id }: Command,
 ): Promise<number | null> {
   const kept = id === null ? undefined : snapshots.get(id as SnapshotId)
+  // Compared with what is its parent now, others would have a part in it.
+  if (kept?.differed !== undefined) return kept.differed
   if (kept === undefined || kept.files_changed !== null || kept.parent === null) return kept?.files_changed ?? null
   try {
     const { added, changed, removed } = await countChanges(core, workspace, kept.parent, kept.snapshot, null)

@@ -53,7 +53,7 @@ function sandboxView({ sandbox }: Workspace): WorkspaceView['sandbox'] {
 export type SnapshotView = Outputs['snapshots'][number]
 
 export function snapshotView(snapshot: Snapshot, workspace: Workspace): SnapshotView {
-  const { snapshot: id, workspace: _, at, passing: _passing, named: _named, ...facts } = snapshot
+  const { snapshot: id, workspace: _, at, passing: _passing, named: _named, differed: _differed, ...facts } = snapshot
   const tips = Object.entries(workspace.branches).filter(([, tip]) => tip === id)
   return {
     id,

@@ -9,6 +9,8 @@ export interface Snapshot extends SnapshotFacts {
   readonly at: string
   /** Somebody gave it its label afterwards. */
   readonly named?: true
+  /** The one that it was taken after is gone: in so many paths it differed from that. */
+  readonly differed?: number | null
 }
 
 /** The events that say something about snapshots; all others may be left out of `foldSnapshots`. */
@@ -54,11 +56,15 @@ export function foldSnapshots(
   return snapshots
 }
 
-/** What grew from a removed one grows from its parent. */
+/** What grew from a removed one grows from its parent; nobody has counted what differs from that. */
 function remove(snapshots: Map<SnapshotId, Snapshot>, id: SnapshotId): void {
   const parent = snapshots.get(id)?.parent ?? null
   snapshots.delete(id)
-  for (const [child, snapshot] of snapshots) if (snapshot.parent === id) snapshots.set(child, { ...snapshot, parent })
+  for (const [child, snapshot] of snapshots) {
+    if (snapshot.parent !== id) continue
+    const { differed = snapshot.files_changed } = snapshot
+    snapshots.set(child, { ...snapshot, parent, files_changed: null, differed })
+  }
 }
 
 /** Snapshots that count against the limit. Safety copies and what forks grow from are kept beside it. */

@@ -232,6 +232,15 @@ export function sandboxContract(open: OpenManager): void {
     expect((await ran(manager, { id: 'run', argv: ['cat', 'keep'] })).stdout).toBe('precious')
     await manager.call('undo', { id: 'run' })
     await expect(workspace.files.read('work/one')).rejects.toEqual(code('file_not_found'))
+    // What the one before it did is not told as what it did.
+    await manager.call('snapshot remove', { id: 'run', snapshots: [commands[0]?.snapshot ?? ''] })
+    const [, removing] = await manager.call('history', { id: 'run' })
+    expect(removing).toMatchObject({
+      argv: ['rm', '-rf', 'keep'],
+      files_changed: expect.toBeOneOf([1, null]) as unknown,
+    })
+    const snapshots = await manager.call('snapshots', { id: 'run' })
+    expect(snapshots.find(({ id }) => id === removing?.snapshot)).toMatchObject({ files_changed: null })
   })
 
   it('in all workspaces of a task at once, each for itself', async () => {
