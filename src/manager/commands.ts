@@ -122,7 +122,7 @@ export async function liveBoxes(core: Core, workspace: Workspace): Promise<Sandb
 }
 
 /** What runs around a workspace: commands, and what they left running. Undefined if nothing does. */
-async function whatRuns(core: Core, workspace: Workspace): Promise<string | undefined> {
+export async function whatRuns(core: Core, workspace: Workspace): Promise<string | undefined> {
   if (workspace.run !== undefined) return `run ${workspace.run.number} is ${workspace.run.state} in it`
   const commands = workspace.commands?.length ?? 0
   if (commands > 0) return commands === 1 ? 'a command runs in it' : `${commands} commands run in it`

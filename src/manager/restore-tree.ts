@@ -16,7 +16,7 @@ import { heldTo } from './size-limit.ts'
 import { factsOf } from './snapshot.ts'
 import { excluded } from './snapshots.ts'
 
-type Restored = Outputs['restore']
+type Restored = Omit<Outputs['restore'], 'ended'>
 
 export interface Plan {
   readonly how: RestoreKind

@@ -4,6 +4,7 @@ import type { SnapshotId } from '../domain/ids.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import { nameOf, type Replaced, type Workspace } from '../domain/workspace/state.ts'
 import { assertUnused, type Risks } from './activity.ts'
+import { whatRuns } from './commands.ts'
 import type { Core, Request } from './core.ts'
 import { changesSince, differs, isBelow, stepsOf } from './differences.ts'
 import { findWorkspace } from './find.ts'
@@ -122,10 +123,13 @@ async function underLock(
     )
     const plan = await planned(current)
     if (!(await core.storage.exists(snapshotPlace(plan.snapshot)))) throw gone(current, plan.snapshot)
+    const running = await whatRuns(core, current)
     // A sandbox that runs would go on seeing the tree that is replaced.
     const quiet = await endBoxes(core, request, current, 'restore')
+    // A run that has not begun goes on waiting.
+    const ended = running !== undefined && (await whatRuns(core, quiet)) === undefined
     try {
-      return await restoreTo(core, request, quiet, plan)
+      return { ...(await restoreTo(core, request, quiet, plan)), ended }
     } finally {
       const after = await core.store.get(id)
       if (after?.operation === null) await restarted(core, request, current, after)

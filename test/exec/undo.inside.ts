@@ -53,7 +53,7 @@ it('a sandbox that runs sees what is restored, and what is written from outside'
   await aw.snapshot('one', { label: 'first' })
   await sh(aw, 'one', 'echo second > note; echo more > other')
   const before = await aw.get('one')
-  await aw.restore('one', 'first')
+  expect(await aw.restore('one', 'first')).toMatchObject({ ended: false })
   const after = await aw.get('one')
   expect(await sh(aw, 'one', 'cat note; ls')).toBe('first\nnote\n')
   expect(after).toMatchObject({ state: 'running', sandbox: { isolation: 'namespace', mount: before.sandbox?.mount } })
@@ -73,7 +73,7 @@ it('what still runs in a sandbox is not taken from under it, unless that is want
   expect(await codeOf(aw.restore('one', 'first'))).toBe('workspace_active')
   expect(await codeOf(aw.destroy('one'))).toBe('workspace_active')
   expect(await sh(aw, 'one', 'cat note')).toBe('second\n')
-  await aw.restore('one', 'first', { restart: true })
+  expect(await aw.restore('one', 'first', { restart: true })).toMatchObject({ ended: true })
   expect(await sh(aw, 'one', 'cat note; ls /proc | grep -c "^[0-9]"')).toMatch(/^first\n[1-5]\n$/)
 })
 

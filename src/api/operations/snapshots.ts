@@ -25,6 +25,7 @@ const restored = object({
     }),
     'The same, and what happened to each',
   ),
+  ended: boolean('Whether something ran in its sandbox and was ended for this'),
 })
 
 const keeping = ['quota_exceeded', 'workspace_active'] as const

@@ -18,6 +18,7 @@ describe('restore, undo, redo', () => {
       { path: 'f1', change: 'renamed', from: 'f0' },
       ...['f2', 'f3', 'f4', 'f\u001b5', 'f6'].map((path) => ({ path, change: 'changed' as const, from: null })),
     ],
+    ended: false,
   }
 
   test('what happened, the first paths, and the way back', async () => {
@@ -51,6 +52,10 @@ describe('restore, undo, redo', () => {
     expect((await shown(['restore', 'x', 'y', '--path', 'f1', '--path', 'f2'], two, {})).stdout).toBe(
       `2 paths of a/main are as in ${id('a')} now: 2 changed\n`,
     )
+    for (const kept of [id('b'), null])
+      expect((await shown(['undo', 'x'], { ...two, kept }, {})).stderr).toBe(
+        `Take it back with: aw restore a/main ${kept ?? 'head'}\n`,
+      )
     const none = { ...done, added: 0, removed: 0, changed: 0, changes: [] }
     expect(await shown(['restore', 'x', 'y'], none)).toMatchObject({
       stdout: `a/main is as in ${id('a')}; nothing had to change\n`,

@@ -16,8 +16,12 @@ export const restored = (output: Restored, view: View): Shown => {
   return told(output, view, `What was there is kept. Take it back with: ${how}`)
 }
 
-export const undone = (output: Restored, view: View): Shown =>
-  told(output, view, `Take it back with: aw redo ${output.workspace}${later(output)}`)
+/** What is undone of single paths is nothing that `redo` knows. */
+export const undone = (output: Restored, view: View): Shown => {
+  const { workspace, kept, paths } = output
+  const how = paths === null ? `redo ${workspace}${later(output)}` : `restore ${workspace} ${kept ?? 'head'}`
+  return told(output, view, `Take it back with: aw ${how}`)
+}
 
 export const redone = (output: Restored, view: View): Shown =>
   told(output, view, `Take it back with: aw undo ${output.workspace}${later(output)}`)
@@ -34,7 +38,7 @@ function told(output: Restored, view: View, notice: string): Shown {
   const verb = paths === null || paths.length === 1 ? 'is' : 'are'
   const onward = [
     ...(view.input['branch'] === undefined ? [] : [`Work goes on with ${branch}`]),
-    ...(view.input['restart'] === true ? ['What ran in its sandbox was ended'] : []),
+    ...(output.ended ? ['What ran in its sandbox was ended'] : []),
   ]
   if (total === 0) return { out: [`${what} ${verb} as in ${snapshot}; nothing had to change`, ...onward].join('\n') }
   const counts = [

@@ -285,9 +285,11 @@ describe('what is shown', () => {
       paths: null,
       differences: [],
     }
-    const answers = { undo: { ...restored, added: 1, changed: 0, removed: 0 } }
-    const result = await runCli(['undo', 'x', '--restart'], { ...people, answers })
-    expect(result.stdout).toContain('What ran in its sandbox was ended')
-    expect(result.calls[0]?.input).toEqual({ id: 'x', restart: true })
+    for (const ended of [true, false]) {
+      const answers = { undo: { ...restored, added: 1, changed: 0, removed: 0, ended } }
+      const result = await runCli(['undo', 'x', '--restart'], { ...people, answers })
+      expect(result.stdout.includes('What ran in its sandbox was ended')).toBe(ended)
+      expect(result.calls[0]?.input).toEqual({ id: 'x', restart: true })
+    }
   })
 })

@@ -52,7 +52,7 @@ test('a sandbox of an agent is the same after a restore, and says whose it is', 
   const { id } = await call('snapshot', { id: 'job' })
   const before = await call('start', { id: 'job', agent: 'claude', allow: ['npm'] })
   expect(before.sandbox).toMatchObject({ agent: 'claude', network: 'allowlist', allow: ['npm', 'anthropic'] })
-  await call('restore', { id: 'job', snapshot: id, restart: true })
+  expect(await call('restore', { id: 'job', snapshot: id, restart: true })).toMatchObject({ ended: false })
   const after = await call('show', { id: 'job' })
   expect(after.sandbox).toMatchObject({ agent: 'claude', allow: ['npm', 'anthropic'] })
   expect(after.sandbox?.id).not.toBe(before.sandbox?.id)
