@@ -90,7 +90,10 @@ export interface StorageDriver extends AsyncDisposable {
   /** A regular file of a tree, also of a frozen one. `file_too_large` above `maxBytes`; links are not followed. */
   read(place: Place, path: string, options: { maxBytes: number }): Promise<Buffer>
 
-  /** Reads a frozen tree whole and compares it with what was recorded when it was made. Reports; never repairs. */
+  /**
+   * Reads a frozen tree whole and compares it with what was recorded when it was made. Reports; never repairs, but sees to
+   * it that no later snapshot relies on what was found damaged.
+   */
   verify(snapshot: Place, options?: { signal?: AbortSignal | undefined }): Promise<Verified>
 
   /**

@@ -76,6 +76,35 @@ describe('dir, beyond the contract', () => {
     expect(await storage.verify(next)).toMatchObject({ problems: [] })
   })
 
+  it('an undo has the right bytes though their content was damaged before the snapshot', async () => {
+    const base = makeBase()
+    const storage = dirStorage({ root: join(base, 'storage'), claim: join(base, 'storage.id') })
+    const volume = { area: 'volumes', name: 'v' } as const
+    const snap = (name: string) => ({ area: 'snapshots', name }) as const
+    const file = join(base, 'storage/volumes/v/file')
+    await storage.create(volume)
+    writeFileSync(file, 'good')
+    await sleep(60)
+    await storage.snapshot(volume, snap('one'))
+    const objects = join(base, 'storage/objects')
+    const [digits = ''] = readdirSync(objects)
+    const object = join(objects, digits, readdirSync(join(objects, digits))[0] ?? '')
+    for (const [damaged, next] of [
+      ['goo', 'two'],
+      ['evil', 'three'],
+    ] as const) {
+      rmSync(object)
+      writeFileSync(object, damaged)
+      expect((await storage.verify(snap('one'))).problems).toHaveLength(1)
+      await storage.snapshot(volume, snap(next))
+      rmSync(file)
+      await storage.restore(volume, snap(next), snap(`kept-${next}`))
+      expect(readFileSync(file, 'utf8')).toBe('good')
+      await sleep(60)
+    }
+    expect((await storage.verify(snap('one'))).problems).toEqual([])
+  })
+
   it('keeps, compares and restores a tree that is large enough for a program to help', async () => {
     const base = makeBase()
     const storage = dirStorage({ root: join(base, 'storage'), claim: join(base, 'storage.id') })

@@ -6,11 +6,12 @@ import { type Entry, isLinked } from './entry.ts'
 import { openObjects } from './objects.ts'
 import { politely } from '../trees/politely.ts'
 import type { Steps } from '../safe-fs/steps.ts'
+import { putAside } from './damaged.ts'
 import { manifestsIn } from './sweep.ts'
 import type { Store } from './store.ts'
 import { twinKey } from './materialise.ts'
 
-/** Hashes every content of a frozen tree again. */
+/** Hashes every content of a frozen tree again. One that is not what its name says is put aside. */
 export async function verifyFrozen(store: Store, file: string, signal?: AbortSignal): Promise<Verified | undefined> {
   let manifest: Manifest | undefined
   try {
@@ -20,10 +21,14 @@ export async function verifyFrozen(store: Store, file: string, signal?: AbortSig
     const message = `${error.message}; until it is removed, no space of removed snapshots is given back`
     return { method: 'hashes', files: 0, bytes: 0, problems: [{ path: '.', message }] }
   }
-  return manifest && politely(verifySteps(store, manifest), signal)
+  if (manifest === undefined) return undefined
+  const damaged = new Map<string, number>()
+  const verified = await politely(verifySteps(store, manifest, damaged), signal)
+  await putAside(store, damaged, signal)
+  return verified
 }
 
-function* verifySteps(store: Store, manifest: Manifest): Steps<Verified> {
+function* verifySteps(store: Store, manifest: Manifest, damaged: Map<string, number>): Steps<Verified> {
   const objects = openObjects(store.root)
   const known = new Map<string, string | undefined>()
   const problems: { path: string; message: string }[] = []
@@ -32,7 +37,10 @@ function* verifySteps(store: Store, manifest: Manifest): Steps<Verified> {
     if (content === '') continue
     if (!known.has(content)) known.set(content, yield* objects.problem(content, size))
     const message = known.get(content)
-    if (message !== undefined) problems.push({ path, message })
+    if (message !== undefined) {
+      problems.push({ path, message })
+      damaged.set(content, size)
+    }
     yield
   }
   return { method: 'hashes', ...measured(files), problems }

@@ -48,9 +48,10 @@ export function openObjects(root: string): Objects {
   const made = new Set<string>()
   let sharing = true
 
-  const has = (content: string): boolean => {
+  /** One of another size was cut short: it is taken in again, and replaced. */
+  const has = (content: string, bytes: number): boolean => {
     if (known.has(content)) return true
-    if (fs.lstatSync(path(content), { throwIfNoEntry: false }) === undefined) return false
+    if (fs.lstatSync(path(content), { throwIfNoEntry: false })?.size !== bytes) return false
     known.set(content, undefined)
     return true
   }
@@ -75,7 +76,7 @@ export function openObjects(root: string): Objects {
       // What was shared cannot change any more, unlike the file it was shared with.
       const { hash: content, bytes } = sharing ? yield* hashFile(temporary) : yield* copyHashing(fd, to)
       hostFs.fchmodSync(to, 0o400)
-      if (has(content)) hostFs.unlinkSync(temporary)
+      if (has(content, bytes)) hostFs.unlinkSync(temporary)
       else known.set(content, temporary)
       return { content, bytes }
     } catch (error) {
@@ -108,7 +109,7 @@ export function openObjects(root: string): Objects {
       if (got === smallest || hasZeros(small, got)) return yield* putLarge(fd)
       const bytes = small.subarray(0, got)
       const content = hashOf('sha256', bytes)
-      if (!has(content)) {
+      if (!has(content, got)) {
         const temporary = incoming()
         const to = hostFs.createSync(temporary, 0o400)
         try {

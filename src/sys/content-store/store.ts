@@ -17,10 +17,11 @@ import { look } from '../trees/stat.ts'
  * What a storage root has besides its trees, all of it made when it is first needed:
  *
  * - `objects`: the contents of frozen files.
+ * - `damaged`: contents that were found not to be what their names say.
  * - `incoming`: what is being made and not there yet. Nothing in it is needed after a crash.
  * - `index`: what is remembered of volumes; may be lost.
  * - `journals`: which volume is being restored, and from what.
- * - `sweep`: a word that changes whenever contents are removed.
+ * - `sweep`: a word that changes whenever contents are removed or put aside.
  * - `store.lock`: shared by all who add to the store or rely on what they found there, from the first look until the
  *   manifest that refers to it is durable; held alone by whoever removes contents that no manifest refers to, and clears
  *   `incoming`. So an object that somebody is about to refer to is never taken for one that nobody needs.

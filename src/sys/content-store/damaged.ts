@@ -1,0 +1,47 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { ensureDirectory, syncDirectory } from '../directories.ts'
+import { hasCode, unless } from '../errno.ts'
+import { hostFs } from '../host-fs.ts'
+import type { Steps } from '../safe-fs/steps.ts'
+import { politely } from '../trees/politely.ts'
+import { openObjects } from './objects.ts'
+import type { Store } from './store.ts'
+
+/** In a storage root. */
+const damagedDirectory = 'damaged'
+
+/** Nothing can be moved where nothing can be written, and whoever reads there is told of the damage all the same. */
+const cannotWrite = ['EROFS', 'ENOSPC', 'EDQUOT', 'EACCES', 'EPERM', 'ENOTDIR', 'EIO'] as const
+
+/**
+ * Takes the name from contents that are not what it says, so that the next snapshot which has the right bytes stores
+ * them, for the older ones too. Nothing is erased: the bytes are kept under `damaged`. Not now if somebody adds to the
+ * store and does not end soon.
+ *
+ * @param found their sizes, by name
+ */
+export async function putAside(store: Store, found: ReadonlyMap<string, number>, signal?: AbortSignal): Promise<void> {
+  if (found.size === 0) return
+  try {
+    using held = await store.alone()
+    if (held !== undefined) await politely(putAsideSteps(store, found), signal)
+  } catch (error) {
+    if (!hasCode(error, ...cannotWrite)) throw error
+  }
+}
+
+function* putAsideSteps(store: Store, found: ReadonlyMap<string, number>): Steps<void> {
+  const objects = openObjects(store.root)
+  const directory = join(store.root, damagedDirectory)
+  ensureDirectory(directory, 0o700)
+  // Before the first goes: who remembers one of them must not rely on it.
+  store.markSweep()
+  for (const [content, size] of found) {
+    // Somebody may have stored it again since it was read.
+    if ((yield* objects.problem(content, size)) === undefined) continue
+    const aside = join(directory, `${content}.${randomBytes(4).toString('hex')}`)
+    unless(['ENOENT'], () => hostFs.renameSync(objects.path(content), aside))
+  }
+  syncDirectory(directory)
+}
