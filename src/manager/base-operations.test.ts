@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { collect } from '../testing/collect.ts'
 import { memoryCore } from '../testing/memory-core.ts'
 
 it('a base is not removed for workspaces in the trash either, and says that they are there', async () => {
@@ -22,4 +23,29 @@ it('a base is not removed for workspaces in the trash either, and says that they
   )
   await manager.call('purge', { id: 'two' })
   expect(await remove()).toEqual({ removed: base })
+})
+
+it('recovery erases what a crash left of a base, and nothing that a workspace names', async () => {
+  const { manager, store, disk } = memoryCore()
+  await manager.call('create', { id: 'origin' })
+  const bases = []
+  for (const name of ['used', 'unused'])
+    bases.push((await manager.call('template create', { name, from: { workspace: 'origin' } })).base)
+  const [used, unused] = bases
+  await manager.call('create', { id: 'one', template: 'used' })
+  // The log does not know that they were finished.
+  const [last] = (await collect(store.read('home', { types: ['base_created'] }))).slice(-1)
+  if (last === undefined) throw new Error('no base was made')
+  for (const base of bases) {
+    const event = {
+      ...last,
+      id: `ev_${base}` as const,
+      type: 'base_removed' as const,
+      data: { base, why: 'lost' as const },
+    }
+    await store.append('home', await store.version('home'), [event])
+  }
+  await manager.call('recover', {})
+  const isThere = (base?: string): boolean => disk.directory(`/storage/bases/${base}`) !== undefined
+  expect([isThere(used), isThere(unused)]).toEqual([true, false])
 })

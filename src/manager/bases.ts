@@ -54,7 +54,14 @@ export async function nextNumber(core: Core, group: string): Promise<number> {
   return last + 1
 }
 
-/** A new tree that begins as a base. False if it is not there (any more). */
+/**
+ * Whether it was finished. One on disk that the log does not know was left by a crash, and of what it was made from nothing
+ * is known; but what a workspace names is its beginning.
+ */
+export const isFinished = async (core: Core, base: string): Promise<boolean> =>
+  (await basesOf(core)).has(base) || (await usersOf(core, base)).length > 0
+
+/** A new tree that begins as a base. False if it is not there (any more), or was never finished. */
 export async function createFromBase(
   core: Core,
   request: Request,
@@ -62,7 +69,7 @@ export async function createFromBase(
   base: string,
   making: Pick<CreateOptions, 'after' | 'meanwhile'> = {},
 ): Promise<boolean> {
-  if (!(await core.storage.exists(basePlace(base)))) return false
+  if (!(await core.storage.exists(basePlace(base))) || !(await isFinished(core, base))) return false
   try {
     await core.storage.create(place, { from: basePlace(base), signal: request.signal, ...making })
     return true

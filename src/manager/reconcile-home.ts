@@ -1,5 +1,5 @@
 import type { Place } from '../ports/storage-driver.ts'
-import { basePlace, basesOf, eraseBase } from './bases.ts'
+import { basePlace, basesOf, eraseBase, isFinished } from './bases.ts'
 import type { Core, Request } from './core.ts'
 import { eraseBegun, mendShared, sharedTrees } from './reconcile-shared.ts'
 import { closeLostSetups } from './setup/records.ts'
@@ -46,7 +46,7 @@ async function eraseUnfinished(core: Core, request: Request, base: string): Prom
     using lock = await core.host.lock(`base-${group}`, { timeoutMs: 0 })
     if (lock === undefined) return
   }
-  if (!(await basesOf(core)).has(base)) await eraseBase(core, request, base, 'unfinished')
+  if (!(await isFinished(core, base))) await eraseBase(core, request, base, 'unfinished')
 }
 
 async function reconcileShared(core: Core, request: Request, onDisk: readonly Place[]): Promise<Place[]> {

@@ -4,7 +4,17 @@ import { profileOf } from '../domain/profiles.ts'
 import type { ArchiveSource, FolderSource, GitSource, Imported, Source, Workspace } from '../domain/workspace/state.ts'
 import type { CreateOptions, ImportOptions, ImportReport, Place, StorageDriver } from '../ports/storage-driver.ts'
 import type { Resolved } from '../ports/repositories.ts'
-import { basesOf, createFromBase, eraseBase, freezeBase, hasBases, lockGroup, nextNumber, usersOf } from './bases.ts'
+import {
+  basePlace,
+  basesOf,
+  createFromBase,
+  eraseBase,
+  freezeBase,
+  hasBases,
+  lockGroup,
+  nextNumber,
+  usersOf,
+} from './bases.ts'
 import type { Core, Request } from './core.ts'
 import { openTree, sizeBelow } from './trees.ts'
 
@@ -120,6 +130,7 @@ async function first(
   const { base, group } = known
   // Whoever had the lock before may have made it.
   if (await createFromBase(core, request, place, base)) return asBase(core, known.source, base)
+  if (await core.storage.exists(basePlace(base))) await eraseBase(core, request, base, 'unfinished')
   const made = await fill(core, request, known, profile, place, access)
   const facts: BaseFacts = { group, profile, source: made.source, imported: made.imported }
   await freezeBase(core, request, place, base, facts)

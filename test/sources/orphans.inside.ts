@@ -2,20 +2,20 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Aw } from '../../src/index.ts'
-import { codeOf, openGround } from './open.ts'
+import { codeOf, hasBases, makeRepository, openGround } from './open.ts'
 
 /** A log from a back-up does not know what was made since: what is on disk can be had all the same. */
 
 const isLog = (name: string): boolean => name.startsWith('log.')
 
 /** Does something in a home, and then puts its log back to what it was. */
-async function forgotten(work: (aw: Aw) => Promise<void>): Promise<Aw> {
+async function forgotten(work: (aw: Aw, base: string) => Promise<void>): Promise<Aw> {
   const { aw: first, base, home } = await openGround()
   await first.create({ id: 'known' })
   await first[Symbol.asyncDispose]()
   for (const name of fs.readdirSync(home).filter(isLog)) fs.cpSync(join(home, name), join(base, name))
   const { aw: second } = await openGround({}, home)
-  await work(second)
+  await work(second, base)
   await second[Symbol.asyncDispose]()
   for (const name of fs.readdirSync(home).filter(isLog)) fs.rmSync(join(home, name))
   for (const name of fs.readdirSync(base).filter(isLog)) fs.cpSync(join(base, name), join(home, name))
@@ -79,4 +79,21 @@ it('what is known, half erased or no tree at all is not taken', async () => {
   const stolen = aw.manager.call('recover', { id: orphans[0], as: 'new', steal: true })
   await expect(stolen).rejects.toMatchObject({ code: 'invalid_input', data: { field: 'steal' } })
   expect((await aw.recover()).orphans).toEqual(orphans)
+})
+
+it('nothing begins as a base that the log does not know: it is made anew, and stays', async () => {
+  let repo = ''
+  let before: unknown
+  const aw = await forgotten(async (earlier, base) => {
+    repo = makeRepository({ base })
+    const { source, imported } = await earlier.create({ id: 'lost', repo })
+    before = { source, imported }
+  })
+  const made = await aw.create({ id: 'new', repo })
+  expect(made).toMatchObject(before as object)
+  await aw.recover()
+  expect((await aw.bases.list({})).map(({ used_by }) => used_by)).toEqual(hasBases ? [['new/main']] : [])
+  expect(await aw.create({ id: 'newer', repo })).toMatchObject(before as object)
+  await aw.fs.write('new', { path: 'work/f', content: 'of its own' })
+  expect((await aw.diff('new')).map(({ path }) => path)).toEqual(['work/f'])
 })
