@@ -23,8 +23,9 @@ const runs = [
       'test/overlay-use.inside.ts',
       'test/overlay-flatten.inside.ts',
       'test/overlay-readers.inside.ts',
+      'test/overlay-damage.inside.ts',
     ],
-    tests: 24,
+    tests: 27,
   },
   {
     as: 'an ordinary user',
@@ -34,8 +35,9 @@ const runs = [
       'test/overlay-workspaces.inside.ts',
       'test/overlay-flatten.inside.ts',
       'test/overlay-readers.inside.ts',
+      'test/overlay-damage.inside.ts',
     ],
-    tests: 20,
+    tests: 23,
   },
   { as: 'an ordinary user', what: 'keeps the contract', files: ['test/storage/overlay-held.inside.ts'], tests: 155 },
   // All of the manager's contract: test/prove/overlay-manager.test.ts.

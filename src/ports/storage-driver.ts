@@ -91,7 +91,7 @@ export interface StorageDriver extends AsyncDisposable {
   read(place: Place, path: string, options: { maxBytes: number }): Promise<Buffer>
 
   /**
-   * Reads a frozen tree whole and compares it with what was recorded when it was made. Reports; never repairs, but sees to
+   * Reads a frozen tree whole and compares it with what was recorded when it was made, or first verified. Reports; never repairs, but sees to
    * it that no later snapshot relies on what was found damaged.
    */
   verify(snapshot: Place, options?: { signal?: AbortSignal | undefined }): Promise<Verified>
@@ -284,7 +284,7 @@ export interface Frozen {
 }
 
 export interface Verified {
-  /** `hashes` of our own, the file system's `checksums`, or `none`: nothing was recorded that could be compared. */
+  /** `hashes` of our own, the file system's `checksums`, or `none`: nothing was recorded yet that could be compared. */
   readonly method: 'hashes' | 'checksums' | 'none'
   readonly files: number
   readonly bytes: number

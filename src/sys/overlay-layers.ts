@@ -13,7 +13,8 @@ import { attributesText, writeAttributes } from './trees/attributes.ts'
 /**
  * Layers: `<root>/layers/<id>` with the files in `fs` and, as long as it is the upper one of a tree, what the kernel
  * needs beside it in `work`. A layer has one set of layers below it for life: it is never copied, moved or put over
- * others, as the kernel refers to what is below by handles of the file system.
+ * others, as the kernel refers to what is below by handles of the file system. So one that is not written to any more
+ * always shows the same tree, and what that was when it was first verified is beside it in `tree`.
  */
 
 /** At the bottom of every tree: an overlay needs something below. */
@@ -31,11 +32,16 @@ export const isBare = ({ area }: Place, [, below, ...others]: Stack): boolean =>
 const layersOf = (root: string): string => join(root, 'layers')
 const deadOf = (root: string): string => join(root, 'dead')
 export const filesOf = (root: string, id: string): string => join(layersOf(root), id, 'fs')
+export const recordedOf = (root: string, id: string): string => join(layersOf(root), id, 'tree')
 export const workOf = (root: string, id: string): string => join(layersOf(root), id, 'work')
 
 export function initLayers(root: string): void {
   for (const path of [filesOf(root, ground), filesOf(root, underground), deadOf(root)]) ensureDirectory(path, 0o755)
 }
+
+/** The first layer that is not there. */
+export const missingLayer = (root: string, stack: Stack): string | undefined =>
+  stack.find((id) => fs.lstatSync(filesOf(root, id), { throwIfNoEntry: false }) === undefined)
 
 /** For `mounts.overlay`: the first one is written to. */
 export const upperStack = (root: string, [upper = '', ...lower]: Stack) => ({

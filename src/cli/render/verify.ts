@@ -31,7 +31,11 @@ export function verified({ intact, snapshots }: Outputs['verify'], view: View): 
 
 function noticeOf(intact: boolean | null, snapshots: readonly Checked[]): Pick<Shown, 'notice'> {
   const broken = snapshots.find(({ problems }) => problems.length > 0)
-  if (intact === null) return { notice: 'Nothing to compare with: these snapshots were read, not checked' }
+  if (intact === null)
+    return {
+      notice:
+        'Nothing to compare with yet: these snapshots were read, and the next aw verify compares with what was found',
+    }
   if (broken === undefined) return {}
   const { workspace, snapshot } = broken
   return {

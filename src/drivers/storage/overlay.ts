@@ -1,9 +1,10 @@
 import { join } from 'node:path'
 import type { Attachment, Place, StorageCapabilities, StorageDriver } from '../../ports/storage-driver.ts'
+import { verifyRecorded } from '../../sys/content-store/recorded.ts'
 import { dropFolderIndex } from '../../sys/folder-index.ts'
 import { mounts } from '../../sys/mounts.ts'
 import { heldOverlays } from '../../sys/overlay-hold.ts'
-import { filesOf, initLayers, workOf } from '../../sys/overlay-layers.ts'
+import { filesOf, initLayers, recordedOf, workOf } from '../../sys/overlay-layers.ts'
 import { isIdle, listFound } from '../../sys/overlay-mountpoint.ts'
 import { probeOverlay } from '../../sys/overlay-probe.ts'
 import { listRecords, readRecord } from '../../sys/overlay-records.ts'
@@ -12,7 +13,17 @@ import { measureTree } from '../../sys/safe-fs/index.ts'
 import { syncTree } from '../../sys/storage-root.ts'
 import { syncFiles } from '../../sys/sync-files.ts'
 import { importTree } from './import-tree.ts'
-import { ensureMounted, hostPath, isSeen, type Overlay, reachMounted, stackOf, withView } from './overlay/context.ts'
+import {
+  ensureMounted,
+  hostPath,
+  isSeen,
+  named,
+  type Overlay,
+  reachMounted,
+  stackOf,
+  upperOf,
+  withView,
+} from './overlay/context.ts'
 import { diffTrees } from './overlay/diff.ts'
 import { bytesBeyond, eraseTree, ownBytes } from './overlay/erase.ts'
 import { createTree, moveTree } from './overlay/place.ts'
@@ -84,6 +95,8 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
     if (!hasLayers) initLayers(root)
     hasLayers = true
   }
+  const view = <T>(place: Place, use: (tree: string) => Promise<T> | T): Promise<T> =>
+    named(overlay, [place], () => withView(overlay, place, use))
   return {
     name: 'overlay',
     capabilities: { ...capabilities, owner: options.owner },
@@ -99,43 +112,43 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
 
     async create(place, options = {}) {
       assert()
-      await createTree(overlay, place, options)
+      await named(overlay, [options.from], () => createTree(overlay, place, options))
     },
 
     async import(place, source, options) {
       assert()
-      return withView(overlay, place, (target) => {
+      return view(place, (target) => {
         const into = { ...overlay.trees, found: () => target }
         if ('folder' in source || readRecord(root, source.place) === undefined)
           return importTree(into, place, source, options)
-        return withView(overlay, source.place, (tree) => importTree(into, place, { ...source, tree }, options))
+        return view(source.place, (tree) => importTree(into, place, { ...source, tree }, options))
       })
     },
 
     async snapshot(volume, into, options) {
       assert()
-      return snapshotTree(overlay, volume, into, options)
+      return named(overlay, [volume], () => snapshotTree(overlay, volume, into, options))
     },
 
     async restore(volume, to, keep, options) {
       assert()
-      return restoreTree(overlay, [volume, to, keep], options)
+      return named(overlay, [to, volume], () => restoreTree(overlay, [volume, to, keep], options))
     },
 
     async *diff(from, to, options) {
       assert()
-      yield* await diffTrees(overlay, from, to, options)
+      yield* await named(overlay, [from, to], () => diffTrees(overlay, from, to, options))
     },
 
     async read(place, file, options) {
       assert()
-      return withView(overlay, place, (view) => readInTree(view, file, options))
+      return view(place, (tree) => readInTree(tree, file, options))
     },
 
     async verify(snapshot, { signal } = {}) {
       assert()
-      const { files, bytes } = await withView(overlay, snapshot, (view) => measureTree(view, { signal }))
-      return { method: 'none', files, bytes, problems: [] }
+      const recorded = recordedOf(root, upperOf(stackOf(overlay, snapshot)))
+      return view(snapshot, (tree) => verifyRecorded(tree, recorded, signal))
     },
 
     async move(from, to, options) {
@@ -159,12 +172,12 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
 
     async ready(place) {
       assert()
-      await ensureMounted(overlay, place)
+      await named(overlay, [place], () => ensureMounted(overlay, place))
     },
 
     async reach(place) {
       assert()
-      return isRoot ? reachMounted(overlay, place) : reachHeld(overlay, place)
+      return named(overlay, [place], () => (isRoot ? reachMounted(overlay, place) : reachHeld(overlay, place)))
     },
 
     async isIdle(place) {
@@ -182,7 +195,7 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
     async usage(place, { own = false, beyond, ...limits } = {}) {
       assert()
       stackOf(overlay, place)
-      const size = await withView(overlay, place, (view) => measureTree(view, limits))
+      const size = await view(place, (tree) => measureTree(tree, limits))
       return {
         ...size,
         ...(own && { own: await ownBytes(overlay, place, limits) }),

@@ -88,7 +88,8 @@ export async function found(
   }
 }
 
-function* hashed(fd: number): ReturnType<Parameters<typeof scanTree>[1]['read']> {
+/** For a look at what is not kept. */
+export function* hashed(fd: number): ReturnType<Parameters<typeof scanTree>[1]['read']> {
   const { hash, bytes } = yield* hashSteps(fd)
   return { content: bytes === 0 ? '' : hash, bytes }
 }

@@ -47,7 +47,7 @@ function* verifySteps(store: Store, manifest: Manifest, damaged: Map<string, num
 }
 
 /** One with several names counts once. */
-function measured(files: readonly Entry[]): { files: number; bytes: number } {
+export function measured(files: readonly Entry[]): { files: number; bytes: number } {
   const seen = new Set<string>()
   const counted = files.filter((entry) => {
     const again = isLinked(entry) && seen.has(twinKey(entry))

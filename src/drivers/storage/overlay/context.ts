@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError, toAwError } from '../../../domain/errors.ts'
 import type { Place, Reached } from '../../../ports/storage-driver.ts'
 import { isInUse, type OverlayLayers, viewOf } from '../../../sys/mounts.ts'
-import { filesOf, isBare, retireWork } from '../../../sys/overlay-layers.ts'
+import { filesOf, isBare, missingLayer, retireWork } from '../../../sys/overlay-layers.ts'
 import { lockMounts } from '../../../sys/overlay-mount-lock.ts'
 import {
   closeMount,
@@ -35,6 +35,31 @@ export function stackOf({ root }: Overlay, place: Place): Stack {
   if (stack !== undefined) return stack
   throw missing(place)
 }
+
+/** Says which layer is missing, if one is: the kernel, and whoever looks for a file in it, tell only that something is. */
+export async function named<T>(
+  { root }: Overlay,
+  places: readonly (Place | undefined)[],
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof AwError) throw error
+    for (const place of places) {
+      const layer = place && missingLayer(root, readRecord(root, place) ?? [])
+      if (place !== undefined && layer !== undefined) throw incomplete(place, layer, error)
+    }
+    throw error
+  }
+}
+
+const incomplete = (place: Place, layer: string, cause: unknown): AwError =>
+  new AwError('filesystem_error', `${place.area}/${place.name} is damaged: its layer ${layer} is missing`, {
+    hint: 'What does not need that layer is whole; to see which snapshots are: aw verify',
+    data: { place, layer, reason: 'damaged' },
+    cause,
+  })
 
 /** Of a tree that can be frozen. */
 export function layeredStackOf(overlay: Overlay, place: Place): Stack {
