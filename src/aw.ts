@@ -126,7 +126,7 @@ export async function openHome(options: OpenOptions = {}): Promise<OpenedHome> {
       store,
       storage,
       files: shortLived === true ? lightFiles : safeFiles,
-      host: linuxHost({ home, locks, avoid: [home, basePath, place.root] }),
+      host: linuxHost({ home, storageRoot: place.root, locks, avoid: [home, basePath, place.root] }),
       texts: dirTexts({ directory: texts }),
       sizes: dirSizes({ directory: join(home, 'sizes') }),
       repositories: laterRepositories({ root: join(home, 'mirrors'), avoid: [home, basePath, place.root] }),

@@ -20,6 +20,7 @@ type Form = Result['format']
 /** What a workspace holds, in the form that was asked for. */
 export async function exportResults(core: Core, input: Input, request: Request): Promise<Result> {
   const form = formOf(input)
+  for (const file of [input.file, input.bundle]) if (file?.startsWith('/')) core.host.assertTarget(file)
   const side = await sideOf(core, input.of)
   return forms[form](core, input, request, side)
 }

@@ -55,12 +55,16 @@ export interface Host {
   /**
    * Copies it to a path of the machine: into it if it is a directory, else as it. It appears there when it is whole.
    * `file_exists` if something is in the way; with `replace`, a file is replaced by what is no directory.
+   * `invalid_input` as with `assertTarget`.
    */
   copyOut(
     source: CopySource,
     to: string,
     options: CopyOptions & { readonly replace?: boolean | undefined },
   ): Promise<CopyReport>
+
+  /** `invalid_input` if a file at this path would be among aw's own: in its home or its storage, but for workspaces. */
+  assertTarget(path: string): void
 
   /** `git init` in a fresh directory that nobody else has written to, with a user's name and email for its commits. */
   gitInit(directory: string, user: { name: string; email: string }): Promise<void>

@@ -12,6 +12,7 @@ import { ownLike } from './own-like.ts'
 import { at, directoryFlags } from './safe-fs/descriptors.ts'
 import { removeTree } from './safe-fs/index.ts'
 import { assertSource, identitiesIn } from './source-folder.ts'
+import { assertTarget, type OwnPlaces } from './target-place.ts'
 
 export async function copyIn(
   source: CopySource,
@@ -100,7 +101,7 @@ const absent = (source: CopySource, cause?: unknown): AwError =>
 export async function copyOut(
   source: CopySource,
   to: string,
-  guarded: readonly string[],
+  { guarded, ...own }: OwnPlaces & { readonly guarded: readonly string[] },
   { replace = false, ...options }: CopyOptions & { readonly replace?: boolean | undefined },
 ): Promise<CopyReport> {
   const name = basename(saidOf(source))
@@ -117,6 +118,7 @@ export async function copyOut(
       data: { path: to },
     })
   const target = isDirectory ? join(to, name) : to
+  assertTarget(target, own)
   const temporary = join(dirname(target), temporaryName(randomBytes(8).toString('hex')))
   make(temporary, dirname(target))
   try {

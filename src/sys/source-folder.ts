@@ -54,13 +54,13 @@ function identityOf(path: string): string {
   return `${dev}:${ino}`
 }
 
-function identityIfPresent(path: string): string | undefined {
+export function identityIfPresent(path: string): string | undefined {
   const stat = statSync(path, { bigint: true, throwIfNoEntry: false })
   return stat && `${stat.dev}:${stat.ino}`
 }
 
 /** A canonical path and all above it. */
-const upward = (path: string): string[] => (path === '/' ? [path] : [path, ...upward(dirname(path))])
+export const upward = (path: string): string[] => (path === '/' ? [path] : [path, ...upward(dirname(path))])
 
 export function realpathOf(path: string): string {
   try {

@@ -27,6 +27,38 @@ it('what holds the workspaces themselves is not copied into one', async () => {
   expect(fs.readFileSync(join(base, 'all', 'file'), 'utf8')).toBe('content')
 })
 
+it('nothing of aw is replaced by what is copied or exported out of a workspace', async () => {
+  const { aw, base, home } = await openGround()
+  const { path, id } = await aw.create({ id: 'one' })
+  await aw.fs.write('one', { path: 'work/log.db', content: 'no log' })
+  const [link, elsewhere] = [join(base, 'link'), join(base, 'elsewhere')]
+  fs.symlinkSync(home, link)
+  fs.mkdirSync(elsewhere)
+  const log = fs.statSync(join(home, 'log.db')).ino
+  const own = [
+    home,
+    link,
+    join(home, 'storage'),
+    join(home, 'storage/volumes'),
+    join(link, 'texts'),
+    `${elsewhere}/../home`,
+  ]
+  const refused = { code: 'invalid_input', message: expect.stringContaining("of aw's own") as string }
+  for (const directory of own) {
+    const target = { file: join(directory, 'log.db'), replace: true }
+    for (const to of [target.file, directory])
+      await expect(aw.cp({ from: 'one:work/log.db', to, replace: true })).rejects.toMatchObject(refused)
+    await expect(aw.export({ of: 'one', ...target })).rejects.toMatchObject(refused)
+    await expect(aw.export({ of: 'one', patch: true, ...target })).rejects.toMatchObject(refused)
+  }
+  expect(fs.statSync(join(home, 'log.db')).ino).toBe(log)
+  expect(fs.readdirSync(join(home, 'storage/volumes'))).toEqual([id])
+  // A tree of a workspace is its users' own.
+  await aw.cp({ from: 'one:work/log.db', to: join(path, 'work/copy') })
+  expect(fs.readFileSync(join(path, 'work/copy'), 'utf8')).toBe('no log')
+  await aw.export({ of: 'one', file: join(elsewhere, 'one.aw') })
+})
+
 it('a copy that was killed leaves nothing once aw recover has run', { timeout: 60_000 }, async () => {
   const { aw, base, home } = await openGround()
   const { path } = await aw.create({ id: 'one' })

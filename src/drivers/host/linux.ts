@@ -7,16 +7,19 @@ import { publish, published, unpublish } from '../../sys/links.ts'
 import { lock } from '../../sys/lock.ts'
 import { killProcess, liveness, ownProcess } from '../../sys/process.ts'
 import { processesUsing } from '../../sys/process-use.ts'
+import { assertTarget } from '../../sys/target-place.ts'
 
 interface Places {
   readonly home: string
+  readonly storageRoot: string
   /** The directory of lock files; nothing else is in it. */
   readonly locks: string
   /** Where agents work: no program of theirs is run. */
   readonly avoid: readonly string[]
 }
 
-export function linuxHost({ home, locks, avoid }: Places): Host {
+export function linuxHost({ home, storageRoot, locks, avoid }: Places): Host {
+  const guarded = [home, locks, ...avoid]
   return {
     owner: ownProcess,
     liveness,
@@ -27,8 +30,9 @@ export function linuxHost({ home, locks, avoid }: Places): Host {
     publish: (path, target) => publish(path, target, home),
     unpublish: async (path, target, base) => unpublish(path, target, base, home),
     published: async (path) => published(path),
-    copyIn: (source, to, options) => copyIn(source, to, [home, locks, ...avoid], options),
-    copyOut: (source, to, options) => copyOut(source, to, [home, locks, ...avoid], options),
+    copyIn: (source, to, options) => copyIn(source, to, guarded, options),
+    copyOut: (source, to, options) => copyOut(source, to, { guarded, home, storageRoot }, options),
+    assertTarget: (path) => assertTarget(path, { home, storageRoot }),
     gitInit: async (directory, user) => initRepository(directory, user),
   }
 }

@@ -81,6 +81,7 @@ export function memoryMachine(disk: Disk): Machine {
       published: async (path) => published(path),
       copyIn: outside,
       copyOut: outside,
+      assertTarget: () => undefined,
       async gitInit(directory) {
         const head = {
           kind: 'file',
