@@ -24,8 +24,9 @@ const runs = [
       'test/overlay-flatten.inside.ts',
       'test/overlay-readers.inside.ts',
       'test/overlay-damage.inside.ts',
+      'test/overlay-names.inside.ts',
     ],
-    tests: 27,
+    tests: 34,
   },
   {
     as: 'an ordinary user',
@@ -36,8 +37,9 @@ const runs = [
       'test/overlay-flatten.inside.ts',
       'test/overlay-readers.inside.ts',
       'test/overlay-damage.inside.ts',
+      'test/overlay-names.inside.ts',
     ],
-    tests: 23,
+    tests: 30,
   },
   { as: 'an ordinary user', what: 'keeps the contract', files: ['test/storage/overlay-held.inside.ts'], tests: 155 },
   // All of the manager's contract: test/prove/overlay-manager.test.ts.

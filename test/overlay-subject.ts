@@ -19,13 +19,16 @@ interface Subject {
   readonly path: (place: Place, name?: string) => string
 }
 
-export function subject(): Subject {
-  const base = fs.mkdtempSync(join(tmpdir(), 'aw-overlay-'))
+/** @param name of the directory that it is in */
+export function subject(name = ''): Subject {
+  const top = fs.mkdtempSync(join(tmpdir(), 'aw-overlay-'))
+  const base = join(top, name)
+  fs.mkdirSync(base, { recursive: true })
   onTestFinished(() => {
-    letGo(base)
+    letGo(top)
     // The kernel keeps a directory in there that its owner may not enter.
-    if (process.getuid?.() !== 0) execFileSync('chmod', ['-R', 'u+rwx', base])
-    fs.rmSync(base, { recursive: true })
+    if (process.getuid?.() !== 0) execFileSync('chmod', ['-R', 'u+rwx', top])
+    fs.rmSync(top, { recursive: true })
   })
   const storage = open(base)
   return { base, storage, path: (place, name = '') => join(storage.attachment(place).path, name) }

@@ -72,6 +72,12 @@ const writable: readonly (readonly [string, string])[] = [
   ['metacopy', 'off'],
 ]
 
+/** The path of an upper layer or its work directory as the kernel takes it: a backslash means what is behind it. */
+export const asOption = (path: string): string => path.replaceAll('\\', '\\\\')
+
+/** The other way: mounts are listed with what the kernel was given. */
+const fromOption = (text: string): string => text.replace(/\\(.)/gs, '$1')
+
 function openOverlay({ lower, upper }: OverlayLayers): number {
   const kernel = calls()
   const context = kernel.fsopen('overlay')
@@ -83,8 +89,8 @@ function openOverlay({ lower, upper }: OverlayLayers): number {
       set('redirect_dir', 'follow')
       set('metacopy', 'off')
     } else {
-      set('upperdir', upper.fs)
-      set('workdir', upper.work)
+      set('upperdir', asOption(upper.fs))
+      set('workdir', asOption(upper.work))
       for (const [key, value] of writable) set(key, value)
     }
     kernel.fsconfig(context, FSCONFIG.CREATE, null, null)
@@ -174,7 +180,7 @@ function mountedFrom(line: string): Mounted {
     path: plain(fields[4] ?? ''),
     tells: groups.find(([kind]) => kind === 'shared')?.[1],
     hears: groups.flatMap(([kind, group]) => ((kind === 'shared' || kind === 'master') && group ? [group] : [])),
-    upper: upper === undefined ? undefined : plain(upper),
+    upper: upper === undefined ? undefined : fromOption(plain(upper)),
   }
 }
 

@@ -3,7 +3,7 @@ import { getSystemErrorName } from 'node:util'
 import { AwError } from '../domain/errors.ts'
 import { boxProgram } from './box/program.ts'
 import { counted } from './crash-points.ts'
-import type { OverlayLayers } from './mounts.ts'
+import { asOption, type OverlayLayers } from './mounts.ts'
 import { directoryFlags } from './safe-fs/descriptors.ts'
 import { startProgram, type Started } from './start-program.ts'
 
@@ -20,7 +20,8 @@ export const heldOverlays = counted({
 const timeoutMs = 10_000
 
 async function openHeld({ lower, upper }: OverlayLayers): Promise<number> {
-  const words = [boxProgram(), 'hold', upper?.fs ?? '-', upper?.work ?? '-', ...lower]
+  const written = upper === undefined ? ['-', '-'] : [upper.fs, upper.work].map(asOption)
+  const words = [boxProgram(), 'hold', ...written, ...lower]
   const child = startProgram(words, ['pipe', 'pipe', 'ignore'])
   const late = setTimeout(() => child.signal('SIGKILL'), timeoutMs)
   try {

@@ -5,7 +5,9 @@ import { globSync, readFileSync } from 'node:fs'
 export function unmountBelow(base: string, how: readonly string[] = []): void {
   const points = readFileSync('/proc/self/mountinfo', 'utf8')
     .split('\n')
-    .map((line) => line.split(' ')[4] ?? '')
+    .map((line) =>
+      (line.split(' ')[4] ?? '').replace(/\\([0-7]{3})/g, (_, code: string) => String.fromCharCode(parseInt(code, 8))),
+    )
     .filter((point) => point.startsWith(`${base}/`))
   for (const point of points.toReversed()) {
     const { status, stderr } = spawnSync('umount', [...how, point], { encoding: 'utf8' })

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { SandboxSpec } from '../../ports/sandbox-driver.ts'
 import type { Attachment } from '../../ports/storage-driver.ts'
 import { ensureDirectory } from '../directories.ts'
+import { asOption } from '../mounts.ts'
 import { identity } from '../safe-fs/descriptors.ts'
 import { openTree as openLayer } from '../safe-fs/root.ts'
 import type { BoxMount } from './bwrap.ts'
@@ -79,8 +80,8 @@ export function layeredMounts({ spec, layers, planned, run, directory, held }: L
       ['g', stage],
       ['o', 'tree'],
       ...layers.lower.map((path): Tag => ['l', path]),
-      ['U', layers.upper],
-      ['W', layers.work],
+      ['U', asOption(layers.upper)],
+      ['W', asOption(layers.work)],
       ...others.tags,
     ],
     mounts: [
