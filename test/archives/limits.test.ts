@@ -4,6 +4,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { tarArchives } from '../../src/drivers/archives/tar.ts'
 import { verifyArchive } from '../../src/sys/archive/inspect.ts'
 import { unpackArchive } from '../../src/sys/archive/unpack.ts'
 import { newPlace, type Place } from './place.ts'
@@ -40,10 +41,26 @@ it.each([
   expect(tree['zeros']).toContain(`${zeros} bytes`)
 })
 
-it('what is trusted may be nothing but zeros', async () => {
+it('one that fits into a quarter of the room is no bomb', async () => {
+  const path = join(place.base, 'archive')
+  fs.writeFileSync(path, zstdCompressSync(tarOf(entry({ name: 'zeros', content: Buffer.alloc(zeros) }))))
+  const digest = await tarArchives.digest(path)
+  const unpack = (name: string, maxBytes: number) => {
+    fs.mkdirSync(join(place.base, name))
+    return tarArchives.unpack(path, join(place.base, name), { digest, maxBytes })
+  }
+  await expect(unpack('little-room', 3.9 * zeros)).rejects.toMatchObject(over('ratio'))
+  expect(await unpack('much-room', 4.1 * zeros)).toMatchObject({ bytes: zeros })
+})
+
+it('what is trusted may be nothing but zeros, and as deep as it likes', async () => {
   const archive = zstdCompressSync(tarOf(entry({ name: 'zeros', content: Buffer.alloc(zeros) })))
   const { bytes } = await place.unpack(archive, { trusted: true })
   expect(bytes).toBe(zeros)
+  const deep = tarOf(entry({ name: 'x', pax: { path: `${'d/'.repeat(1100)}x` } }))
+  const refusal = { ...over('depth'), hint: expect.stringContaining('aw import --trust') as string }
+  await expect(place.unpack(deep)).rejects.toMatchObject(refusal)
+  expect(await place.unpack(deep, { trusted: true })).toMatchObject({ files: 1 })
 })
 
 it('a file that says it is larger than may be is not begun', async () => {

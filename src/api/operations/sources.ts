@@ -53,7 +53,11 @@ export const sourceOperations = [
       file: string('The file', { 'x-cli': 'file' }),
       id: optional(string('Name of the new workspace (default: the name it had)')),
       labels: optional(pairs('Labels to find it by')),
-      trust: optional(boolean('Keep owners, set-user-id bits, devices and capabilities: only for files of your own')),
+      trust: optional(
+        boolean(
+          'Keep owners, set-user-id bits, devices and capabilities, with no limit but the free space: only for files of your own',
+        ),
+      ),
     }),
     output: workspaceView,
     positional: ['file', 'id'],

@@ -6,8 +6,10 @@ export interface ArchiveLimits {
   readonly pathBytes: number
   /** How many names a path may have. */
   readonly depth: number
-  /** How many bytes may come of one compressed byte, once there are 64 MiB of them. */
+  /** How many bytes may come of one compressed byte. */
   readonly ratio: number
+  /** From how many bytes on the ratio counts: something small may be nothing but zeros. */
+  readonly ratioFrom: number
 }
 
 export const defaultLimits: ArchiveLimits = {
@@ -16,10 +18,27 @@ export const defaultLimits: ArchiveLimits = {
   pathBytes: 32_768,
   depth: 1000,
   ratio: 250,
+  ratioFrom: 64 * 1024 ** 2,
 }
 
-/** From where on the ratio counts: something small may be nothing but zeros. */
-export const ratioFrom = 64 * 1024 ** 2
+/** Of an archive of our own: whatever a tree is like, what was made of it can be read again. */
+export const noLimits: ArchiveLimits = {
+  entries: Infinity,
+  bytes: Infinity,
+  pathBytes: Infinity,
+  depth: Infinity,
+  ratio: Infinity,
+  ratioFrom: Infinity,
+}
+
+/**
+ * Where there are so many bytes of room. Logs grow a thousandfold and are no attack; one that takes a quarter of the
+ * room at most leaves enough to everybody else.
+ */
+export const limitsWithin = (room: number): Pick<ArchiveLimits, 'bytes' | 'ratioFrom'> => ({
+  bytes: room,
+  ratioFrom: Math.max(defaultLimits.ratioFrom, room / 4),
+})
 
 /** Of one extended header: it is read into memory, like all of the following. */
 export const mostExtendedBytes = 4 * 1024 ** 2

@@ -38,9 +38,20 @@ export function refused(fault: Fault, what: string, path?: string, cause?: unkno
   })
 }
 
+const unlessTrusted =
+  'It may have been made to do harm, such as to fill the disk; if you have made it yourself, take it with: aw import --trust'
+const limitHints: Readonly<Record<string, string>> = {
+  bytes: 'Make room on the disk, and try again',
+  attributes: 'Remove some of them, and try again',
+  entries: unlessTrusted,
+  pathBytes: unlessTrusted,
+  depth: unlessTrusted,
+  ratio: unlessTrusted,
+}
+
 export function overLimit(limit: string, most: number, what: string): AwError {
   return new AwError('limit_reached', `The archive ${what}, and ${most} is the limit`, {
-    hint: 'It may have been made to fill the disk; if you know where it is from, take it as trusted or raise the limit',
+    hint: limitHints[limit] ?? otherwise,
     data: { limit, most },
   })
 }

@@ -1,4 +1,4 @@
-import { defaultLimits } from '../../domain/archive/limits.ts'
+import { limitsWithin } from '../../domain/archive/limits.ts'
 import { AwError } from '../../domain/errors.ts'
 import type { Archives } from '../../ports/archives.ts'
 import { fileDigest } from '../../sys/archive/digest.ts'
@@ -17,11 +17,10 @@ export const tarArchives: Archives = {
   },
 
   async unpack(file, directory, { maxBytes, digest, trusted = false, ...waiting }) {
-    const limits = { ...defaultLimits, bytes: Math.min(maxBytes, defaultLimits.bytes) }
     // What was unpacked and what is hashed is one open file, whatever has that name by now.
     using source = openSource(file)
     const { files, bytes, verified, skipped, reduced } = await unpackArchive(source.fd, directory, {
-      limits,
+      limits: limitsWithin(maxBytes),
       trusted,
       ...waiting,
     })

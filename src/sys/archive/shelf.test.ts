@@ -33,6 +33,15 @@ it('makes a file for its owner alone that verifies, and nothing beside it', asyn
   expect(await removeShelved(path, made)).toBe('unreachable')
 })
 
+it.each([
+  ['deep', () => fs.mkdirSync(join(tree, 'd/'.repeat(1100)), { recursive: true })],
+  ['all the same', () => fs.writeFileSync(join(tree, 'log'), Buffer.alloc(70 * 1024 ** 2, 'INFO request served\n'))],
+] as const)('packs a tree that is %s, though nobody else may give us such an archive', async (_, fill) => {
+  fill()
+  await shelve(tree, path, options)
+  await expect(verifyArchive(path)).rejects.toMatchObject({ code: 'limit_reached' })
+})
+
 it('replaces nothing, and leaves nothing when it fails', async () => {
   fs.mkdirSync(join(base, 'shelf/made'), { recursive: true })
   fs.writeFileSync(path, 'of somebody else')

@@ -1,5 +1,6 @@
 import * as fs from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { noLimits } from '../../domain/archive/limits.ts'
 import { AwError } from '../../domain/errors.ts'
 import type { Shelved, ShelfOptions } from '../../ports/shelf.ts'
 import { assertOurs, ensureDirectory, syncDirectory } from '../directories.ts'
@@ -25,7 +26,7 @@ export async function shelve(tree: string, path: string, options: ShelfOptions):
   try {
     const file = join(stage, basename(path))
     const packed = await packTree(tree, file, { header: about, ...waiting })
-    const read = await verifyArchive(file, { signal: waiting.signal })
+    const read = await verifyArchive(file, { limits: noLimits, signal: waiting.signal })
     if (!read.verified || read.digest !== packed.digest || read.entries !== packed.entries) throw unlike(path)
     const digest = await fileDigest(file, waiting.signal)
     place(file, path)

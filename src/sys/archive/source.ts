@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { newInput } from '../../domain/archive/input.ts'
-import { type ArchiveLimits, ratioFrom } from '../../domain/archive/limits.ts'
+import type { ArchiveLimits } from '../../domain/archive/limits.ts'
 import { type Outcome, readArchive, type Sink, type Tally } from '../../domain/archive/read-archive.ts'
 import { overLimit, refused } from '../../domain/archive/refusals.ts'
 import { blockSize, hasRightSum } from '../../domain/archive/tar-header.ts'
@@ -120,7 +120,7 @@ export async function* readChunks(
   for await (const chunk of expand(extent, source.compression, (bytes) => source.seal && sum.update(bytes))) {
     if (signal?.aborted) throw new AwError('aborted', 'Reading the archive was cancelled', { cause: signal.reason })
     expanded += chunk.length
-    if (expanded > ratioFrom && expanded > limits.ratio * extent.read)
+    if (expanded > limits.ratioFrom && expanded > limits.ratio * extent.read)
       throw overLimit('ratio', limits.ratio, `grows ${Math.round(expanded / Math.max(1, extent.read))}-fold`)
     input.push(chunk)
     steps.next()

@@ -1,6 +1,6 @@
 import * as fs from 'node:fs'
 import type { ArchiveHeader } from '../../domain/archive/header.ts'
-import { type ArchiveLimits, defaultLimits } from '../../domain/archive/limits.ts'
+import { type ArchiveLimits, defaultLimits, noLimits } from '../../domain/archive/limits.ts'
 import { AwError } from '../../domain/errors.ts'
 import { directoryFlags } from '../safe-fs/descriptors.ts'
 import { politely } from '../trees/politely.ts'
@@ -8,6 +8,7 @@ import { type MakeOptions, newTreeMaker, type Omission } from './make-tree.ts'
 import { openSource, type ReadOptions, readSource } from './source.ts'
 
 export interface UnpackOptions extends MakeOptions, Omit<ReadOptions, 'limits'> {
+  /** Instead of the usual ones, which hold unless it is trusted. */
   readonly limits?: Partial<ArchiveLimits> | undefined
 }
 
@@ -43,9 +44,7 @@ export async function unpackArchive(
     if (fs.readdirSync(`/proc/self/fd/${top}`).length > 0)
       throw new AwError('directory_not_empty', `An archive is unpacked into an empty directory: ${directory}`)
     using maker = newTreeMaker(top, options)
-    // Ours may well be nothing but zeros.
-    const ratio = options.trusted ? Infinity : (options.limits?.ratio ?? defaultLimits.ratio)
-    const limits = { ...defaultLimits, ...options.limits, ratio }
+    const limits = { ...(options.trusted ? noLimits : defaultLimits), ...options.limits }
     const { header, digest, bytes } = await readSource(source, maker, { ...options, limits })
     await politely(maker.finish(), options.signal)
     const { files, skipped, reduced } = maker
