@@ -1,6 +1,6 @@
 /** Whole trees in one file each: see `docs/spec/archive.md`. What is in such a file is trusted in nothing. */
 export interface Archives {
-  /** Tells which archive it is: the same for the same bytes. Reads all of it. */
+  /** Tells which archive it is: the SHA-256 of the file. Reads all of it. */
   digest(file: string, signal?: AbortSignal): Promise<string>
 
   /** What was said about the tree when the archive was made; null if it is none of ours. `source_failed` if it is none. */
@@ -21,7 +21,7 @@ type OnProgress = (done: { files: number; bytes: number }) => void
 export interface UnpackOptions {
   /** The most that may come out of it. */
   readonly maxBytes: number
-  /** What `digest` has told: an archive that is another one by now is `source_failed`. */
+  /** What `digest` has told, now or in an older version: an archive that is another one by now is `source_failed`. */
   readonly digest: string
   /** It is one of our own: owners, set-user-id bits, devices and capabilities are made as it says. */
   readonly trusted?: boolean | undefined
@@ -51,7 +51,9 @@ export interface PackOptions {
 
 export interface Packed {
   readonly files: number
-  /** Of the file. */
+  /** Of the file, as is the digest. */
   readonly bytes: number
   readonly digest: string
+  /** Of the list of all that is in it. */
+  readonly content_digest: string
 }

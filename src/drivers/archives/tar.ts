@@ -1,7 +1,7 @@
 import { limitsWithin } from '../../domain/archive/limits.ts'
 import { AwError } from '../../domain/errors.ts'
 import type { Archives } from '../../ports/archives.ts'
-import { fileDigest } from '../../sys/archive/digest.ts'
+import { fileDigest, hasDigest } from '../../sys/archive/digest.ts'
 import { inspectArchive } from '../../sys/archive/inspect.ts'
 import { packTree } from '../../sys/archive/pack.ts'
 import { openSource } from '../../sys/archive/source.ts'
@@ -24,7 +24,7 @@ export const tarArchives: Archives = {
       trusted,
       ...waiting,
     })
-    if ((await fileDigest(source.fd, waiting.signal)) !== digest)
+    if (!(await hasDigest(source.fd, digest, waiting.signal)))
       throw new AwError('source_failed', `The archive ${file} is another one than it was`, {
         hint: 'Make a new workspace from it, or put the old file back',
         data: { file },
@@ -33,7 +33,7 @@ export const tarArchives: Archives = {
   },
 
   async pack(directory, file, { about, ...options }) {
-    const { entries, bytes, digest } = await packTree(directory, file, { header: about, ...options })
-    return { files: entries, bytes, digest }
+    const { entries, bytes, sha256, digest } = await packTree(directory, file, { header: about, ...options })
+    return { files: entries, bytes, digest: sha256, content_digest: digest }
   },
 }

@@ -9,8 +9,15 @@ import { formatSeal } from './seal.ts'
 export interface Compressor extends Disposable {
   /** Waits while much is under way. The chunk must not be changed any more. */
   write(chunk: Buffer): Promise<void>
-  /** The rest, and the seal. Answers how large the file is. */
-  end(): Promise<number>
+  /** The rest, and the seal. */
+  end(): Promise<Compressed>
+}
+
+/** The file that was written. */
+export interface Compressed {
+  readonly bytes: number
+  /** Of all its bytes, in hexadecimal digits. */
+  readonly sha256: string
 }
 
 const underWay = 2 * 1024 ** 2
@@ -53,8 +60,9 @@ export function openCompressor(fd: number, level: number): Compressor {
     async end() {
       stream.end()
       await settled('end')
-      store(formatSeal(sum.digest()))
-      return written
+      const seal = formatSeal(sum.copy().digest())
+      store(seal)
+      return { bytes: written, sha256: sum.update(seal).digest('hex') }
     },
     [Symbol.dispose]: () => stream.destroy(),
   }

@@ -3,7 +3,7 @@ import { AwError } from '../../domain/errors.ts'
 import type { OnProgress } from '../../ports/storage-driver.ts'
 import { makeFile } from '../new-file.ts'
 import { directoryFlags } from '../safe-fs/descriptors.ts'
-import { openCompressor } from './compress.ts'
+import { type Compressed, openCompressor } from './compress.ts'
 import { type Tally, tarOf, type Written } from './write-tree.ts'
 
 export interface PackOptions {
@@ -19,10 +19,8 @@ export interface PackOptions {
   readonly onProgress?: OnProgress | undefined
 }
 
-export interface Packed extends Written {
-  /** Of the file that was made. */
-  readonly bytes: number
-}
+/** What was packed, and the file that was made of it. */
+export type Packed = Written & Compressed
 
 /** Packs a directory that nobody else writes to into one file; see `makeFile` for how that appears. */
 export async function packTree(directory: string, file: string, options: PackOptions): Promise<Packed> {
@@ -41,7 +39,7 @@ async function write(top: number, fd: number, options: PackOptions): Promise<Pac
   const chunks = tarOf(top, options.header, tally, options.exclude)
   try {
     for (let step = chunks.next(); ; step = chunks.next()) {
-      if (step.done === true) return { ...step.value, bytes: await compressor.end() }
+      if (step.done === true) return { ...step.value, ...(await compressor.end()) }
       const { signal } = options
       if (signal?.aborted) throw new AwError('aborted', 'Packing was cancelled', { cause: signal.reason })
       await compressor.write(step.value)

@@ -6,7 +6,7 @@ import type { Shelved, ShelfOptions } from '../../ports/shelf.ts'
 import { assertOurs, ensureDirectory, syncDirectory } from '../directories.ts'
 import { hasCode, unless } from '../errno.ts'
 import { hostFs } from '../host-fs.ts'
-import { fileDigest } from './digest.ts'
+import { hasDigest } from './digest.ts'
 import { verifyArchive } from './inspect.ts'
 import { packTree } from './pack.ts'
 
@@ -28,9 +28,8 @@ export async function shelve(tree: string, path: string, options: ShelfOptions):
     const packed = await packTree(tree, file, { header: about, ...waiting })
     const read = await verifyArchive(file, { limits: noLimits, signal: waiting.signal })
     if (!read.verified || read.digest !== packed.digest || read.entries !== packed.entries) throw unlike(path)
-    const digest = await fileDigest(file, waiting.signal)
     place(file, path)
-    return { bytes: packed.bytes, digest }
+    return { bytes: packed.bytes, digest: packed.sha256 }
   } finally {
     clear(stage)
   }
@@ -71,7 +70,7 @@ export async function removeShelved(
 ): Promise<'removed' | 'absent' | 'changed' | 'unreachable'> {
   const stat = fs.lstatSync(path, { throwIfNoEntry: false })
   if (stat === undefined) return hasName(dirname(path)) ? 'absent' : 'unreachable'
-  if (!stat.isFile() || stat.size !== made.bytes || (await fileDigest(path)) !== made.digest) return 'changed'
+  if (!stat.isFile() || stat.size !== made.bytes || !(await hasDigest(path, made.digest))) return 'changed'
   unless(['ENOENT'], () => hostFs.unlinkSync(path))
   syncDirectory(dirname(path))
   return 'removed'
