@@ -69,8 +69,9 @@ const shown = async (output: Report, scene: Scene = {}): Promise<string> => {
 }
 
 describe('usage', () => {
-  test('a pipe gets a line for each thing, with bytes', async () => {
-    expect((await shown(report)).split('\n')).toEqual([
+  test('a pipe gets a line for each thing, with bytes, and a log each warning', async () => {
+    const warnings = ['spike/main is over its 50 MB', 'The disk is 90% full']
+    expect((await shown({ ...report, warnings })).split('\n')).toEqual([
       'workspace\tfix-login/claude\t734003200\tall\t70% of 1000 MB, kernel',
       'workspace\tspike/main\t104857600\tall\t200% of 50 MB',
       'workspace\thuge/main\t31457280\tat least\tmay add 1000 MB',
@@ -81,6 +82,11 @@ describe('usage', () => {
       'repository\thttps://example.com/web.git\t52428800\tall\tfetched',
       'trash\told\\x1b[31m/main\t9437184\tall\t1 tree',
       'trash\tformer\t8388608\tall\tshared area',
+      'storage\tbtrfs\t45000000000\tall\t90% full, 5000000000 of 50000000000 are free',
+      'limit\tstore\t5138022400\tall\t4900 of 5000 MB reserved by 4 workspaces',
+      'limit\tteam=web\t1048576000\tall\t1000 of 2000 MB reserved by 1 workspace',
+      'aw: spike/main is over its 50 MB',
+      'aw: The disk is 90% full',
       'Not everything was counted; do so with: aw usage --full',
       '',
     ])

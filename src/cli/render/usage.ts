@@ -25,7 +25,7 @@ export function usage(report: Report, view: View): Shown {
   const sections = sectionsOf(report, view)
   const isPartial = sections.some(({ lines }) => lines.some(({ complete }) => !complete))
   const told = isPartial && !view.quiet && { notice: 'Not everything was counted; do so with: aw usage --full' }
-  if (!view.terminal) return { out: table(sections, view), ...told }
+  if (!view.terminal) return { out: table(sections, report, view), ...told, ...warned(report) }
   const shown = sections.filter(({ lines }) => lines.length > 0)
   const out = [
     ...shown.flatMap((section) => [...drawn(section, largestIn(shown), view), '']),
@@ -105,10 +105,10 @@ function growthNote({ growth_bytes: growth, size_limit: { mb, grade } }: Report[
 const percentOf = (part: number, whole: number): number => Math.floor((100 * part) / Math.max(1, whole))
 
 /** In a pipe: what it is, its name, its bytes (empty if nobody knows), whether that is all, and the rest. */
-const table = (sections: readonly Section[], view: View): string =>
+const table = (sections: readonly Section[], report: Report, view: View): string =>
   columns(
     [],
-    sections.flatMap(({ kind, lines }) =>
+    [...sections, ...roomOf(report)].flatMap(({ kind, lines }) =>
       lines.map(({ name, bytes: size, complete, note }): Row => [
         kind,
         name,
@@ -119,6 +119,36 @@ const table = (sections: readonly Section[], view: View): string =>
     ),
     view,
   )
+
+/** The same for the disk, with what is taken of it, and for each limit, with what is reserved of it. */
+function roomOf({ storage, limits }: Report): Pick<Section, 'kind' | 'lines'>[] {
+  const { driver, free_bytes: free, total_bytes: total, used_percent: used } = storage
+  const disk = {
+    name: driver,
+    bytes: total - free,
+    complete: true,
+    note: `${used}% full, ${free} of ${total} are free`,
+  }
+  return [
+    { kind: 'storage', lines: [disk] },
+    {
+      kind: 'limit',
+      lines: limits.map((limit) => ({
+        name: limit.of ?? limit.what,
+        bytes: limit.reserved_mb * 2 ** 20,
+        complete: true,
+        note: reservedNote(limit),
+      })),
+    },
+  ]
+}
+
+const reservedNote = ({ reserved_mb, limit_mb, workspaces }: Report['limits'][number]): string =>
+  `${reserved_mb} of ${limit_mb} MB reserved by ${count(workspaces, 'workspace')}`
+
+/** A line for each, as each may be what somebody looks for in a log. */
+const warned = ({ warnings }: Report): Pick<Shown, 'warning'> =>
+  warnings.length === 0 ? {} : { warning: warnings.map(visible).join('\naw: ') }
 
 /** A screen is enough: the others are smaller. */
 const mostLines = 20
@@ -161,10 +191,10 @@ function gauges({ storage, limits }: Report, view: View): string[] {
       part: used / 100,
       text: `${used}% full, ${bytes(free)} of ${bytes(total)} are free`,
     },
-    ...limits.map(({ what, of, limit_mb, reserved_mb, workspaces }) => ({
-      name: what === 'store' ? 'Budget' : (of ?? what),
-      part: reserved_mb / limit_mb,
-      text: `${reserved_mb} of ${limit_mb} MB reserved by ${count(workspaces, 'workspace')}`,
+    ...limits.map((limit) => ({
+      name: limit.what === 'store' ? 'Budget' : (limit.of ?? limit.what),
+      part: limit.reserved_mb / limit.limit_mb,
+      text: reservedNote(limit),
     })),
   ]
   const bar = 14
