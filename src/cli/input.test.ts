@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -18,6 +18,30 @@ const told = async (args: readonly string[]): Promise<string> => {
   expect(result).toMatchObject({ exit: 2, stdout: '', calls: [] })
   return result.stderr
 }
+
+test.each([
+  ['create', 'x', '--repo', ''],
+  ['create', 'x', '--from', ''],
+  ['template', 'create', 'x', '--repo', ''],
+  ['export', 'x', '--branch', 'b', '--repo', ''],
+  ['export', 'x', ''],
+  ['export', 'x', '--bundle', ''],
+  ['import', ''],
+  ['cp', '', 'x:a'],
+  ['cp', 'x:a', ''],
+])('an empty path is not the directory one is in: %s %s %s', async (...args) => {
+  expect(await told(args)).toMatch(/^aw: --(repo|from|file|bundle|to) is empty\n.*not set/)
+})
+
+test('what cannot be looked at is left to who opens it', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'aw-input-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const loop = join(folder, 'loop')
+  await symlink('loop', loop)
+  expect(await asked(['create', 'x', '--from', loop])).toEqual({ id: 'x', from: { folder: loop } })
+  const long = join(folder, 'a'.repeat(300))
+  expect(await asked(['create', 'x', '--from', long])).toEqual({ id: 'x', from: { folder: long } })
+})
 
 describe('ids', () => {
   test.each([[['show', 'a/b']], [['show', '--id', 'a/b']], [['show', '--id=a/b']], [['show', '--', 'a/b']]])(

@@ -1,10 +1,11 @@
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, type Stats, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Operation } from '../api/operation.ts'
 import { parse } from '../api/parse.ts'
 import type { JsonSchema } from '../api/schema.ts'
 import type { Table } from '../api/table.ts'
 import { parseDuration } from '../domain/duration.ts'
+import { errnoName } from '../domain/errno.ts'
 import { AwError } from '../domain/errors.ts'
 import { nearest } from '../domain/nearest.ts'
 import { missing, type Arguments } from './arguments.ts'
@@ -77,6 +78,7 @@ function fieldOf(flag: Flag, texts: readonly string[], label: string, cwd: strin
 
 function valueOf(schema: JsonSchema, texts: readonly string[], label: string, cwd: string): unknown {
   const text = texts[0] ?? ''
+  if (text === '' && paths.has(schema['x-cli'] ?? '')) throw emptyPath(label)
   if (schema.contentEncoding === 'base64') return new TextEncoder().encode(text)
   switch (schema['x-cli']) {
     case 'pairs':
@@ -110,6 +112,15 @@ function valueOf(schema: JsonSchema, texts: readonly string[], label: string, cw
   }
 }
 
+const paths: ReadonlySet<string> = new Set(['start', 'file', 'output', 'directory', 'place', 'repository'])
+
+/** Not the directory that one happens to stand in: nobody means that by a variable that is not set. */
+const emptyPath = (label: string): AwError =>
+  new AwError('invalid_input', `${label} is empty`, {
+    hint: 'Name it; the directory that you are in is . and a variable that is not set is empty',
+    data: { flag: label },
+  })
+
 /** `@FILE` is what is in the file; `@@` is an at sign. */
 function promptOf(text: string, label: string, cwd: string): string {
   if (!text.startsWith('@')) return text
@@ -135,11 +146,6 @@ function fileOf(text: string, cwd: string): string {
 
 /** A file is an archive; whatever else is named is a folder, and is told so if it is none. */
 function startOf(text: string, label: string, cwd: string): unknown {
-  if (text === '')
-    throw new AwError('invalid_input', `${label} is empty`, {
-      hint: 'Name a folder or an archive',
-      data: { flag: label },
-    })
   if (text === 'empty') return text
   if (isUrl(text))
     // Not repeated: it may hold a password.
@@ -148,7 +154,17 @@ function startOf(text: string, label: string, cwd: string): unknown {
       data: { flag: label },
     })
   const path = resolve(cwd, text)
-  return statSync(path, { throwIfNoEntry: false })?.isFile() ? { archive: path } : { folder: path }
+  return statOf(path)?.isFile() ? { archive: path } : { folder: path }
+}
+
+/** What cannot be reached is not there: whoever opens it says why. */
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    if (['ELOOP', 'ENAMETOOLONG'].includes(errnoName(error))) return undefined
+    throw error
+  }
 }
 
 const isUrl = (text: string): boolean => /^([a-z][a-z0-9+.-]*:\/|[^/@:]+@[^/:]+:)/i.test(text)
@@ -158,7 +174,7 @@ function repositoryOf(text: string, label: string, cwd: string): string {
   if (isUrl(text) || /^[a-z][a-z0-9+.-]*:/i.test(text)) return text
   const path = resolve(cwd, text)
   const whole = /^[\w-]+(\.[\w-]+)+\//.test(text) ? text : `github.com/${text}`
-  if (!/^[\w-][\w.-]*(\/[\w.-]+)+$/.test(text) || statSync(path, { throwIfNoEntry: false })) return path
+  if (!/^[\w-][\w.-]*(\/[\w.-]+)+$/.test(text) || statOf(path)) return path
   throw new AwError('invalid_input', `There is no directory ${path}`, {
     hint: `A repository elsewhere is given by its whole url, for instance ${label} https://${whole}`,
     data: { flag: label },

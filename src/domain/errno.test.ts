@@ -17,3 +17,13 @@ it('a full disk is told as such, with a way out', () => {
   expect([code, message]).toEqual(['disk_full', "The disk is full (ENOSPC: copy 'a')"])
   expect(hint).toContain('aw gc --plan')
 })
+
+it.each([
+  ['EDQUOT', 'UNKNOWN: unknown error, write', 'quota_exceeded', 'There is no room left within a quota (EDQUOT: write)'],
+  ['ELOOP', "ELOOP: stat 'a'", 'filesystem_error', "Links lead in a circle (ELOOP: stat 'a')"],
+  ['ENAMETOOLONG', 'ENAMETOOLONG: stat', 'filesystem_error', 'The path is too long (ENAMETOOLONG: stat)'],
+])('%s is told in words, with a way out', (errno, text, code, message) => {
+  const known = errno === 'EDQUOT' ? { code: 'UNKNOWN', errno: -122 } : { code: errno }
+  const told = toAwError(Object.assign(new Error(text), known, { syscall: 'write' }))
+  expect(told).toMatchObject({ code, message, hint: expect.stringMatching(/\w/) as string })
+})

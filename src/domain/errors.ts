@@ -212,24 +212,48 @@ export function toAwError(error: unknown): AwError {
   )
 }
 
-const errnoCodes: Readonly<Record<string, ErrorCode>> = {
-  ENOSPC: 'disk_full',
-  EDQUOT: 'quota_exceeded',
-  EACCES: 'permission_denied',
-  EPERM: 'permission_denied',
-  EROFS: 'permission_denied',
+interface Meaning {
+  readonly code: ErrorCode
+  readonly what?: string
+  readonly hint?: string
+}
+
+const meanings: Readonly<Record<string, Meaning>> = {
+  ENOSPC: {
+    code: 'disk_full',
+    what: 'The disk is full',
+    hint: 'Make room; aw gc --plan tells what aw itself could give up',
+  },
+  EDQUOT: {
+    code: 'quota_exceeded',
+    what: 'There is no room left within a quota',
+    hint: 'Remove what is not needed there, or raise the quota; of a workspace: aw limit ID MB',
+  },
+  ELOOP: {
+    code: 'filesystem_error',
+    what: 'Links lead in a circle',
+    hint: 'See where they lead with namei -l PATH, and give the path without them',
+  },
+  ENAMETOOLONG: {
+    code: 'filesystem_error',
+    what: 'The path is too long',
+    hint: 'Give a shorter one: a name may have 255 bytes, a path 4095',
+  },
+  EACCES: { code: 'permission_denied' },
+  EPERM: { code: 'permission_denied' },
+  EROFS: { code: 'permission_denied' },
 }
 
 /** An operating-system failure that no lower layer has named. */
 function fromErrno(error: unknown): AwError | undefined {
   if (!(error instanceof Error) || !('code' in error) || !('syscall' in error)) return undefined
   const errno = errnoName(error)
-  const code = errnoCodes[errno] ?? 'filesystem_error'
+  const { code, what, hint }: Meaning = meanings[errno] ?? { code: 'filesystem_error' }
   const path = 'path' in error && typeof error.path === 'string' ? error.path : undefined
-  const isFull = errno === 'ENOSPC'
-  return new AwError(code, isFull ? `The disk is full (${error.message})` : error.message, {
-    ...(errno === 'EACCES' && path !== undefined ? { hint: lockedHint(path) } : {}),
-    ...(isFull ? { hint: 'Make room; aw gc --plan tells what aw itself could give up' } : {}),
+  const detail = errno === 'EDQUOT' ? `${errno}: ${String(error.syscall)}` : error.message
+  const help = errno === 'EACCES' && path !== undefined ? lockedHint(path) : hint
+  return new AwError(code, what === undefined ? detail : `${what} (${detail.slice(0, 300)})`, {
+    ...(help !== undefined && { hint: help }),
     data: { errno, syscall: error.syscall },
     cause: error,
   })

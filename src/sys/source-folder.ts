@@ -1,6 +1,7 @@
-import { type Dirent, readdirSync, realpathSync, statSync } from 'node:fs'
+import { type Dirent, readdirSync, realpathSync, statfsSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { errnoName } from '../domain/errno.ts'
 import { AwError } from '../domain/errors.ts'
 
 /**
@@ -12,6 +13,8 @@ export function assertSource(folder: string, guarded: readonly string[]): void {
   const real = realpathOf(folder)
   if (!statSync(real).isDirectory()) throw refused(folder, 'is not a directory', 'Give a directory')
   if (real === '/') throw refused(folder, 'is the whole machine', 'Give the folder of one project')
+  if (ofKernel.has(statfsSync(real).type))
+    throw refused(folder, 'shows what the kernel does, and holds no files', 'Give the folder of one project')
   const source = identityOf(real)
   if (identityIfPresent(homedir()) === source)
     throw refused(folder, 'is a whole home directory', 'Give the folder of one project')
@@ -23,6 +26,9 @@ export function assertSource(folder: string, guarded: readonly string[]): void {
     throw refused(folder, 'holds a directory of aw, or lies in one', 'Give a folder outside the home of aw')
   }
 }
+
+/** File systems whose files are made up as they are read: proc and sysfs. */
+const ofKernel: ReadonlySet<number> = new Set([0x9fa0, 0x62656572])
 
 /**
  * The directories of aw and the files right in them, as `device:inode`. None of these may be opened and closed again:
@@ -66,12 +72,18 @@ export function realpathOf(path: string): string {
   try {
     return realpathSync.native(path)
   } catch (error) {
-    throw new AwError('source_failed', `The folder ${path} cannot be read`, {
+    const why = reasons[errnoName(error)]
+    throw new AwError('source_failed', `The folder ${path.slice(0, 300)} cannot be read${why ? `: ${why}` : ''}`, {
       hint: 'Check that it exists and that you may read it; a repository is given with --repo, another workspace with --from-workspace',
       data: { folder: path },
       cause: error,
     })
   }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ELOOP: 'links lead in a circle',
+  ENAMETOOLONG: 'the path is too long',
 }
 
 const refused = (folder: string, why: string, hint: string): AwError =>

@@ -122,6 +122,15 @@ function loosen(tag: string): void {
   place.git(source, 'update-ref', `refs/tags/${tag}`, id)
 }
 
+test('of a repository with tags alone a tag is to be named', async () => {
+  place.git(source, 'tag', 'v1')
+  fs.writeFileSync(join(source, '.git/HEAD'), 'ref: refs/heads/elsewhere\n')
+  await expect(repositories.resolve({ url: source, ref: null })).rejects.toMatchObject({ hint: 'Name a branch: main' })
+  place.git(source, 'branch', '-D', 'main')
+  const refusal = { code: 'source_failed', hint: 'It has no branch; name a tag: v1' }
+  await expect(repositories.resolve({ url: source, ref: null })).rejects.toMatchObject(refusal)
+})
+
 test('a branch is looked up without starting git', async () => {
   const path = process.env['PATH']
   process.env['PATH'] = place.path('nowhere')

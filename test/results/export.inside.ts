@@ -55,6 +55,20 @@ it('a branch of a workspace without a repository is one commit, on what was name
   expect(await codeOf(aw.export({ of: 'folder', branch: 'x', repo, onto: '--output=/tmp/x' }))).toBe('invalid_input')
 })
 
+it('where the content was is something else: nothing is exported, and that is said', async () => {
+  const ground = await openGround()
+  const { aw, base } = ground
+  const repo = makeRepository(ground)
+  const { path } = await aw.create({ id: 'task' })
+  fs.rmdirSync(join(path, 'work'))
+  fs.symlinkSync(repo, join(path, 'work'))
+  for (const form of [{ bundle: join(base, 'b') }, { branch: 'b', repo }, { patch: true }])
+    await expect(aw.export({ of: 'task', ...form })).rejects.toMatchObject({
+      code: 'export_failed',
+      hint: expect.stringContaining('work') as string,
+    })
+})
+
 it('with all its history, squashed, rewritten, made by the agent alone', { timeout: 60_000 }, async () => {
   const ground = await openGround()
   const { aw } = ground

@@ -53,6 +53,13 @@ it('replaces nothing, and leaves nothing when it fails', async () => {
   expect(fs.readFileSync(path, 'utf8')).toBe('of somebody else')
 })
 
+it('says which directory cannot be made', async () => {
+  await expect(shelve(tree, '/proc/nope/a.aw.tar.zst', options)).rejects.toMatchObject({
+    message: expect.stringContaining('The directory for archives cannot be made') as string,
+    hint: expect.stringContaining('archive.directory') as string,
+  })
+})
+
 it('writes to no directory that others can change', async () => {
   fs.mkdirSync(join(base, 'shelf/made'), { recursive: true })
   fs.chmodSync(join(base, 'shelf/made'), 0o777)

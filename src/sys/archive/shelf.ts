@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { noLimits } from '../../domain/archive/limits.ts'
-import { AwError } from '../../domain/errors.ts'
+import { AwError, toAwError } from '../../domain/errors.ts'
 import type { Shelved, ShelfOptions } from '../../ports/shelf.ts'
 import { assertOurs, ensureDirectory, syncDirectory } from '../directories.ts'
 import { hasCode, unless } from '../errno.ts'
@@ -18,7 +18,7 @@ export const hasName = (path: string): boolean => fs.lstatSync(path, { throwIfNo
 export async function shelve(tree: string, path: string, options: ShelfOptions): Promise<Shelved> {
   const { stage: name, about, ...waiting } = options
   const directory = dirname(path)
-  ensureDirectory(directory, 0o700)
+  makeShelf(directory)
   assertOurs(directory, 'directory for archives')
   if (hasName(path)) throw taken(path)
   const stage = stageOf(path, name)
@@ -32,6 +32,19 @@ export async function shelve(tree: string, path: string, options: ShelfOptions):
     return { bytes: packed.bytes, digest: packed.sha256 }
   } finally {
     clear(stage)
+  }
+}
+
+function makeShelf(directory: string): void {
+  try {
+    ensureDirectory(directory, 0o700)
+  } catch (cause) {
+    const { code, message } = toAwError(cause)
+    throw new AwError(code, `The directory for archives cannot be made: ${message}`, {
+      hint: 'Set archive.directory to a place that you may write to',
+      data: { path: directory },
+      cause,
+    })
   }
 }
 

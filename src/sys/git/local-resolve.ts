@@ -81,8 +81,11 @@ export async function refsOfLocal(
 /** @param known whole names */
 export function unknownRef(url: string, ref: GitRef, known: readonly string[]): AwError {
   if (ref.kind !== 'name') {
+    const branches = known.filter((name) => name.startsWith('refs/heads/'))
+    const there =
+      branches.length > 0 ? `Name a branch: ${shown(branches)}` : `It has no branch; name a tag: ${shown(known)}`
     return new AwError('source_failed', `${url}: the repository has no commit to start from`, {
-      hint: known.length === 0 ? 'Make a first commit in it' : `Name a branch: ${shown(known)}`,
+      hint: known.length === 0 ? 'Make a first commit in it' : there,
       data: { url },
     })
   }

@@ -1,8 +1,9 @@
 import * as fs from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import { isCommitId } from '../../domain/git-ref.ts'
 import type { AddedTree, AddOptions, CommitOptions, ResultRepository, TakeOptions } from '../../ports/git-results.ts'
+import { unless } from '../errno.ts'
 import { run } from '../run.ts'
 import { directoryFlags } from '../safe-fs/descriptors.ts'
 import { hardened, lenientFsck } from './environment.ts'
@@ -139,7 +140,7 @@ async function succeeds({ ask }: Desk, args: readonly string[]): Promise<boolean
 async function add(desk: Desk, directory: string, options: AddOptions, ref: string): Promise<AddedTree> {
   const tracked = options.tracked === null ? nothingTracked : await trackedIn(desk, options.tracked)
   const report: Report = { files: 0, bytes: 0, ignored: 0, leftOut: [] }
-  const top = fs.openSync(directory, directoryFlags)
+  const top = openContent(directory)
   try {
     const stream = treeStream(top, ref, { ...options, tracked }, report)
     await desk.ask(['fast-import', '--quiet', '--done', '--date-format=raw'], { input: stream })
@@ -150,6 +151,16 @@ async function add(desk: Desk, directory: string, options: AddOptions, ref: stri
   const tree = options.tracked === null ? found : await withKeptLineEnds(desk, options.tracked, tracked, found)
   const left = report.leftOut.map(({ path, reason }) => ({ path: Buffer.from(path, 'latin1').toString(), reason }))
   return { tree, files: report.files, ignored: report.ignored, left_out: left }
+}
+
+function openContent(directory: string): number {
+  const top = unless(['ENOTDIR', 'ENOENT', 'ELOOP'], () => fs.openSync(directory, directoryFlags))
+  if (top !== undefined) return top
+  const name = basename(directory)
+  throw new AwError('export_failed', `In the place of the content of the workspace is no directory: ${name}`, {
+    hint: `Make ${name} a directory again, or export an earlier state: WORKSPACE@SNAPSHOT`,
+    data: { path: name },
+  })
 }
 
 async function trackedIn({ ask }: Desk, tree: string): Promise<Tracked> {
