@@ -12,6 +12,7 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/kept-log.ts': 'the log of a run, which the supervisor writes outside every workspace',
   'src/sys/agents/places.ts': 'nothing: asks whose a directory of ours is, and closes what it has made in it',
   'src/sys/agents/user-files.ts': 'files of the user: profiles in the home, and credentials',
+  'src/sys/archive/digest.ts': 'nothing: reads an open archive',
   'src/sys/archive/expand.ts': 'nothing: reads an open archive',
   'src/sys/archive/holes.ts': 'nothing: asks about an open file',
   'src/sys/archive/make-tree.ts': 'nothing: closes what it has made, in a tree that nobody else can reach yet',
