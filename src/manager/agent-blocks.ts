@@ -61,7 +61,7 @@ export async function toldBeside(core: Core, workspace: Workspace): Promise<stri
   return textOf(workspace, await readDocuments(core, workspace))
 }
 
-export type Left = Imported['skipped_paths']
+export type Left = NonNullable<Imported['untouched_paths']>
 
 /** Answers those that came with the source and cannot be added to: they are not ours to replace. */
 export function injectAgentFiles(tree: FileHandle, workspace: Workspace, documents: Documents): Left {

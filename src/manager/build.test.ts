@@ -51,7 +51,7 @@ describe('an agent file of the source', () => {
     fs.writeFileSync(join(base, 'elsewhere/x'), 'not ours')
     make()
     const { path, imported } = await create()
-    expect(imported).toMatchObject({ skipped: 1, skipped_paths: [{ path: 'CLAUDE.md', reason }] })
+    expect(imported).toMatchObject({ skipped: 0, untouched_paths: [{ path: 'CLAUDE.md', reason }] })
     expect(fs.lstatSync(join(path, 'CLAUDE.md')).isFile()).toBe(false)
     expect(fs.readFileSync(join(path, 'AGENTS.md'), 'utf8')).toContain('be nice')
     expect(fs.readFileSync(join(base, 'elsewhere/x'), 'utf8')).toBe('not ours')
@@ -60,7 +60,7 @@ describe('an agent file of the source', () => {
   it('that is huge is left as it is, and reported', async () => {
     fs.writeFileSync(project('CLAUDE.md'), Buffer.alloc(2 ** 20 + 1, 'x'))
     const { path, imported } = await create()
-    expect(imported).toMatchObject({ skipped: 1, skipped_paths: [{ path: 'CLAUDE.md', reason: 'file_too_large' }] })
+    expect(imported).toMatchObject({ skipped: 0, untouched_paths: [{ path: 'CLAUDE.md', reason: 'file_too_large' }] })
     expect(fs.statSync(join(path, 'CLAUDE.md')).size).toBe(2 ** 20 + 1)
   })
 

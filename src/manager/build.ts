@@ -112,11 +112,7 @@ async function innerContent(core: Core, request: Request, workspace: Workspace, 
 
 const withLeft = ({ source, imported }: Content, left: Left): Content => ({
   source,
-  imported: imported && {
-    ...imported,
-    skipped: imported.skipped + left.length,
-    skipped_paths: [...left, ...imported.skipped_paths].slice(0, 20),
-  },
+  imported: imported && { ...imported, ...(left.length > 0 && { untouched_paths: left }) },
 })
 
 /** A tree that begins as a snapshot. What aw writes into it can be written again, so it is not waited for. */

@@ -20,11 +20,14 @@ export function placeholdersIn(tree: FileHandle, names: readonly string[], among
     const { size, links } = statIfNamed(tree, path) ?? { size: Infinity, links: 1 }
     if (size > mostBytes) return []
     const text = tree.read(path).toString('latin1')
-    if (substitute(text, marks) === text) return []
+    if (isBinary(text) || substitute(text, marks) === text) return []
     assertFillable(tree, path, links)
     return [path]
   })
 }
+
+/** No text has such a byte, and what does has lengths and offsets that filling something in would make wrong. */
+const isBinary = (bytes: string): boolean => bytes.includes('\0')
 
 /** A name that is no text cannot be asked for: nothing is filled in there. */
 function statIfNamed(tree: FileHandle, path: string): { size: number; links: number } | undefined {
@@ -60,6 +63,8 @@ export function fillPlaceholders(
   for (const path of files) {
     try {
       const text = tree.read(path).toString('latin1')
+      // Templates of older versions name these too.
+      if (isBinary(text)) continue
       // The tree is durable as the template is; this is what it differs in.
       tree.write(path, Buffer.from(substitute(text, bytes), 'latin1'), { durable: true })
     } catch (error) {

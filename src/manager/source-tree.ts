@@ -280,7 +280,7 @@ async function unpacked(core: Core, request: Request, source: ArchiveSource, int
   const { bytes: free } = await core.storage.free()
   const reserve = core.config.settings['space.min_free_mb'] * 2 ** 20
   if (free <= reserve) throw new AwError('disk_full', 'There is no room to unpack anything')
-  const { files, bytes, verified, skipped } = await core.archives.unpack(source.path, into, {
+  const { files, bytes, verified, skipped, reduced } = await core.archives.unpack(source.path, into, {
     maxBytes: free - reserve,
     digest: source.digest ?? '',
     trusted: source.trusted,
@@ -288,6 +288,13 @@ async function unpacked(core: Core, request: Request, source: ArchiveSource, int
     signal: request.signal,
     onProgress: (done) => request.onProgress?.({ phase: 'unpacking', ...done }),
   })
-  const left = { skipped: skipped.length, skipped_paths: skipped.slice(0, 20) }
-  return { source: { ...source, verified }, imported: { files, bytes, reflinked: 0, ...left }, changed: null }
+  const imported: Imported = {
+    files,
+    bytes,
+    reflinked: 0,
+    skipped: skipped.length,
+    skipped_paths: skipped.slice(0, 20),
+    ...(reduced.length > 0 && { reduced: reduced.length, reduced_paths: reduced.slice(0, 20) }),
+  }
+  return { source: { ...source, verified }, imported, changed: null }
 }

@@ -36,7 +36,10 @@ export interface Unpacked {
   readonly bytes: number
   /** Whether it holds the hashes of what is in it, and they were right. */
   readonly verified: boolean
+  /** What was left out. */
   readonly skipped: readonly { readonly path: string; readonly reason: string }[]
+  /** What was made with less than the archive says: bits, attributes. */
+  readonly reduced: readonly { readonly path: string; readonly reason: string }[]
 }
 
 export interface PackOptions {

@@ -50,7 +50,8 @@ it('a template is filled in, has versions, and outlives what it was made from', 
   const starter = join(base, 'starter')
   fs.mkdirSync(starter)
   fs.writeFileSync(join(starter, 'README'), '# {{title}} by {{ author }}, not {{other}}\n')
-  fs.writeFileSync(join(starter, 'plain'), Buffer.from([0xff, 0x7b, 0x7b, 0x00]))
+  const plain = Buffer.from('\xff{{\0{{title}}', 'latin1')
+  fs.writeFileSync(join(starter, 'plain'), plain)
   const made = await aw.template.create({
     name: 'page',
     from: { folder: starter },
@@ -66,7 +67,7 @@ it('a template is filled in, has versions, and outlives what it was made from', 
 
   const first = await aw.create({ id: 'first', template: 'page', variables: { title: 'Prices & $1' } })
   expect(contentOf(first, 'README')).toBe('# Prices & $1 by Ann, not {{other}}\n')
-  expect(fs.readFileSync(join(first.path, 'work', 'plain'))).toEqual(Buffer.from([0xff, 0x7b, 0x7b, 0x00]))
+  expect(fs.readFileSync(join(first.path, 'work', 'plain'))).toEqual(plain)
   fs.writeFileSync(join(starter, 'README'), 'second {{title}}\n')
   expect(await aw.template.update({ name: 'page', from: { folder: starter } })).toMatchObject({
     version: 2,
@@ -117,6 +118,17 @@ it('a workspace goes into a file and comes back as it was', async () => {
   expect(back).toMatchObject({ profile: 'session', source: { kind: 'archive', verified: true, whole: true, digest } })
   const tree = (path: string) => readTree(path, { times: true, except: ['.aw'] })
   expect(tree(back.path)).toEqual(tree(origin.path))
+
+  fs.writeFileSync(join(work, 'tool'), '')
+  fs.chmodSync(join(work, 'tool'), 0o4755)
+  await aw.export({ of: 'origin/agent', file, replace: true })
+  const less = await aw.import({ file, id: 'less' })
+  expect(less.imported).toMatchObject({
+    skipped: 0,
+    reduced: 1,
+    reduced_paths: [{ path: 'mnt/tool', reason: 'setuid' }],
+  })
+  expect(fs.statSync(join(less.path, 'mnt', 'tool')).mode & 0o7777).toBe(0o755)
 
   const bytes = fs.readFileSync(file)
   bytes[300] = (bytes[300] ?? 0) ^ 0xff

@@ -7,18 +7,14 @@ export const pathOnly = (output: { path: string }): Shown => ({ out: output.path
 
 /** What was left out of a copy is said, or somebody would believe to have it all. */
 export function made(output: { path: string; imported: unknown; source?: unknown }, { input }: View): Shown {
-  const { skipped = 0, skipped_paths: paths = [], excluded } = (output.imported ?? {}) as Partial<Imported>
+  const imported = (output.imported ?? {}) as Partial<Imported>
+  const { skipped = 0, reduced = 0, untouched_paths: untouched = [], excluded } = imported
   const { submodules = [], lfs = 0 } = (output.source ?? {}) as Partial<GitSource>
   const left = [
     ...(input['exclude'] !== undefined && excluded === 0 ? [noMatch(input['exclude'])] : []),
-    ...(skipped === 0
-      ? []
-      : [
-          `${skipped} of the source not copied: ${some(
-            paths.map(({ path, reason }) => `${path} (${reason})`),
-            skipped,
-          )}`,
-        ]),
+    ...(skipped === 0 ? [] : [`${skipped} of the source not copied: ${reasons(imported.skipped_paths, skipped)}`]),
+    ...(reduced === 0 ? [] : [`${reduced} of the source made with less: ${reasons(imported.reduced_paths, reduced)}`]),
+    ...(untouched.length === 0 ? [] : [`nothing added to ${reasons(untouched, untouched.length)}`]),
     ...(submodules.length === 0 ? [] : [`submodules are empty: ${some(submodules, submodules.length)}`]),
     ...(lfs === 0 ? [] : [`${lfs} of its files are kept by git-lfs, and are pointers here`]),
   ]
@@ -28,6 +24,12 @@ export function made(output: { path: string; imported: unknown; source?: unknown
 /** A pattern is as in a .gitignore: one that begins with `./` or lists several never matches. */
 const noMatch = (patterns: unknown): string =>
   `nothing matched --exclude ${String(patterns)}; it is written as in a .gitignore, for instance node_modules`
+
+const reasons = (all: Imported['skipped_paths'] = [], total: number): string =>
+  some(
+    all.map(({ path, reason }) => `${path} (${reason})`),
+    total,
+  )
 
 function some(all: readonly string[], total: number): string {
   const first = all.slice(0, 3).map(visible)

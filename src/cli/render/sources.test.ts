@@ -30,3 +30,18 @@ test('shared areas, and those in the trash with the way back', async () => {
   expect(removed.stderr).toBe('Bring it back with: aw shared undelete shared_1\n')
   expect((await shown(['shared', 'undelete', 'shared_1'], area)).stdout).toBe('/h/shared/models\n')
 })
+
+test('what was left out, what came with less and what could not be added to are told apart', async () => {
+  const imported = {
+    skipped: 1,
+    skipped_paths: [{ path: 'pipe', reason: 'fifo' }],
+    reduced: 4,
+    reduced_paths: ['a', 'b', 'c', 'd'].map((path) => ({ path, reason: 'setuid' })),
+    untouched_paths: [{ path: 'CLAUDE.md', reason: 'symlink_outside_workspace' }],
+  }
+  expect((await shown(['create', 'x'], { path: '/x', imported }, {})).stderr).toBe(
+    'aw: 1 of the source not copied: pipe (fifo); ' +
+      '4 of the source made with less: a (setuid), b (setuid), c (setuid) and 1 more; ' +
+      'nothing added to CLAUDE.md (symlink_outside_workspace)\n',
+  )
+})

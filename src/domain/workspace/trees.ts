@@ -1,10 +1,20 @@
+interface Told {
+  readonly path: string
+  readonly reason: string
+}
+
 /** The outcome of copying a source, with the first few of what was left out. */
 export interface Imported {
   readonly files: number
   readonly bytes: number
   readonly reflinked: number
   readonly skipped: number
-  readonly skipped_paths: readonly { readonly path: string; readonly reason: string }[]
+  readonly skipped_paths: readonly Told[]
+  /** What is there with less than an archive says of it: bits, attributes. Likewise the first few. */
+  readonly reduced?: number
+  readonly reduced_paths?: readonly Told[]
+  /** Agent files of the source that aw could not add to: they are there as they were. */
+  readonly untouched_paths?: readonly Told[]
   /** How many things patterns and .gitignore files kept out. */
   readonly excluded?: number
 }

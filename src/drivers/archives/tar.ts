@@ -29,7 +29,7 @@ export const tarArchives: Archives = {
         hint: 'Make a new workspace from it, or put the old file back',
         data: { file },
       })
-    return { files, bytes, verified, skipped: [...skipped, ...reduced] }
+    return { files, bytes, verified, skipped, reduced }
   },
 
   async pack(directory, file, { about, ...options }) {
