@@ -32,12 +32,12 @@ export const noLimits: ArchiveLimits = {
 }
 
 /**
- * Where there are so many bytes of room. Logs grow a thousandfold and are no attack; one that takes a quarter of the
- * room at most leaves enough to everybody else.
+ * Where there are so many bytes of room. Logs grow a thousandfold and are no attack; what takes a quarter of the room at
+ * most, and no more than a gigabyte, leaves enough to everybody else.
  */
 export const limitsWithin = (room: number): Pick<ArchiveLimits, 'bytes' | 'ratioFrom'> => ({
   bytes: room,
-  ratioFrom: Math.max(defaultLimits.ratioFrom, room / 4),
+  ratioFrom: Math.max(defaultLimits.ratioFrom, Math.min(room / 4, 1024 ** 3)),
 })
 
 /** Of one extended header: it is read into memory, like all of the following. */
