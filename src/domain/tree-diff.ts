@@ -4,7 +4,10 @@ export interface Change {
   readonly change: 'added' | 'changed' | 'removed' | 'renamed'
   /** Where a renamed one was. */
   readonly from?: string | undefined
-  /** What differs in one that was changed, or renamed as well. */
+  /**
+   * What differs in one that was changed, or renamed as well. Nothing of this in one that was changed: another time of
+   * modification, or other names of the same file, of which only those are told who ask for exactly that.
+   */
   readonly what: readonly ('content' | 'kind' | 'mode' | 'owner' | 'target' | 'attributes')[]
   readonly before: ChangeEntry | null
   readonly after: ChangeEntry | null
@@ -30,7 +33,16 @@ export interface DiffEntry extends ChangeEntry {
   readonly attributes: string
   /** The same for one file under two names, if that is known: tells a rename from a removal and an addition. */
   readonly identity?: string | undefined
+  /** What else makes a difference to who asks for an exact comparison. */
+  readonly exact?: string | undefined
 }
+
+/**
+ * That of an entry: when it was written, and which names are the same file: the first of them, say. What a directory tells
+ * of this follows from what is in it.
+ */
+export const exactly = (kind: ChangeEntry['kind'], mtime: bigint | number, names: string): string =>
+  kind === 'directory' ? '' : `${mtime} ${names}`
 
 /**
  * What differs between the entries of two trees, or of the parts of them that may differ: both sides hold the same
@@ -64,7 +76,7 @@ export function diffEntries(before: ReadonlyMap<string, DiffEntry>, after: Reado
   for (const [path, entry] of after) {
     const old = before.get(path)
     const what = old === undefined ? [] : differences(old, entry)
-    if (old !== undefined && what.length > 0)
+    if (old !== undefined && (what.length > 0 || old.exact !== entry.exact))
       changes.push({ path, change: 'changed', what, before: shown(old), after: shown(entry) })
   }
   return changes.sort(byPath)

@@ -23,6 +23,8 @@ export async function bareChange(
 ): Promise<ToldChange | undefined> {
   const [known, knows] = [blocksAt(from.workspace, change.path), blocksAt(to.workspace, change.path)]
   if (known.length + knows.length === 0 || change.change === 'renamed') return change
+  // Its time or its names alone: that is nothing that aw has put there.
+  if (change.change === 'changed' && change.what.length === 0) return change
   if (!isFileOrNothing(change.before) || !isFileOrNothing(change.after)) return change
   const was = await sideOf(core, from, change.before, change.path)
   const is = await sideOf(core, to, change.after, change.path)

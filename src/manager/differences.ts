@@ -11,19 +11,21 @@ import { snapshotPlace, volumeOf } from './places.ts'
 /**
  * Whether a workspace's tree, or another snapshot of it, differs from a snapshot. Looks at a few differences, and at all
  * only if none of those is told. A snapshot that is damaged or gone is equal to nothing.
+ * @param how `exact` if the snapshot is taken for the tree where they do not differ
  */
 export async function differs(
   core: Core,
   workspace: Workspace,
   snapshot: SnapshotId,
   other: Place = volumeOf(workspace),
+  how: Pick<Looking, 'exact'> = {},
 ): Promise<boolean> {
   try {
     let found = 0
-    const looking = { enough: few, onFound: () => (found += 1) }
+    const looking = { ...how, enough: few, onFound: () => (found += 1) }
     for await (const _ of changesSince(core, workspace, snapshot, other, looking)) return true
     if (found < few) return false
-    for await (const _ of changesSince(core, workspace, snapshot, other)) return true
+    for await (const _ of changesSince(core, workspace, snapshot, other, how)) return true
     return false
   } catch (error) {
     if (isDamage(error)) return true

@@ -54,7 +54,7 @@ async function passingIn(core: Core, workspace: Workspace, snapshot: SnapshotId)
 
 const mostForks = 1000
 
-export interface Looking extends Pick<DiffOptions, 'signal' | 'enough'> {
+export interface Looking extends Pick<DiffOptions, 'signal' | 'enough' | 'exact'> {
   /** Something differs, told or not. */
   readonly onFound?: () => void
 }
@@ -64,11 +64,11 @@ export async function* changesBetween(
   core: Core,
   from: KnownTree,
   to: KnownTree,
-  { signal, enough, onFound }: Looking = {},
+  { onFound, ...looking }: Looking = {},
 ): AsyncGenerator<ToldChange> {
   const exclude = excluded(from.workspace, to.workspace)
   const [were, are] = [known(core, from), known(core, to)]
-  for await (const change of core.storage.diff(from.place, to.place, { exclude, signal, enough })) {
+  for await (const change of core.storage.diff(from.place, to.place, { ...looking, exclude })) {
     onFound?.()
     if (change.change === 'added' && isEmpty(change.after) && (await are()).has(change.path)) continue
     if (change.change === 'removed' && isEmpty(change.before) && (await were()).has(change.path)) continue

@@ -5,7 +5,7 @@ import type { Place } from '../ports/storage-driver.ts'
 import { afterwards, type Core, type Request } from './core.ts'
 import { differs } from './differences.ts'
 import { withWorkspace } from './operations.ts'
-import { snapshotPlace } from './places.ts'
+import { snapshotPlace, volumeOf } from './places.ts'
 import { removeSnapshots } from './remove-snapshots.ts'
 import type { Side } from './sides.ts'
 import { takeSnapshot } from './snapshot.ts'
@@ -27,7 +27,8 @@ export async function presentState(
   { reason, meta = {}, ...how }: Taking,
 ): Promise<{ workspace: Workspace; snapshot: SnapshotId; isNew: boolean }> {
   const { head } = workspace
-  if (head !== null && !(await differs(core, workspace, head))) return { workspace, snapshot: head, isNew: false }
+  const isHead = head !== null && !(await differs(core, workspace, head, volumeOf(workspace), { exact: true }))
+  if (isHead) return { workspace, snapshot: head, isNew: false }
   const made = await takeSnapshot(core, request, workspace, { label: null, meta, key: null, reason }, how)
   return { workspace: made.workspace, snapshot: made.snapshot.snapshot, isNew: true }
 }

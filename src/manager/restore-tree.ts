@@ -52,12 +52,12 @@ export async function restoreTo(core: Core, request: Request, workspace: Workspa
     : exchangePaths(core, request, begun, operation, paths))
   const { keep } = intentOf(begun, 'restore')
   const kept = await keptBy(core, begun, done.frozen)
-  // Restored to the head, as most are, one comparison tells what was changed and whether anything was.
+  // Restored to the head, as most are, one comparison tells what was changed and that something was.
   const counted = () => countChanges(core, begun, keep, snapshot, paths)
   // If that fails, the restore is to be told before the failure.
   const early = workspace.head === snapshot ? await counted().catch(() => undefined) : undefined
-  const isHead =
-    early && paths === null ? isAlone(begun, kept) && isNothing(early) : await equalsHead(core, begun, kept)
+  const isOther = early !== undefined && paths === null && !isNothing(early)
+  const isHead = !isOther && (await equalsHead(core, begun, kept))
   const outcome = { ...done, kept, replaced: isHead ? workspace.head : keep }
   const after = await finishRestore(core, request, begun, operation, outcome)
   if (done.problem !== undefined) throw halfWay(begun, done.problem, keep)
@@ -69,7 +69,8 @@ export async function restoreTo(core: Core, request: Request, workspace: Workspa
 /** Both are frozen: whatever is written meanwhile, this is true. */
 const equalsHead = async (core: Core, workspace: Workspace, kept: readonly SnapshotFacts[]): Promise<boolean> => {
   const { since, keep } = intentOf(workspace, 'restore')
-  return since !== null && isAlone(workspace, kept) && !(await differs(core, workspace, since, snapshotPlace(keep)))
+  if (since === null || !isAlone(workspace, kept)) return false
+  return !(await differs(core, workspace, since, snapshotPlace(keep), { exact: true }))
 }
 
 /** Nothing was found in the tree that came after it was kept. */

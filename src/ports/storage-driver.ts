@@ -83,7 +83,9 @@ export interface StorageDriver extends AsyncDisposable {
   /**
    * What differs from one tree to another, ordered by path; either may be of any area. Renames are told where the driver
    * knows them (same file, other name). Times alone are no difference, nor is anything about a directory but its mode,
-   * owner and attributes. The cost follows the differences where `capabilities.diff` says so.
+   * owner and attributes. With `exact`, nothing is told only if either could stand for the other: of what is no directory,
+   * another time of modification, or other names of the same file, is a difference too. The cost follows the differences
+   * where `capabilities.diff` says so.
    */
   diff(from: Place, to: Place, options?: DiffOptions): AsyncIterable<Change>
 
@@ -265,6 +267,8 @@ export interface RestoreOptions extends Excluding {
 export interface DiffOptions extends Excluding {
   /** Who asks has no use for more: it may end when so many paths are known to differ, with a rename told as two. */
   readonly enough?: number | undefined
+  /** Who asks takes one tree for the other if they do not differ; see `diff`. */
+  readonly exact?: boolean | undefined
 }
 
 export interface EraseOptions {

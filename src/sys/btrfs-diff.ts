@@ -8,6 +8,7 @@ interface DiffOptions {
   readonly erased: Erased
   readonly exclude?: readonly string[] | undefined
   readonly enough?: number | undefined
+  readonly exact?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -18,11 +19,11 @@ interface DiffOptions {
 export async function diffSubvolumes(
   before: string,
   after: string,
-  { exclude, signal, erased, enough }: DiffOptions,
+  { exclude, erased, ...options }: DiffOptions,
 ): Promise<Change[] | undefined> {
   const changed = changedBetween(before, after, exclude, erased)
   if (changed === undefined) return undefined
-  return classify(before, after, changed, { signal, enough })
+  return classify(before, after, changed, options)
 }
 
 /** How many differences that makes. Undefined also if more paths than `most` would have to be looked at. */
@@ -40,7 +41,7 @@ async function classify(
   before: string,
   after: string,
   changed: ChangedPaths,
-  options: Pick<DiffOptions, 'signal' | 'enough'>,
+  options: Omit<DiffOptions, 'exclude' | 'erased'>,
 ): Promise<Change[]> {
   const changes = await compareTrees(before, after, { ...options, only: changed.paths, identity: 'inode' })
   return changes.flatMap((change) => withoutReuse(change, changed)).sort(byPath)

@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import { type Change, type DiffEntry, diffEntries } from '../domain/tree-diff.ts'
+import { type Change, type DiffEntry, diffEntries, exactly } from '../domain/tree-diff.ts'
 import { directoryFlags } from './safe-fs/descriptors.ts'
 import type { Steps } from './safe-fs/steps.ts'
 import { attributesText } from './trees/attributes.ts'
@@ -7,7 +7,7 @@ import { linkTarget } from './trees/link-target.ts'
 import { atBytes } from './trees/names.ts'
 import { politely } from './trees/politely.ts'
 import { sameBytes } from './trees/same-bytes.ts'
-import { type Facts, factsOf, isSame } from './trees/stat.ts'
+import { type Facts, factsOf, identityIn, isSame, kindOf, linksIn } from './trees/stat.ts'
 import { openSeen } from './trees/unlock.ts'
 import { type Visit, visitPaths, walkTree } from './trees/walk.ts'
 
@@ -20,6 +20,8 @@ interface CompareOptions {
   readonly identity?: 'inode' | 'none' | undefined
   /** It ends when so many paths are known to differ. */
   readonly enough?: number | undefined
+  /** As in `diff`. */
+  readonly exact?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -49,6 +51,7 @@ function* compareSteps(before: number, after: number, options: CompareOptions): 
   const [gone, come] = [new Map<string, DiffEntry>(), new Map<string, DiffEntry>()]
   const [left, arrived] = [new Map<string, Visit>(), new Map<string, Visit>()]
   const [olds, news] = [visitsOf(before, options), visitsOf(after, options)]
+  const [exactlyOld, exactlyNow] = options.exact ? [exactSide(), exactSide()] : [notAsked, notAsked]
   const onlyOne = (entries: Map<string, DiffEntry>, visits: Map<string, Visit>, visit: Visit): void => {
     const entry = entryOf(visit, { renames })
     entries.set(visit.path, entry)
@@ -59,13 +62,19 @@ function* compareSteps(before: number, after: number, options: CompareOptions): 
     while ((old !== undefined || now !== undefined) && gone.size + come.size < 2 * enough) {
       const order = compare(old?.path, now?.path)
       if (old && now && order === 0) {
-        const difference = yield* differ(old, now)
+        const [was, is] = [exactlyOld(old), exactlyNow(now)]
+        const difference = (yield* differ(old, now)) ?? (was === is ? undefined : { sameContent: true })
         if (difference !== undefined) {
-          gone.set(old.path, entryOf(old))
-          come.set(now.path, entryOf(now, difference))
+          gone.set(old.path, { ...entryOf(old), exact: was })
+          come.set(now.path, { ...entryOf(now, difference), exact: is })
         }
-      } else if (old && order < 0) onlyOne(gone, left, old)
-      else if (now) onlyOne(come, arrived, now)
+      } else if (old && order < 0) {
+        exactlyOld(old)
+        onlyOne(gone, left, old)
+      } else if (now) {
+        exactlyNow(now)
+        onlyOne(come, arrived, now)
+      }
       if (order <= 0) old = nextOf(olds)
       if (order >= 0) now = nextOf(news)
       yield
@@ -94,6 +103,22 @@ const nextOf = (visits: Generator<Visit, void, void>): Visit | undefined => visi
 /** By bytes; an end comes after everything. */
 const compare = (one: string | undefined, other: string | undefined): number =>
   one === other ? 0 : other === undefined || (one !== undefined && one < other) ? -1 : 1
+
+const notAsked = (_: Visit): undefined => undefined
+
+/**
+ * What is compared besides in one of the trees, of all that is visited there in the order of paths. How many names a file
+ * has tells of those that are not visited.
+ */
+function exactSide(): (visit: Visit) => string {
+  const first = new Map<string, string>()
+  return ({ path, print }) => {
+    const kind = kindOf(print)
+    const identity = kind !== 'directory' && linksIn(print) > 1 ? identityIn(print) : undefined
+    if (identity !== undefined && !first.has(identity)) first.set(identity, path)
+    return exactly(kind, factsOf(print).mtimeNs, `${first.get(identity ?? '') ?? path} ${linksIn(print)}`)
+  }
+}
 
 interface Difference {
   readonly sameContent: boolean

@@ -143,15 +143,15 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
       return finished
     },
 
-    async *diff(from, to, { exclude, signal, enough } = {}) {
+    async *diff(from, to, { exclude, signal, enough, exact } = {}) {
       assertRoot(root, key)
       assertThere(from)
       assertThere(to)
-      if (!isFrozen(from) && !isFrozen(to)) yield* await compareTrees(path(from), path(to), { exclude, signal, enough })
+      if (!isFrozen(from) && !isFrozen(to)) yield* await compareTrees(path(from), path(to), { exclude, signal, enough, exact })
       else {
         const told = async (place: Place): Promise<Manifest> =>
           isFrozen(place) ? manifest(place) : lookThrough(store, path(place), { exclude, signal })
-        yield* differences(await told(from), await told(to), exclude)
+        yield* differences(await told(from), await told(to), { exclude, exact })
       }
     },
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { AwError } from '../../domain/errors.ts'
-import { diffEntries, type DiffEntry } from '../../domain/tree-diff.ts'
+import { diffEntries, type DiffEntry, exactly } from '../../domain/tree-diff.ts'
 import type { Area, Place, StorageCapabilities, StorageDriver } from '../../ports/storage-driver.ts'
 import { walkNodes, type DirectoryNode, type Disk, type FileNode, type Node } from '../files/memory-disk.ts'
 import { assertOptions } from './import-options.ts'
@@ -55,8 +55,8 @@ export function memoryStorage({ disk, root = '/storage' }: { disk: Disk; root?: 
     disk.put(path(place), made)
   }
   const frozen = (changed: number | null) => ({ mechanism: 'memory', consistency: 'atomic' as const, changed })
-  const compare = (from: Place, to: Place, exclude: readonly string[] = []) =>
-    diffEntries(entriesOf(tree(from), exclude), entriesOf(tree(to), exclude))
+  const compare = (from: Place, to: Place, exclude: readonly string[] = [], exact = false) =>
+    diffEntries(entriesOf(tree(from), exclude, exact), entriesOf(tree(to), exclude, exact))
   const changedSince = (since: Place | undefined, to: Place, exclude?: readonly string[]): number | null =>
     since === undefined || found(since) === undefined ? null : compare(since, to, exclude).length
 
@@ -106,8 +106,8 @@ export function memoryStorage({ disk, root = '/storage' }: { disk: Disk; root?: 
       for (const [name, node] of kept) tree(volume).entries.set(name, node)
       return frozen(changedSince(since, keep, exclude))
     },
-    async *diff(from, to, { exclude } = {}) {
-      yield* compare(from, to, exclude)
+    async *diff(from, to, { exclude, exact } = {}) {
+      yield* compare(from, to, exclude, exact)
     },
     async read(place, name, { maxBytes }) {
       const node = nodeAt(tree(place), name)
@@ -176,9 +176,12 @@ function sourceNode(tree: DirectoryNode, path: string): Node {
   throw new AwError('file_not_found', `There is no ${path} in the tree`, { data: { path } })
 }
 
-function entriesOf(tree: DirectoryNode, exclude: readonly string[]): Map<string, DiffEntry> {
+function entriesOf(tree: DirectoryNode, exclude: readonly string[], exact: boolean): Map<string, DiffEntry> {
   const all = [...walkNodes(tree)].filter(([path]) => !exclude.includes(path.split('/')[0] ?? ''))
-  return new Map(all.map(([path, node]) => [path, entryOf(node)]))
+  const names = all.toSorted(([one], [other]) => (one < other ? 1 : -1))
+  const first = new Map(names.map(([path, node]) => [node, path]))
+  const more = (node: Node) => exact && { exact: exactly(node.kind, node.mtime.getTime(), first.get(node) ?? '') }
+  return new Map(all.map(([path, node]) => [path, { ...entryOf(node), ...more(node) }]))
 }
 
 function entryOf(node: Node): DiffEntry {

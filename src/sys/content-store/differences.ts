@@ -1,12 +1,18 @@
-import { type Change, type DiffEntry, diffEntries } from '../../domain/tree-diff.ts'
-import { byPath, diffEntry, type Entry, parseEntry, pathOfLine } from './entry.ts'
+import { type Change, type DiffEntry, diffEntries, exactly } from '../../domain/tree-diff.ts'
+import type { DiffOptions } from '../../ports/storage-driver.ts'
+import { byPath, diffEntry, type Entry, isLinked, isLinkedLine, parseEntry, pathOfLine } from './entry.ts'
 import type { Manifest } from './manifest.ts'
 
 /** What differs between two frozen trees. Lines that are equal are not even taken apart. */
-export function differences(before: Manifest, after: Manifest, exclude: readonly string[] = []): Change[] {
+export function differences(
+  before: Manifest,
+  after: Manifest,
+  { exclude = [], exact = false }: Pick<DiffOptions, 'exclude' | 'exact'> = {},
+): Change[] {
   const { gone, come } = differing(before, after, exclude)
   const identities = renamed(gone, come)
-  return diffEntries(asDiff(gone, identities), asDiff(come, identities))
+  const [olds, news] = [asDiff(gone, identities), asDiff(come, identities)]
+  return exact ? diffEntries(asExact(olds, gone, before), asExact(news, come, after)) : diffEntries(olds, news)
 }
 
 /** How many paths differ; a rename is two. */
@@ -41,6 +47,26 @@ const isBelow = (path: string, names: readonly string[]): boolean =>
 
 const asDiff = (entries: Entries, identities?: ReadonlyMap<Entry, string>): Map<string, DiffEntry> =>
   new Map([...entries].map(([path, entry]) => [path, diffEntry(entry, identities?.get(entry))]))
+
+function asExact(
+  told: ReadonlyMap<string, DiffEntry>,
+  entries: Entries,
+  manifest: Manifest,
+): ReadonlyMap<string, DiffEntry> {
+  const isAny = [...entries.values()].some(isLinked)
+  const first = isAny ? firstNames(manifest) : new Map<string, string>()
+  const exact = (path: string): string => {
+    const { kind, mtimeNs, inode } = entries.get(path) as Entry
+    return exactly(kind, mtimeNs, first.get(inode) ?? path)
+  }
+  return new Map([...told].map(([path, entry]) => [path, { ...entry, exact: exact(path) }]))
+}
+
+/** Of each file with several names the first, by its inode: also where its line is the same in the other tree. */
+function firstNames({ lines }: Manifest): Map<string, string> {
+  const linked = lines.filter(isLinkedLine).map(parseEntry).filter(isLinked)
+  return new Map(linked.toReversed().map(({ inode, path }) => [inode, path]))
+}
 
 /**
  * Files that are gone under one name and there under another: with the inode and the content they had, or with a content

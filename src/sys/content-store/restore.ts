@@ -103,7 +103,7 @@ export async function resumeRestore(store: Store, files: Restoring, options: Opt
 async function assertUntouched(store: Store, files: Restoring, options: Options): Promise<void> {
   const kept = readManifest(files.keep)
   if (kept === undefined) return
-  const [first] = differences(kept, await lookThrough(store, files.volume, options), options.exclude)
+  const [first] = differences(kept, await lookThrough(store, files.volume, options), options)
   if (first === undefined) return
   throw new AwError('workspace_active', 'The restore was interrupted, and the workspace was changed since', {
     hint: 'Restore it again',

@@ -93,6 +93,20 @@ export function forkContract(open: OpenManager): void {
     expect(await aw.snapshots('a')).toHaveLength(1)
   })
 
+  it('a fork begins with the times of what was written as it was, and with no new snapshot if nothing was', async () => {
+    const { aw } = await open()
+    const made = await aw.create({ id: 'a' })
+    await made.files.write('work/f', 'same')
+    const first = await aw.snapshot('a')
+    expect((await forkOf(aw, 'a', { to: ['unchanged'] })).snapshot).toBe(first.id)
+    await made.files.write('work/f', 'same')
+    expect(await aw.describe('a')).toMatchObject({ dirty: false, changes: 0 })
+    expect((await forkOf(aw, 'a', { to: ['b'] })).snapshot).not.toBe(first.id)
+    const times = ['a', 'b'].map(async (id) => (await (await aw.get(id)).files.stat('work/f')).mtime)
+    const [origin, fork] = await Promise.all(times)
+    expect(fork).toBe(origin)
+  })
+
   it('a fork is forked: from itself, unchanged, and from where it began', async () => {
     const { aw } = await open()
     const made = await aw.create({ id: 'a' })

@@ -22,6 +22,21 @@ export function undoContract(open: OpenManager): void {
     expect(await aw.show('a')).toMatchObject({ generation: 3 })
   })
 
+  it('undo of a restore gives the times of what was written as it was back', async () => {
+    const { aw } = await open()
+    const made = await aw.create({ id: 'a' })
+    await made.files.write('work/f', 'same')
+    const { id: head } = await aw.snapshot('a')
+    const time = async (): Promise<string> => (await (await aw.get('a')).files.stat('work/f')).mtime
+    const old = await time()
+    await made.files.write('work/f', 'same')
+    const now = await time()
+    expect(await aw.restore('a', { snapshot: head })).toMatchObject({ changed: 0, kept: expect.any(String) as string })
+    expect(await time()).toBe(old)
+    await aw.undo('a')
+    expect(await time()).toBe(now)
+  })
+
   it('undo and redo of snapshots leave no snapshots behind', async () => {
     const { aw } = await open()
     const made = await aw.create({ id: 'a' })
