@@ -58,7 +58,8 @@ export const isDamage = (error: unknown): boolean => {
 export async function countDifferences(core: Core, workspace: Workspace, snapshot: SnapshotId): Promise<number> {
   let count = 0
   try {
-    for await (const change of changesSince(core, workspace, snapshot)) count += stepsOf(change).length
+    const changes = changesSince(core, workspace, snapshot, volumeOf(workspace), { renames: false })
+    for await (const change of changes) count += stepsOf(change).length
     return count
   } catch (error) {
     if (isDamage(error)) return Math.max(count, 1)

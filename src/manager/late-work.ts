@@ -33,7 +33,7 @@ async function hasWork(core: Core, workspace: Workspace, paths: string[], kept: 
 
 async function cameSince(core: Core, workspace: Workspace, paths: string[], since: SnapshotId): Promise<Set<string>> {
   const came = new Set<string>()
-  const options = { exclude: excluded(workspace) }
+  const options = { exclude: excluded(workspace), renames: false }
   for await (const change of core.storage.diff(snapshotPlace(since), volumeOf(workspace), options))
     for (const [path, kind] of stepsOf(change)) if (kind !== 'removed' && isBelow(path, paths)) came.add(path)
   return came

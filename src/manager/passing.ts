@@ -54,7 +54,7 @@ async function passingIn(core: Core, workspace: Workspace, snapshot: SnapshotId)
 
 const mostForks = 1000
 
-export interface Looking extends Pick<DiffOptions, 'signal' | 'enough' | 'exact'> {
+export interface Looking extends Pick<DiffOptions, 'signal' | 'enough' | 'exact' | 'renames'> {
   /** Something differs, told or not. */
   readonly onFound?: () => void
 }

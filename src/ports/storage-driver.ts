@@ -82,7 +82,8 @@ export interface StorageDriver extends AsyncDisposable {
 
   /**
    * What differs from one tree to another, ordered by path; either may be of any area. Renames are told where the driver
-   * knows them (same file, other name). Times alone are no difference, nor is anything about a directory but its mode,
+   * knows them (same file, other name), or where of all that went or came two files alone have the same content, as far as
+   * that costs little to find out. Times alone are no difference, nor is anything about a directory but its mode,
    * owner and attributes. With `exact`, nothing is told only if either could stand for the other: of what is no directory,
    * another time of modification, or other names of the same file, is a difference too. The cost follows the differences
    * where `capabilities.diff` says so.
@@ -269,6 +270,8 @@ export interface DiffOptions extends Excluding {
   readonly enough?: number | undefined
   /** Who asks takes one tree for the other if they do not differ; see `diff`. */
   readonly exact?: boolean | undefined
+  /** False: to who asks a rename is two, one that went and one that came, and need not be found out. */
+  readonly renames?: boolean | undefined
 }
 
 export interface EraseOptions {
@@ -281,7 +284,7 @@ export interface Frozen {
   /** How it was made, in a word or two, for the log. */
   readonly mechanism: string
   readonly consistency: 'atomic' | 'fuzzy'
-  /** How many paths differ from `since`, where that is known without looking at the whole tree. */
+  /** How many paths differ from `since`, a renamed one being two, where that is known without looking at the whole tree. */
   readonly changed: number | null
   /** Paths that could not be in it; see `capabilities.unfaithful`. */
   readonly left_out?: readonly string[] | undefined

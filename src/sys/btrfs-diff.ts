@@ -9,6 +9,7 @@ interface DiffOptions {
   readonly exclude?: readonly string[] | undefined
   readonly enough?: number | undefined
   readonly exact?: boolean | undefined
+  readonly renames?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -26,7 +27,7 @@ export async function diffSubvolumes(
   return classify(before, after, changed, options)
 }
 
-/** How many differences that makes. Undefined also if more paths than `most` would have to be looked at. */
+/** How many differences that makes; a rename is two. Undefined also if more paths than `most` would have to be looked at. */
 export async function countDifferences(
   before: string,
   after: string,
@@ -34,7 +35,7 @@ export async function countDifferences(
 ): Promise<number | undefined> {
   const changed = changedBetween(before, after, exclude, erased)
   if (changed === undefined || changed.paths.size > most) return undefined
-  return (await classify(before, after, changed, { signal })).length
+  return (await classify(before, after, changed, { signal, renames: false })).length
 }
 
 async function classify(

@@ -40,7 +40,8 @@ test('equal trees do not differ, whatever their times', async () => {
 })
 
 test('every kind of difference, in the order of paths', async () => {
-  put('1', old('added.not'), now('added.not'), now('added'))
+  put('1', old('added.not'), now('added.not'))
+  put('new', now('added'))
   put('1', old('removed'))
   put('12', old('bytes'))
   put('21', now('bytes'))
@@ -98,6 +99,34 @@ test('one of several names of a file that goes is no rename', async () => {
   fs.linkSync(old('stays'), now('stays'))
   fs.linkSync(old('stays'), now('second'))
   expect(await compared({ identity: 'inode' })).toEqual(['removed first', 'added second'])
+})
+
+test('a file with the content of one that went was renamed, if it is the only one and has one name', async () => {
+  put('moved', old('a'), now('b'))
+  put('copied', old('c'), now('d'), now('e'))
+  put('linked', old('f'), now('g'))
+  fs.linkSync(now('g'), now('h'))
+  put('', old('i'), now('j'))
+  put('other', old('k'))
+  const rest = [
+    'removed c',
+    'added d',
+    'added e',
+    'removed f',
+    'added g',
+    'added h',
+    'removed i',
+    'added j',
+    'removed k',
+  ]
+  expect(await compared()).toEqual(['renamed a -> b', ...rest])
+  expect(await compared({ renames: false })).toEqual(['removed a', 'added b', ...rest])
+})
+
+test('more than is soon read is not read to find a rename', async () => {
+  put('small', old('a'), now('b'))
+  put('x'.repeat(33 * 2 ** 20), old('c'), now('d'))
+  expect(await compared()).toEqual(['renamed a -> b', 'removed c', 'added d'])
 })
 
 test('holes and bytes of zero are the same', async () => {

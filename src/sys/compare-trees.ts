@@ -1,5 +1,6 @@
 import * as fs from 'node:fs'
 import { type Change, type DiffEntry, diffEntries, exactly } from '../domain/tree-diff.ts'
+import { pairByContent } from './pair-renames.ts'
 import { directoryFlags } from './safe-fs/descriptors.ts'
 import type { Steps } from './safe-fs/steps.ts'
 import { attributesText } from './trees/attributes.ts'
@@ -18,6 +19,8 @@ interface CompareOptions {
   readonly only?: ReadonlySet<string> | undefined
   /** `inode`: a file of one tree that has the inode number of one in the other is the same, and may have been renamed. */
   readonly identity?: 'inode' | 'none' | undefined
+  /** False: what was renamed is one that went and one that came. */
+  readonly renames?: boolean | undefined
   /** It ends when so many paths are known to differ. */
   readonly enough?: number | undefined
   /** As in `diff`. */
@@ -46,12 +49,13 @@ export async function compareTrees(before: string, after: string, options: Compa
 }
 
 function* compareSteps(before: number, after: number, options: CompareOptions): Steps<Change[]> {
-  const { enough = Infinity } = options
-  const renames = options.identity === 'inode'
+  const { enough = Infinity, exact = false } = options
+  const renames = options.renames !== false && options.identity === 'inode'
   const [gone, come] = [new Map<string, DiffEntry>(), new Map<string, DiffEntry>()]
   const [left, arrived] = [new Map<string, Visit>(), new Map<string, Visit>()]
+  const lone: Record<'old' | 'now', Visit[]> = { old: [], now: [] }
   const [olds, news] = [visitsOf(before, options), visitsOf(after, options)]
-  const [exactlyOld, exactlyNow] = options.exact ? [exactSide(), exactSide()] : [notAsked, notAsked]
+  const [exactlyOld, exactlyNow] = exact ? [exactSide(), exactSide()] : [notAsked, notAsked]
   const onlyOne = (entries: Map<string, DiffEntry>, visits: Map<string, Visit>, visit: Visit): void => {
     const entry = entryOf(visit, { renames })
     entries.set(visit.path, entry)
@@ -70,9 +74,11 @@ function* compareSteps(before: number, after: number, options: CompareOptions): 
         }
       } else if (old && order < 0) {
         exactlyOld(old)
+        if (isLone(old)) lone.old.push(old)
         onlyOne(gone, left, old)
       } else if (now) {
         exactlyNow(now)
+        if (isLone(now)) lone.now.push(now)
         onlyOne(come, arrived, now)
       }
       if (order <= 0) old = nextOf(olds)
@@ -89,8 +95,18 @@ function* compareSteps(before: number, after: number, options: CompareOptions): 
     if (old === undefined || entry === undefined) continue
     if (!(yield* isSameFile([before, old], [after, now]))) come.set(now.path, { ...entry, content: other })
   }
+  if (options.renames !== false && enough === Infinity && !exact) {
+    const [old, now] = [
+      { top: before, entries: gone, lone: lone.old },
+      { top: after, entries: come, lone: lone.now },
+    ]
+    yield* pairByContent(old, now)
+  }
   return diffEntries(gone, come)
 }
+
+/** One of several names of a file may go while another stays: that is no rename. */
+const isLone = ({ print }: Visit): boolean => kindOf(print) === 'file' && linksIn(print) === 1
 
 function visitsOf(top: number, { only, exclude = [] }: CompareOptions): Generator<Visit, void, void> {
   if (only === undefined) return walkTree(top, { exclude })

@@ -4,7 +4,7 @@ import type { Place, StorageDriver } from '../ports/storage-driver.ts'
 import type { Edit } from './edits.ts'
 import { attributesContract } from './storage-contract/attributes.ts'
 import { capabilitiesContract } from './storage-contract/capabilities.ts'
-import { diffContract } from './storage-contract/diff.ts'
+import { diffContract, renameContract } from './storage-contract/diff.ts'
 import { fidelityContract } from './storage-contract/fidelity.ts'
 import { forkContract } from './storage-contract/fork.ts'
 import { importUpdateHostContract } from './storage-contract/import-update-host.ts'
@@ -64,6 +64,7 @@ const hostSuites: Readonly<Record<string, Suite>> = {
   fidelity: fidelityContract,
   'import by difference, from outside': importUpdateHostContract,
   'live trees': liveContract,
+  renames: renameContract,
 }
 
 /** Everything `ports/storage-driver.ts` promises, for any driver. */

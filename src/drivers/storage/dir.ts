@@ -143,11 +143,12 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
       return finished
     },
 
-    async *diff(from, to, { exclude, signal, enough, exact } = {}) {
+    async *diff(from, to, { exclude, signal, enough, exact, renames } = {}) {
       assertRoot(root, key)
       assertThere(from)
       assertThere(to)
-      if (!isFrozen(from) && !isFrozen(to)) yield* await compareTrees(path(from), path(to), { exclude, signal, enough, exact })
+      if (!isFrozen(from) && !isFrozen(to))
+        yield* await compareTrees(path(from), path(to), { exclude, signal, enough, exact, renames })
       else {
         const told = async (place: Place): Promise<Manifest> =>
           isFrozen(place) ? manifest(place) : lookThrough(store, path(place), { exclude, signal })

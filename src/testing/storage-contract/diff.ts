@@ -364,3 +364,44 @@ export function diffContract(open: OpenStorage): void {
     await expect(changes(subject, fork(1), volume)).rejects.toEqual(code('workspace_not_found'))
   })
 }
+
+/** Beyond that, for drivers that know files of the host. */
+export function renameContract(open: OpenStorage): void {
+  it('tells of a renamed one where it was, also if it has another inode there, and counts it as two', async () => {
+    const subject = await withVolume(open)
+    const { storage } = subject
+    await storage.snapshot(volume, snap(1))
+    await storage.create(fork(1), { from: snap(1) })
+    subject.edit(volume, { do: 'rename', path: 'x', to: 'y' })
+    const { changed } = await storage.snapshot(volume, snap(2), { since: snap(1) })
+    expect([2, null]).toContain(changed)
+    const renamed: Change = {
+      path: 'y',
+      change: 'renamed',
+      from: 'x',
+      what: [],
+      before: file(10, 0o755),
+      after: file(10, 0o755),
+    }
+    for (const [from, to] of [
+      [snap(1), volume],
+      [snap(1), snap(2)],
+      [fork(1), volume],
+    ] as const) {
+      const told = await changes(subject, from, to)
+      expect(told).toEqual([renamed])
+      const counted = await collect(storage.diff(from, to, { renames: false }))
+      expect(withoutRenames(counted)).toEqual(withoutRenames(told))
+    }
+  })
+
+  it('takes a file for renamed only if no other that went or came has its content', async () => {
+    const subject = await withVolume(open)
+    await subject.storage.snapshot(volume, snap(1))
+    await subject.storage.create(fork(1), { from: snap(1) })
+    const twice = { do: 'write', content: '#!/bin/sh\n' } as const
+    subject.edit(volume, { do: 'remove', path: 'x' }, { ...twice, path: 'y' }, { ...twice, path: 'z' })
+    const kinds = (await changes(subject, fork(1), volume)).map(({ change, path }) => `${change} ${path}`)
+    expect(kinds).toEqual(['removed x', 'added y', 'added z'])
+  })
+}

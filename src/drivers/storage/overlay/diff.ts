@@ -61,5 +61,5 @@ export async function countChanges(
   if (since === undefined) return null
   const before = readRecord(overlay.root, since)
   if (before === undefined || (!looked && ownLayers(before, stackOf(overlay, to)) === undefined)) return null
-  return (await diffTrees(overlay, since, to, { exclude, signal })).length
+  return (await diffTrees(overlay, since, to, { exclude, signal, renames: false })).length
 }
