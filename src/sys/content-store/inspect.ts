@@ -43,18 +43,22 @@ function* verifySteps(store: Store, manifest: Manifest, damaged: Map<string, num
     }
     yield
   }
-  return { method: 'hashes', ...measured(files), problems }
+  return { method: 'hashes', ...measured(distinct(files)), problems }
 }
 
+export const measured = (files: readonly Entry[]): { files: number; bytes: number } => ({
+  files: files.length,
+  bytes: files.reduce((sum, { size }) => sum + size, 0),
+})
+
 /** One with several names counts once. */
-export function measured(files: readonly Entry[]): { files: number; bytes: number } {
+export function distinct(files: readonly Entry[]): Entry[] {
   const seen = new Set<string>()
-  const counted = files.filter((entry) => {
+  return files.filter((entry) => {
     const again = isLinked(entry) && seen.has(twinKey(entry))
     if (isLinked(entry)) seen.add(twinKey(entry))
     return !again
   })
-  return { files: counted.length, bytes: counted.reduce((sum, { size }) => sum + size, 0) }
 }
 
 /** @param areas the directories that hold all manifests of the store */
@@ -65,7 +69,7 @@ export async function usageOfFrozen(
 ): Promise<Usage | undefined> {
   const manifest = readManifest(file)
   if (manifest === undefined) return undefined
-  const all = entriesOf(manifest).filter(({ kind }) => kind === 'file')
+  const all = distinct(entriesOf(manifest).filter(({ kind }) => kind === 'file'))
   const { files, bytes } = measured(all.slice(0, maxFiles))
   const usage = { files, bytes, complete: files < maxFiles }
   return own ? { ...usage, own: await politely(ownSteps(store, file, areas)) } : usage

@@ -9,7 +9,7 @@ import { hostFs } from '../host-fs.ts'
 import { directoryFlags } from '../safe-fs/descriptors.ts'
 import { differences } from './differences.ts'
 import { hashed } from './freeze.ts'
-import { measured } from './inspect.ts'
+import { distinct, measured } from './inspect.ts'
 import { entriesOf, formatManifest, type Manifest, readIfWhole } from './manifest.ts'
 import { scanTree } from './scan.ts'
 
@@ -20,7 +20,7 @@ import { scanTree } from './scan.ts'
 export async function verifyRecorded(tree: string, file: string, signal?: AbortSignal): Promise<Verified> {
   const now = await read(tree, signal)
   const before = readIfWhole(file)
-  const size = measured(entriesOf(now).filter(({ kind }) => kind === 'file'))
+  const size = measured(distinct(entriesOf(now).filter(({ kind }) => kind === 'file')))
   if (before !== undefined) return { method: 'hashes', ...size, problems: differences(before, now).map(problem) }
   record(file, now)
   return { method: 'none', ...size, problems: [] }
