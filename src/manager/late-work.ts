@@ -1,6 +1,7 @@
 import { AwError } from '../domain/errors.ts'
 import type { SnapshotId } from '../domain/ids.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
+import type { Frozen } from '../ports/storage-driver.ts'
 import type { Core } from './core.ts'
 import { isBelow, stepsOf } from './differences.ts'
 import { intentOf } from './operations.ts'
@@ -8,19 +9,20 @@ import { snapshotPlace, volumeOf } from './places.ts'
 import { asBytes } from './restore-paths.ts'
 import { excluded } from './snapshots.ts'
 
-/** Before paths are replaced: what came to them after they were kept is kept too, beside that. */
-export async function keepLater(core: Core, workspace: Workspace, paths: string[]): Promise<void> {
+/** Before paths are replaced: what came to them after they were kept is kept too, beside that. Answers how, if it did. */
+export async function keepLater(core: Core, workspace: Workspace, paths: string[]): Promise<Frozen | undefined> {
   const { keep, resume } = intentOf(workspace, 'restore')
-  if (!(await hasWork(core, workspace, paths, keep))) return
+  if (!(await hasWork(core, workspace, paths, keep))) return undefined
   if (!(await core.storage.exists(snapshotPlace(resume))))
-    await core.storage.snapshot(volumeOf(workspace), snapshotPlace(resume), {
+    return core.storage.snapshot(volumeOf(workspace), snapshotPlace(resume), {
       exclude: excluded(workspace),
       whole: asBytes(paths),
     })
-  else if (await hasWork(core, workspace, paths, resume))
+  if (await hasWork(core, workspace, paths, resume))
     throw new AwError('workspace_active', 'The tree was changed again while the restore was interrupted', {
       data: { id: workspace.id },
     })
+  return undefined
 }
 
 /** Whether the paths hold something that is neither in a snapshot of them nor in the one they are restored from. */

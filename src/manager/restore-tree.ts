@@ -3,7 +3,7 @@ import { AwError, toAwError } from '../domain/errors.ts'
 import type { SnapshotId } from '../domain/ids.ts'
 import type { RestoreKind, SnapshotFacts } from '../domain/workspace/events.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
-import type { Frozen } from '../ports/storage-driver.ts'
+import type { Exchanged, Frozen } from '../ports/storage-driver.ts'
 import { newEvent, newId, type Core, type OperationRef, type Request } from './core.ts'
 import { countChanges, differs } from './differences.ts'
 import { keepLater } from './late-work.ts'
@@ -89,7 +89,7 @@ async function removed(core: Core, request: Request, workspace: Workspace, id: S
 }
 
 interface Done {
-  readonly frozen: Frozen
+  readonly frozen: Exchanged
   /** Some of the paths, or of the tree, could not be put in their place. */
   readonly problem?: AwError
 }
@@ -153,8 +153,11 @@ async function exchangePaths(
       signal: request.signal,
     })
     const staged = await stagePaths(core, request, workspace, paths)
-    await keepLater(core, workspace, paths)
-    return { frozen, ...(await attempt(core, workspace, () => placePaths(core, workspace, staged))) }
+    const resumed = await keepLater(core, workspace, paths)
+    return {
+      frozen: { ...frozen, resumed },
+      ...(await attempt(core, workspace, () => placePaths(core, workspace, staged))),
+    }
   } catch (error) {
     if (!isFenced(error))
       await giveUp(core, request, { workspace, operation }, 'restore', error, () => unprepare(core, workspace))
@@ -187,13 +190,18 @@ function exchange(core: Core, request: Request, workspace: Workspace, { resume =
 }
 
 /** What the storage kept: the tree as it was, and as it was found by whoever finished an interrupted restore. */
-async function keptBy(core: Core, workspace: Workspace, frozen: Frozen): Promise<SnapshotFacts[]> {
+async function keptBy(core: Core, workspace: Workspace, { resumed, ...frozen }: Exchanged): Promise<SnapshotFacts[]> {
   const { keep, resume, since } = intentOf(workspace, 'restore')
   const kept: SnapshotFacts[] = []
-  for (const snapshot of [keep, resume]) {
+  // Nobody waits for a tree to be still that has to be kept as it is found.
+  const found: Frozen = resumed ?? { ...recovered, consistency: core.storage.capabilities.live }
+  for (const [snapshot, how] of [
+    [keep, frozen],
+    [resume, found],
+  ] as const) {
     if (!(await core.storage.exists(snapshotPlace(snapshot)))) continue
     const plan = { snapshot, parent: since, branch: workspace.branch, label: null, meta: {}, key: null }
-    kept.push(factsOf({ ...plan, reason: 'safety' }, frozen))
+    kept.push(factsOf({ ...plan, reason: 'safety' }, how))
   }
   return kept
 }
@@ -265,11 +273,13 @@ async function redoPaths(
 ): Promise<Done | undefined> {
   const { keep } = intentOf(workspace, 'restore')
   if (!(await core.storage.exists(snapshotPlace(keep)))) return undefined
+  let resumed: Frozen | undefined
   const again = async (): Promise<void> => {
-    await keepLater(core, workspace, paths)
+    resumed = await keepLater(core, workspace, paths)
     await placePaths(core, workspace, await stagePaths(core, request, workspace, paths, { again: true }))
   }
-  return { frozen: recovered, ...(await attempt(core, workspace, again)) }
+  const tried = await attempt(core, workspace, again)
+  return { frozen: { ...recovered, resumed }, ...tried }
 }
 
 /** What stands in the way is told; everything that was there is kept. */

@@ -67,6 +67,8 @@ it('what is written to a path while others are fetched is kept beside the rest',
   await manager.call('restore', { id, snapshot: 'one', paths: ['work/f'] })
   expect(await read(manager)).toBe('one')
   const last = (await manager.call('snapshots', { id })).at(-1)
+  // What the copy before it counted is not what this one would.
+  expect(last).toMatchObject({ reason: 'safety', files_changed: null })
   await manager.call('restore', { id, snapshot: last?.id ?? '' })
   expect(await read(manager)).toBe('written at the last moment')
 })

@@ -76,9 +76,9 @@ export interface StorageDriver extends AsyncDisposable {
    * After a crash `keep` may be there or not; the caller calls again with the same arguments and `resume`. If the volume
    * had been touched, the restore is finished; if not, whatever was prepared is removed, `keep` included, and the answer
    * is undefined. If the volume had been changed in part, and by others since, the state it is found in becomes the
-   * snapshot `resume` first.
+   * snapshot `resume` first, which need not be of one moment.
    */
-  restore(volume: Place, to: Place, keep: Place, options?: RestoreOptions): Promise<Frozen | undefined>
+  restore(volume: Place, to: Place, keep: Place, options?: RestoreOptions): Promise<Exchanged | undefined>
 
   /**
    * What differs from one tree to another, ordered by path; either may be of any area. Renames are told where the driver
@@ -288,6 +288,12 @@ export interface Frozen {
   readonly changed: number | null
   /** Paths that could not be in it; see `capabilities.unfaithful`. */
   readonly left_out?: readonly string[] | undefined
+}
+
+/** How `keep` was made. */
+export interface Exchanged extends Frozen {
+  /** How `resume` was, if it is there. */
+  readonly resumed?: Frozen | undefined
 }
 
 export interface Verified {

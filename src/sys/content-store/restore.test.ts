@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { makeTree, readTree, type Tree } from '../../testing/tree.ts'
 import { freeze } from './freeze.ts'
@@ -58,6 +60,30 @@ test('asked again after it was finished, it says so and drops nothing', async ()
   expect(await resumeRestore(store, { ...files(), resume: snapshot('resume') }, {})).toEqual(told)
   expect(fs.readdirSync(join(root, 'snapshots'))).toEqual(['keep', 'to'])
 })
+
+test.each(['atomic', 'fuzzy'] as const)('what was found in between and is %s is told so', async (consistency) => {
+  const resume = snapshot('resume')
+  await restoreVolume(store, files(), {})
+  const journal = store.journalFile(volume())
+  fs.writeFileSync(journal, fs.readFileSync(journal, 'utf8').replace('"done":true', '"done":false'))
+  if (consistency === 'fuzzy') await whileTouched(volume('same'), () => freezeFuzzy(resume))
+  const told = await resumeRestore(store, { ...files(), resume }, {})
+  expect(told).toMatchObject({ consistency: 'atomic', resumed: { consistency, changed: null } })
+  expect(await resumeRestore(store, { ...files(), resume }, {})).toEqual(told)
+})
+
+async function freezeFuzzy(file: string): Promise<void> {
+  while ((await freeze(store, volume(), file)).consistency === 'atomic') fs.rmSync(file)
+}
+
+async function whileTouched(file: string, act: () => Promise<unknown>): Promise<void> {
+  const { mtime } = fs.statSync(file)
+  const code = `for (let n = 0; ; n++) require('node:fs').utimesSync(${JSON.stringify(file)}, n, n)`
+  const writer = new Worker(code, { eval: true })
+  await once(writer, 'online')
+  await act().finally(() => writer.terminate())
+  fs.utimesSync(file, mtime, mtime)
+}
 
 test('a restore of another state is none of its business', async () => {
   await restoreVolume(store, files(), {})

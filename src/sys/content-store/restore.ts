@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
-import type { Frozen, RestoreOptions } from '../../ports/storage-driver.ts'
+import type { Exchanged, Frozen, RestoreOptions } from '../../ports/storage-driver.ts'
 import { readIfPresent } from '../durable-file.ts'
 import { hostFs } from '../host-fs.ts'
 import { directoryFlags } from '../safe-fs/descriptors.ts'
@@ -72,13 +72,13 @@ export async function restoreVolume(store: Store, files: Restoring, options: Opt
  * and the restore is finished; undefined if it had not. What cannot be finished goes back as far as it can, and the error
  * says why: all that was there is in `keep`, in `resume`, or still in the volume.
  */
-export async function resumeRestore(store: Store, files: Restoring, options: Options): Promise<Frozen | undefined> {
+export async function resumeRestore(store: Store, files: Restoring, options: Options): Promise<Exchanged | undefined> {
   const journal = readJournal(store, files.volume)
   if (journal === undefined || journal.keep !== basename(files.keep) || files.resume === undefined) {
     await assertUntouched(store, files, options)
     return undefined
   }
-  if (journal.done) return journal.frozen
+  if (journal.done) return withResumed(journal.frozen, files.resume)
   using _ = await store.enter(options.signal)
   try {
     // A crash may have come behind it too: then it is there, and others may have written since.
@@ -96,7 +96,14 @@ export async function resumeRestore(store: Store, files: Restoring, options: Opt
     throw error
   }
   await writeJournal(store, files.volume, { ...journal, done: true })
-  return journal.frozen
+  return withResumed(journal.frozen, files.resume)
+}
+
+/** Whoever made `resume` may have died since: it tells itself what it is. */
+function withResumed(frozen: Frozen, resume: string): Exchanged {
+  const made = readIfWhole(resume)
+  if (made === undefined) return frozen
+  return { ...frozen, resumed: { mechanism: frozen.mechanism, consistency: made.consistency, changed: null } }
 }
 
 /** Without a journal nothing was changed, by us. What was kept goes only if the volume still is that. */
