@@ -82,11 +82,10 @@ export interface StorageDriver extends AsyncDisposable {
 
   /**
    * What differs from one tree to another, ordered by path; either may be of any area. Renames are told where the driver
-   * knows them (same file, other name), or where of all that went or came two files alone have the same content, as far as
-   * that costs little to find out. Times alone are no difference, nor is anything about a directory but its mode,
-   * owner and attributes. With `exact`, nothing is told only if either could stand for the other: of what is no directory,
-   * another time of modification, or other names of the same file, is a difference too. The cost follows the differences
-   * where `capabilities.diff` says so.
+   * knows them (same file, other name), or where two files that went and came are alone in having a content, as far as
+   * that is soon found out. Times alone are no difference, nor is anything about a directory but its mode, owner and
+   * attributes. With `exact`, of what is no directory another time of modification, or other names of the same file, is
+   * one too. The cost follows the differences where `capabilities.diff` says so.
    */
   diff(from: Place, to: Place, options?: DiffOptions): AsyncIterable<Change>
 
@@ -290,9 +289,8 @@ export interface Frozen {
   readonly left_out?: readonly string[] | undefined
 }
 
-/** How `keep` was made. */
+/** How `keep` was made; and how `resume` was, if it is there. */
 export interface Exchanged extends Frozen {
-  /** How `resume` was, if it is there. */
   readonly resumed?: Frozen | undefined
 }
 

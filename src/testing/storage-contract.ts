@@ -4,7 +4,8 @@ import type { Place, StorageDriver } from '../ports/storage-driver.ts'
 import type { Edit } from './edits.ts'
 import { attributesContract } from './storage-contract/attributes.ts'
 import { capabilitiesContract } from './storage-contract/capabilities.ts'
-import { diffContract, renameContract } from './storage-contract/diff.ts'
+import { diffContract } from './storage-contract/diff.ts'
+import { exactDiffContract, renameContract } from './storage-contract/diff-exact.ts'
 import { fidelityContract } from './storage-contract/fidelity.ts'
 import { forkContract } from './storage-contract/fork.ts'
 import { importUpdateHostContract } from './storage-contract/import-update-host.ts'
@@ -54,6 +55,7 @@ const suites: Readonly<Record<string, Suite>> = {
   'create from a snapshot': forkContract,
   restore: restoreContract,
   diff: diffContract,
+  'exact diff': exactDiffContract,
   read: readContract,
   keeping: keepingContract,
 }

@@ -81,7 +81,11 @@ async function whileTouched(file: string, act: () => Promise<unknown>): Promise<
   const code = `for (let n = 0; ; n++) require('node:fs').utimesSync(${JSON.stringify(file)}, n, n)`
   const writer = new Worker(code, { eval: true })
   await once(writer, 'online')
-  await act().finally(() => writer.terminate())
+  try {
+    await act()
+  } finally {
+    await writer.terminate()
+  }
   fs.utimesSync(file, mtime, mtime)
 }
 
