@@ -84,7 +84,7 @@ export async function countChanges(
   const differences: Restored['differences'][number][] = []
   for await (const change of changesSince(core, workspace, was, snapshotPlace(is))) {
     const all = stepsOf(change)
-    const steps = all.filter(([path]) => isBelow(path, paths))
+    const steps = all.filter(([path, kind]) => isBelow(path, paths) || (kind === 'added' && isAbove(path, paths)))
     for (const [, kind] of steps) counts[kind] += 1
     if (changes.length >= most) continue
     changes.push(...steps.map(([path]) => path))
@@ -113,6 +113,10 @@ export function stepsOf({ path, change, from }: Change): (readonly [string, 'add
 
 /** Names are bytes; what is no text in them is shown as a replacement character. */
 export const shownPath = (path: string): string => Buffer.from(path, 'latin1').toString()
+
+/** A directory that one of them has come back with. */
+const isAbove = (path: string, paths: readonly string[] | null): boolean =>
+  paths?.some((inner) => inner.startsWith(`${path}/`)) === true
 
 export const isBelow = (path: string, paths: readonly string[] | null): boolean =>
   paths === null || paths.some((outer) => path === outer || path.startsWith(`${outer}/`))

@@ -4,10 +4,12 @@ import { profileOf } from '../domain/profiles.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
 import type { FileHandle } from '../ports/files.ts'
 import type { Core, Request } from './core.ts'
+import { shownPath } from './differences.ts'
 import { refreshMetadata } from './metadata.ts'
 import { intentOf } from './operations.ts'
 import { withoutPassing } from './passing.ts'
 import { snapshotPlace, volumeOf } from './places.ts'
+import { excluded } from './snapshots.ts'
 import { openTree } from './trees.ts'
 
 /**
@@ -133,13 +135,61 @@ function kindAt(tree: FileHandle, path: string): string | undefined {
 
 /** From here on the tree changes. */
 export async function placePaths(core: Core, workspace: Workspace, staged: readonly Staged[]): Promise<void> {
+  const modes = await modesOfParents(core, workspace, staged)
   using tree = await openTree(core, volumeOf(workspace))
-  for (const { path, copy } of staged) {
+  for (const [i, { path, copy }] of staged.entries()) {
     tree.remove(path, { recursive: true, missing: 'ignore', unlock: true })
-    if (copy !== null) tree.rename(copy, path, { parents: true, unlock: true })
+    if (copy === null) continue
+    const wrapped = withParents(tree, { path, copy }, modes, `${stageName(workspace)}/above-${i}`)
+    tree.rename(wrapped.copy, wrapped.path, { parents: true, unlock: true })
   }
   await unstage(core, workspace)
   await core.storage.sync(volumeOf(workspace))
+}
+
+/** Of the directories that have to come back for the paths to have a place, as they were in the snapshot. */
+async function modesOfParents(
+  core: Core,
+  workspace: Workspace,
+  staged: readonly Staged[],
+): Promise<ReadonlyMap<string, number>> {
+  const modes = new Map<string, number>()
+  const parents = new Set(staged.flatMap(({ path, copy }) => (copy === null ? [] : parentsOf(path))))
+  const missing = await absent(core, workspace, parents)
+  if (missing.size === 0) return modes
+  const { keep, snapshot } = intentOf(workspace, 'restore')
+  const looking = { exclude: excluded(workspace), renames: false }
+  for await (const { path, after } of core.storage.diff(snapshotPlace(keep), snapshotPlace(snapshot), looking))
+    if (after?.kind === 'directory' && missing.has(shownPath(path))) modes.set(shownPath(path), after.mode)
+  return modes
+}
+
+async function absent(core: Core, workspace: Workspace, paths: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+  using tree = await openTree(core, volumeOf(workspace))
+  return new Set([...paths].filter((path) => kindAt(tree, path) === undefined))
+}
+
+/**
+ * Puts a copy into the directories that are missing around it, from the inside out: one of them may forbid to be written
+ * to. Answers the outermost, and where it belongs.
+ */
+function withParents(
+  tree: FileHandle,
+  { path, copy }: { path: string; copy: string },
+  modes: ReadonlyMap<string, number>,
+  stage: string,
+): { path: string; copy: string } {
+  const wrapped = { path, copy }
+  for (const [i, parent] of parentsOf(path).toReversed().entries()) {
+    const mode = modes.get(parent)
+    if (mode === undefined || kindAt(tree, parent) !== undefined) break
+    const around = `${stage}/${i}`
+    tree.mkdir(stage, { parents: true })
+    tree.mkdir(around, { mode })
+    tree.rename(wrapped.copy, `${around}${wrapped.path.slice(parent.length)}`, { unlock: true })
+    Object.assign(wrapped, { path: parent, copy: around })
+  }
+  return wrapped
 }
 
 /** Absent = done. */

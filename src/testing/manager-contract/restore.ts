@@ -143,6 +143,24 @@ export function restoreContract(open: OpenManager): void {
     expect(done.changes).toEqual(expect.arrayContaining(odd))
   })
 
+  it('the directories come back with it that a path needs, with their permissions, and are told', async () => {
+    const { aw, folder } = await open()
+    const source = folder({
+      s: { kind: 'directory', mode: 0o700 },
+      's/g': { kind: 'file', content: 'secret' },
+      's/t': { kind: 'directory', mode: 0o750 },
+      's/t/f': { kind: 'file', content: 'secret too' },
+    })
+    const made = await aw.create({ id: 'a', from: { folder: source } })
+    await aw.snapshot('a', { label: 'closed' })
+    await made.files.remove('work/s', { recursive: true })
+    const done = await aw.restore('a', { snapshot: 'closed', paths: ['work/s/t/f', 'work/s/g'] })
+    expect(done).toMatchObject({ added: 4, changes: ['work/s', 'work/s/g', 'work/s/t', 'work/s/t/f'] })
+    const modes = ['work/s', 'work/s/t'].map(async (path) => (await made.files.stat(path)).mode)
+    expect(await Promise.all(modes)).toEqual([0o700, 0o750])
+    expect(await aw.describe('a')).toMatchObject({ dirty: false })
+  })
+
   it('paths that cannot be meant are refused, and nothing has changed', async () => {
     const { aw, made } = await withSnapshot(open)
     await made.files.write('work/f', 'unsaved')
