@@ -124,6 +124,8 @@ static int copy_named(struct node *node, const char *name, int named, struct tol
   if (!tell(named, told)) return LEFT;
   if (S_ISDIR(told->mode)) return IS_DIRECTORY;
   if (told->mount != wish.mount || is_guarded(told)) return LEFT;
+  /* Of a user's folder: it may lead to a repository elsewhere. */
+  if (!wish.exact && strcmp(name, ".git") == 0) return LEFT;
   if (S_ISLNK(told->mode)) return copy_link(node, name, named, told, scratch);
   if (!S_ISREG(told->mode)) return LEFT;
   if (told->links > 1) return copy_linked(node, name, told, copy_file, named, scratch);

@@ -16,7 +16,7 @@ import {
   usersOf,
 } from './bases.ts'
 import type { Core, Request } from './core.ts'
-import { openTree, sizeBelow } from './trees.ts'
+import { borrowedBy, openTree, sizeBelow } from './trees.ts'
 
 /** A source whose content is copied into the tree. */
 type Outer = FolderSource | GitSource | ArchiveSource
@@ -227,7 +227,10 @@ async function fill(
       hint: 'Check who may read it',
       data: { folder: source.path },
     })
-  return { source, imported: importedOf(report), changed: report.changed ?? null }
+  using tree = await openTree(core, place)
+  const borrows = borrowedBy(tree, profile.content)
+  const imported = { ...importedOf(report), ...(borrows.length > 0 && { borrows }) }
+  return { source, imported, changed: report.changed ?? null }
 }
 
 export const copying = (request: Request, into: string): ImportOptions => ({

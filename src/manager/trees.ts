@@ -68,3 +68,14 @@ export function sizeBelow(tree: FileHandle, path: string, absolute: PathOptions[
     .entries.filter(({ kind }) => kind === 'file')
     .reduce((sum, entry) => sum + sizeAt(tree, from === '' ? entry.path : `${from}/${entry.path}`, 'reject'), 0)
 }
+
+/** Where a repository reads objects that it does not have itself: the first few lines of its `alternates`. */
+export function borrowedBy(tree: FileHandle, content: string): readonly string[] {
+  try {
+    const list = tree.read(`${content}/.git/objects/info/alternates`, { maxBytes: 65_536, absolute: 'reject' })
+    const lines = list.toString().split('\n')
+    return lines.filter((line) => line !== '' && !line.startsWith('#')).slice(0, 20)
+  } catch {
+    return []
+  }
+}

@@ -237,8 +237,11 @@ export interface ImportReport {
   readonly changed?: number | undefined
 }
 
-/** `guarded`: a file or directory of aw's own, met under another name. */
-export type SkipReason = 'socket' | 'fifo' | 'device' | 'mount' | 'unreadable' | 'guarded'
+/**
+ * `guarded`: a file or directory of aw's own, met under another name. `foreign_git`: a `.git` of a user's folder that is
+ * a file or a link and leads to a repository outside of the folder: what git does in the copy would be done to that one.
+ */
+export type SkipReason = 'socket' | 'fifo' | 'device' | 'mount' | 'unreadable' | 'guarded' | 'foreign_git'
 
 /** Names directly below the root that are none of the tree's content, as aw's own metadata directory. */
 interface Excluding {

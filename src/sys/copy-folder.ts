@@ -24,6 +24,7 @@ export async function copyFolder(
 ): Promise<ImportReport> {
   const hasRules = (exclude?.length ?? 0) > 0 || (ignored ?? 'all') !== 'all'
   const common = {
+    ofUser: true,
     guarded,
     durable: true,
     signal,

@@ -20,6 +20,8 @@ export interface CopyOptions {
   readonly guarded?: ReadonlySet<string> | undefined
   /** The tree of a workspace: kept exactly as it is and whole, or not copied at all. */
   readonly own?: boolean | undefined
+  /** A folder of a user: a `.git` in it that leads to a repository elsewhere is left out; see `SkipReason`. */
+  readonly ofUser?: boolean | undefined
   /** Only this path of it: of a directory what is in it, anything else under its own name. `.` is all. */
   readonly path?: string | undefined
   /** What is left out: the rules at the top, which may be in files there. */

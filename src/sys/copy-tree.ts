@@ -2,6 +2,7 @@ import * as fs from 'node:fs'
 import type { ImportReport, SkipReason } from '../ports/storage-driver.ts'
 import { abandon, enter, enterTop, leave, loneFrame } from './copy-directory.ts'
 import { copyEntry, reasonOf } from './copy-entry.ts'
+import { isForeignGit } from './copy-git-link.ts'
 import { hasTwin, isFirst, keepLink } from './copy-links.ts'
 import { type CopyOptions, type Frame, identityOf, pause, reading, record, skip, type State } from './copy-state.ts'
 import { makeDirectory } from './copy-target.ts'
@@ -121,7 +122,7 @@ async function copyNext(state: State, frame: Frame, name: string): Promise<void>
     const { print, mount } = lookAt(fd)
     const stat = fs.fstatSync(fd, { bigint: true })
     const verdict = frame.rules?.verdict(name, stat.isDirectory()) ?? 'in'
-    const reason = reasonToSkip(state, mount, stat)
+    const reason = reasonToSkip(state, mount, stat) ?? (isForeignGit(state, name) ? 'foreign_git' : undefined)
     if (verdict === 'out') state.excluded += 1
     else if (reason !== undefined) skip(state, name, reason)
     else if (stat.isDirectory()) entered = await enter(state, frame, { name, fd, print, stat, verdict })
@@ -144,6 +145,8 @@ function isKept(state: State, frame: Frame, name: string): boolean {
   if (known === undefined || known === '' || kindOf(known) === 'directory') return false
   const now = look(state.from.top(), name)
   if (now?.print !== known || now.mount !== state.mount || hasTwin(state, known)) return false
+  // One that an earlier version of aw has copied goes.
+  if (isForeignGit(state, name)) return false
   if (frame.rules?.verdict(name, false) === 'out') {
     state.excluded += 1
     return true

@@ -50,7 +50,8 @@ async function copy(
     // Names in trees are bytes, one character each.
     const bytes = Buffer.from(path).toString('latin1')
     // Nor the copy itself, should it lie in what is copied.
-    return copyTree(root, to, { ...options, path: bytes, guarded: identitiesIn([...guarded, to]) })
+    const ofUser = typeof source === 'string'
+    return copyTree(root, to, { ...options, ofUser, path: bytes, guarded: identitiesIn([...guarded, to]) })
   })
   const { files, bytes: size, skipped, single = false } = report
   if (single) assertCopied(source, to, skipped)

@@ -79,6 +79,15 @@ test('what was left out of a copy is said on standard error, and the path alone 
   expect(stderr).toBe('aw: 1 of the source not copied: pipe (fifo)\n')
 })
 
+test('a .git that was left out is said with what to do about it', () => {
+  using here = place()
+  here.sh('mkdir linked; echo "gitdir: /elsewhere/.git/worktrees/linked" > linked/.git; echo x > linked/file')
+  const { code, stderr } = here.aw('create', 'a', '--from', 'linked')
+  expect(code).toBe(0)
+  expect(stderr).toContain('aw: 1 of the source not copied: .git (foreign_git); ')
+  expect(stderr).toContain('--repo PATH')
+})
+
 test('following shows what happens next', async () => {
   using here = place()
   here.aw('create', 'a')

@@ -84,6 +84,7 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/content-store/sweep.ts': 'directories of the store',
   'src/sys/copy-directory.ts': 'directories of a source folder and of its copy, each by one name in an open one',
   'src/sys/copy-entry.ts': 'a file of a source folder that is known to be a file',
+  'src/sys/copy-git-link.ts': 'the .git of a directory of a source folder, by that name in an open one',
   'src/sys/copy-links.ts': 'directories of a tree that nobody else can reach yet, by descriptors',
   'src/sys/copy-program.ts': 'nothing: asks where a program of the package is',
   'src/sys/package-folder.ts': 'nothing: asks where our own package is',

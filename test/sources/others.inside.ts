@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { openAw } from '../../src/index.ts'
 import { readTree } from '../../src/testing/tree.ts'
-import { codeOf, contentOf, hasBases, makeRepository, namesIn, openGround } from './open.ts'
+import { codeOf, commit, contentOf, git, hasBases, makeRepository, namesIn, openGround } from './open.ts'
 
 const settled = (): Promise<void> => sleep(100)
 
@@ -30,6 +30,57 @@ it('a folder comes with all that is in it; of one that changed only the changes 
   if (hasBases) expect((await aw.bases.list()).map(({ used_by }) => used_by.length)).toEqual([2, 1])
   const some = await aw.create({ id: 'some', from: { folder, exclude: ['src', '.git'] } })
   expect(namesIn(some)).toEqual(['.gitignore', 'README'])
+})
+
+it('what git does in a copy of a linked work tree, or of one that shares objects, is not done to the repository', async () => {
+  const ground = await openGround()
+  const { aw, base } = ground
+  const repository = makeRepository(ground)
+  const linked = join(base, 'linked')
+  git(repository, 'worktree', 'add', '--quiet', linked, '-b', 'lw')
+  git(linked, '-c', 'protocol.file.allow=always', 'submodule', 'add', '--quiet', repository, 'module')
+  git(linked, 'commit', '--quiet', '--message', 'module')
+  const told = (): string => `${git(repository, 'show-ref')} ${git(linked, 'ls-files', '--stage')}`
+  const before = told()
+  await settled()
+  const from = { folder: linked }
+  const skipped_paths = ['.git', 'module/.git'].map((path) => ({ path, reason: 'foreign_git' }))
+  await aw.template.create({ name: 'linked', from })
+  for (const made of [
+    await aw.create({ id: 'one', from }),
+    await aw.create({ id: 'two', from }),
+    await aw.reset('two'),
+    await aw.create({ id: 'three', template: 'linked' }),
+  ]) {
+    if (made.source['kind'] === 'folder') expect(made.imported).toMatchObject({ skipped: 2, skipped_paths })
+    expect(namesIn(made)).toEqual(['.gitmodules', 'README', 'module', 'src'])
+    for (const place of ['work', 'work/module'])
+      expect(() => git(join(made.path, place), 'rev-parse', '--git-dir')).toThrow('not a git repository')
+  }
+  expect(told()).toBe(before)
+
+  await aw.create({ id: 'copied' })
+  expect((await aw.cp({ from: linked, to: 'copied:work/linked' })).skipped).toEqual(skipped_paths)
+
+  const shared = join(base, 'shared')
+  git(base, 'clone', '--quiet', '--shared', repository, shared)
+  const borrowing = await aw.create({ id: 'shared', from: { folder: shared } })
+  expect(borrowing.imported).toMatchObject({ skipped: 0, borrows: [join(repository, '.git/objects')] })
+  commit(join(borrowing.path, 'work'), 'README', 'changed\n')
+  expect(told()).toBe(before)
+})
+
+it('a submodule comes along with its repository', async () => {
+  const ground = await openGround()
+  const folder = makeRepository(ground)
+  const other = makeRepository(ground, 'other')
+  git(folder, '-c', 'protocol.file.allow=always', 'submodule', 'add', '--quiet', other, 'module')
+  const made = await ground.aw.create({ id: 'one', from: { folder } })
+  expect(made.imported).toMatchObject({ skipped: 0 })
+  const gitDirectory = git(join(made.path, 'work/module'), 'rev-parse', '--git-common-dir')
+  expect(fs.realpathSync.native(gitDirectory)).toContain(made.id)
+  commit(join(made.path, 'work/module'), 'README', 'changed\n')
+  expect(git(other, 'status', '--porcelain')).toBe('')
 })
 
 it('a workspace begins as another is, or was', async () => {

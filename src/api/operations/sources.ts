@@ -85,7 +85,7 @@ export const sourceOperations = [
       bytes: integer('Bytes copied'),
       skipped: list(
         object({ path: string('What'), reason: string('Why') }),
-        'Pipes, sockets, devices, and what could not be read',
+        'Pipes, sockets, devices, what could not be read, and a .git that leads to a repository elsewhere',
       ),
     }),
     positional: ['from', 'to'],

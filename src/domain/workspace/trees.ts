@@ -17,6 +17,8 @@ export interface Imported {
   readonly untouched_paths?: readonly Told[]
   /** How many things patterns and .gitignore files kept out. */
   readonly excluded?: number
+  /** Of a repository in a folder, made by `git clone --shared`: where objects of it are that it does not have itself. */
+  readonly borrows?: readonly string[]
 }
 
 /** A tree in the trash. */

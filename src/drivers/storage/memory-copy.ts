@@ -1,4 +1,5 @@
 import { folderRules, type FolderRules, type FolderRulesOptions, type ReadRules } from '../../domain/folder-rules.ts'
+import { namedByGitFile, namesInside } from '../../domain/git-link.ts'
 import type { ImportReport } from '../../ports/storage-driver.ts'
 import type { DirectoryNode, FileNode, Node } from '../files/memory-disk.ts'
 
@@ -30,6 +31,13 @@ interface CopyOptions {
   readonly rules?: FolderRules | undefined
 }
 
+/** @param prefix of the directory that it is in, with a slash behind it */
+function leadsOut(node: Node, prefix: string): boolean {
+  const file = node.kind === 'file' ? namedByGitFile(node.bytes.toString('latin1')) : undefined
+  const path = node.kind === 'symlink' ? node.target : file
+  return path !== undefined && namesInside(prefix.split('/').slice(0, -1), path) === undefined
+}
+
 export function copyInto(from: DirectoryNode, to: DirectoryNode, options: CopyOptions = {}): ImportReport {
   const { exclude = [], isFolder = false } = options
   const copies = new Map<Node, Node>()
@@ -52,7 +60,8 @@ export function copyInto(from: DirectoryNode, to: DirectoryNode, options: CopyOp
         const made: DirectoryNode = before?.kind === 'directory' ? before : { ...child, entries: new Map() }
         copy(child, made, `${path}/`, rules?.below(name, verdict, readIn(child)))
         if (verdict === 'in' || made.entries.size > 0) target.entries.set(name, made)
-      } else if (!isFolder || child.kind === 'file' || child.kind === 'symlink') {
+      } else if (isFolder && name === '.git' && leadsOut(child, prefix)) skipped.push({ path, reason: 'foreign_git' })
+      else if (!isFolder || child.kind === 'file' || child.kind === 'symlink') {
         target.entries.set(name, copyOf(child))
       } else skipped.push({ path, reason: child.kind === 'char' ? 'device' : child.kind })
     }

@@ -150,6 +150,25 @@ export function importUpdateContract(open: OpenStorage): void {
     await bases.renew()
   })
 
+  it('finds that a .git leads to a repository elsewhere, and that it does so no more', async () => {
+    const subject = await open()
+    const inside = 'gitdir: ../real\n'
+    const bases = await withFolder(subject, {
+      real: { kind: 'directory' },
+      d: { kind: 'directory' },
+      'd/.git': { kind: 'file', content: inside, mtime: at },
+    })
+    await settle()
+    expect((await bases.renew()).skipped).toEqual([])
+    expect((await bases.renew()).changed ?? 0).toBe(0)
+    subject.editFolder(bases.folder, { do: 'write', path: 'd/.git', content: 'gitdir: /elsewhere/real\n' })
+    await settle()
+    for (const _ of [1, 2]) expect((await bases.renew()).skipped).toEqual([{ path: 'd/.git', reason: 'foreign_git' }])
+    expect((await bases.renew()).changed ?? 0).toBe(0)
+    subject.editFolder(bases.folder, { do: 'write', path: 'd/.git', content: inside })
+    expect((await bases.renew()).skipped).toEqual([])
+  })
+
   it('leaves the old state what it was when it does not come to an end', async () => {
     const subject = await open()
     const bases = await withFolder(subject, sample)

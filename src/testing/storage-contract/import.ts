@@ -83,6 +83,32 @@ export function importContract(open: OpenStorage): void {
     expect(Object.keys(read(staged))).toEqual(['a', 'b'])
   })
 
+  it('leaves out a .git that leads to a repository elsewhere, and says so', async () => {
+    const { storage, folder, read } = await open()
+    const source = folder({
+      '.git': { kind: 'file', content: 'gitdir: /elsewhere/.git/worktrees/here\n' },
+      a: { kind: 'directory', mode: 0o755 },
+      'a/.git': { kind: 'symlink', target: '../../elsewhere/.git' },
+      'a/b': { kind: 'directory', mode: 0o555 },
+      'a/b/.git': { kind: 'file', content: 'gitdir: ../../../elsewhere/.git/modules/b\n' },
+      own: { kind: 'directory' },
+      'own/real': { kind: 'directory' },
+      'own/one': { kind: 'directory' },
+      'own/one/.git': { kind: 'file', content: 'gitdir: ../real\n' },
+      'own/two': { kind: 'directory' },
+      'own/two/.git': { kind: 'symlink', target: '../real' },
+      'own/none': { kind: 'directory' },
+      'own/none/.git': { kind: 'file', content: 'nothing\n' },
+    })
+    await storage.create(staged)
+    const report = await storage.import(staged, { folder: source }, { into: '.' })
+    const left = ['.git', 'a/.git', 'a/b/.git']
+    expect(report).toMatchObject({ files: 2, skipped: left.map((path) => ({ path, reason: 'foreign_git' })) })
+    const kept = ['own', 'own/none', 'own/none/.git', 'own/one', 'own/one/.git', 'own/real', 'own/two', 'own/two/.git']
+    expect(Object.keys(read(staged)).toSorted()).toEqual(['a', 'a/b', ...kept])
+    expect(read(staged)).toMatchObject({ a: { mode: 0o755 }, 'a/b': { mode: 0o555 } })
+  })
+
   it('makes a tree that its owner can write to from a folder that nobody can', async () => {
     const { storage, folder, read } = await open()
     await storage.create(staged)
