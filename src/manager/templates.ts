@@ -7,6 +7,7 @@ import { commandText } from '../domain/template-setup.ts'
 import { checkedVariables, findTemplate, type Template } from '../domain/templates.ts'
 import { assertOperation } from '../domain/workspace/allow.ts'
 import { ofRepository, type Source } from '../domain/workspace/state.ts'
+import type { Lock } from '../ports/host.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import { withoutAgentBlocks } from './agent-blocks.ts'
 import { eraseBase, freezeBase, lockGroup, nextNumber, usersOf } from './bases.ts'
@@ -41,9 +42,15 @@ export async function createTemplate(core: Core, input: Inputs['template create'
 }
 
 export async function updateTemplate(core: Core, input: Inputs['template update'], request: Request): Promise<View> {
-  using _ = await lockGroup(core, request, groupOf(input.name))
+  using _ = await lockTemplate(core, request, input.name)
   const last = findTemplate(await templatesOf(core), input.name)
   return await save(core, request, input, last.name, last)
+}
+
+/** Of one that is there: what is locked is a name that was checked, without the version, whatever the caller wrote. */
+async function lockTemplate(core: Core, request: Request, ref: string): Promise<Lock> {
+  const { name } = findTemplate(await templatesOf(core), ref)
+  return lockGroup(core, request, groupOf(name))
 }
 
 /** What is not said is as in the last version. */
@@ -189,10 +196,10 @@ export async function removeTemplate(
   input: Inputs['template remove'],
   request: Request,
 ): Promise<Outputs['template remove']> {
-  const [name = ''] = input.name.split('@')
-  using _ = await lockGroup(core, request, groupOf(name))
+  using _ = await lockTemplate(core, request, input.name)
   const all = await templatesOf(core)
   const found = findTemplate(all, input.name)
+  const { name } = found
   const gone = input.name.includes('@') ? [found] : (all.get(name) ?? [])
   const version = input.name.includes('@') ? found.version : null
   await appendHome(core, newEvent(core, request, 'template_removed', { name, version }))

@@ -22,7 +22,7 @@ export interface Host {
 
   /**
    * A kernel lock that the process holds until it is released or dies. `undefined` if it was not to be had in time.
-   * Locks exclude one another between processes and inside one.
+   * Locks exclude one another between processes and inside one. A name is a single one, of at most 200 bytes.
    */
   lock(name: string, options: { timeoutMs: number; signal?: AbortSignal | undefined }): Promise<Lock | undefined>
 

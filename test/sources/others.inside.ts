@@ -111,6 +111,10 @@ it('a template is filled in, has versions, and outlives what it was made from', 
   expect(made).toMatchObject({ version: 1, variables: { title: null, author: 'Ann' }, files: ['work/README'] })
   expect(await codeOf(aw.template.create({ name: 'page', from: { folder: starter } }))).toBe('template_exists')
   expect(await codeOf(aw.create({ id: 'x', template: 'page' }))).toBe('invalid_input')
+  for (const name of ['/../../../out', '../page', 'page\0'])
+    for (const call of [aw.template.remove({ name }), aw.template.update({ name, from: { folder: starter } })])
+      expect(await codeOf(call)).toBe('template_not_found')
+  expect(fs.readdirSync(base).toSorted()).toEqual(['home', 'starter'])
   expect(await codeOf(aw.create({ id: 'x', template: 'page', variables: { title: 'a', wrong: 'b' } }))).toBe(
     'invalid_input',
   )

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { AwError } from '../../domain/errors.ts'
 import type { Host } from '../../ports/host.ts'
 import { initRepository } from '../../sys/git.ts'
 import { copyIn, copyOut } from '../../sys/host-copy.ts'
@@ -24,7 +25,7 @@ export function linuxHost({ home, storageRoot, locks, avoid }: Places): Host {
     owner: ownProcess,
     liveness,
     kill: killProcess,
-    lock: (name, options) => lock(join(locks, `${name}.lock`), options),
+    lock: async (name, options) => lock(join(locks, `${checkedLockName(name)}.lock`), options),
     pause: (ms, signal) => sleep(ms, undefined, signal && { signal }).catch(() => undefined),
     users: async (directory, options) => processesUsing(directory, options),
     publish: (path, target) => publish(path, target, home),
@@ -35,4 +36,10 @@ export function linuxHost({ home, storageRoot, locks, avoid }: Places): Host {
     assertTarget: (path) => assertTarget(path, { home, storageRoot }),
     gitInit: async (directory, user) => initRepository(directory, user),
   }
+}
+
+/** A name leads nowhere but into the directory of locks, whatever it was made from. */
+function checkedLockName(name: string): string {
+  if (name !== '' && !/[/\0]/.test(name) && Buffer.byteLength(name) <= 200) return name
+  throw new AwError('invalid_input', `${JSON.stringify(name.slice(0, 100))} is no name for a lock`)
 }

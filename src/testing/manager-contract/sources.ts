@@ -104,6 +104,19 @@ export function sourceContract(open: OpenManager): void {
     await expect(manager.call('template remove', { name: 'page' })).rejects.toEqual(code('template_not_found'))
   })
 
+  it('a template is named, and nothing else; its versions are changed one at a time', async () => {
+    const { manager, folder } = await open()
+    const from = { folder: folder(starter) }
+    await manager.call('template create', { name: 'page', from })
+    for (const name of ['none@1', '@1', 'x'.repeat(300)]) {
+      await expect(manager.call('template remove', { name })).rejects.toEqual(code('template_not_found'))
+      await expect(manager.call('template update', { name, from })).rejects.toEqual(code('template_not_found'))
+    }
+    const updates = ['page', 'page@1', 'page', 'page@1'].map((name) => manager.call('template update', { name, from }))
+    await Promise.all(updates)
+    expect(await manager.call('template show', { name: 'page' })).toMatchObject({ versions: [1, 2, 3, 4, 5] })
+  })
+
   it('a shared area outlives what uses it and goes to the trash', async () => {
     const { manager } = await open()
     const made = await manager.call('shared create', { name: 'models', task: 'a' })
