@@ -39,7 +39,12 @@ export async function keepEmpty(
     return toAwError(error)
   }
   const name = nameOf(workspace)
-  const next = `${name} is kept, empty: try again with aw reset ${name}, or remove it with aw destroy ${name}`
+  const { source } = workspace
+  const another =
+    source.kind === 'git' && source.ref !== null
+      ? `, and name another ref: aw create ${name} --repo ${source.url} --ref …`
+      : ''
+  const next = `${name} is kept, empty: try again with aw reset ${name}, or remove it with aw destroy ${name}${another}`
   return new AwError(code, message, {
     hint: hint === undefined ? next : `${hint}. ${next}`,
     data: { ...data, id: workspace.id, workspace: name },

@@ -146,13 +146,23 @@ describe('a commit', () => {
     expectOwn(made)
   })
 
-  test('that is none is told', async () => {
-    const tree = place.git(source, 'rev-parse', 'HEAD^{tree}')
-    const { site } = await serve()
-    for (const id of [tree, '0123456789012345678901234567890123456789']) {
-      await expect(clone(`${site}/widget`, id, true)).rejects.toMatchObject({ code: 'source_failed' })
-      await expect(clone(`${site}/widget`, id, false)).rejects.toMatchObject({ code: 'source_failed' })
+  test.each([true, false])('that is none is told, and the cache stays (new protocol: %s)', async (newProtocol) => {
+    place.git(source, 'tag', '-a', 'v1', '-m', 'v1', first)
+    const others = ['HEAD^{tree}', 'v1', 'HEAD:a.txt'].map((name) => place.git(source, 'rev-parse', name))
+    const { site } = await serve({ newProtocol })
+    const inodes = (): number[] =>
+      fs
+        .readdirSync(place.path('mirrors'))
+        .filter((name) => /-(?:shallow|full)$/.test(name))
+        .map((name) => fs.statSync(join(place.path('mirrors'), name)).ino)
+    for (const shallow of [true, false]) await clone(`${site}/widget`, null, shallow)
+    const before = inodes()
+    for (const id of [...others, '0'.repeat(40), '0123456789012345678901234567890123456789']) {
+      const told = { code: 'source_failed', message: `${site}/widget: there is no commit ${id}` }
+      for (const shallow of [true, false])
+        await expect(clone(`${site}/widget`, id, shallow)).rejects.toMatchObject(told)
     }
+    expect(inodes()).toEqual(before)
   })
 })
 

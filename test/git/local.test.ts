@@ -78,6 +78,16 @@ describe.each([true, false])('without history: %s', (shallow) => {
     expect((await clone(source, null, shallow)).resolved).toEqual({ url: source, commit: first, ref: null })
   })
 
+  test('an id of no commit', async () => {
+    place.git(source, 'tag', '-a', 'full', '-m', 'x')
+    const others = ['HEAD^{tree}', 'full', 'HEAD:a'].map((name) => place.git(source, 'rev-parse', name))
+    for (const id of [...others, '0'.repeat(40), '0123456789012345678901234567890123456789'])
+      await expect(clone(source, id, shallow)).rejects.toMatchObject({
+        code: 'source_failed',
+        message: `${source}: there is no commit ${id}`,
+      })
+  })
+
   test('what belongs to somebody else', async () => {
     execFileSync('chown', ['-R', '4321:4321', source])
     expect((await clone(source, null, shallow)).log).toEqual(whole('commit 2', 'commit 1'))

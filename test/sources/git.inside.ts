@@ -68,7 +68,7 @@ it('a repository that cannot be had leaves an empty workspace, which a reset fil
   const failed = aw.create({ id: 'late', repo, ref: 'later' })
   await expect(failed).rejects.toMatchObject({
     code: 'source_failed',
-    hint: expect.stringContaining('aw reset late/main') as unknown,
+    hint: expect.stringMatching(/aw reset late\/main.* aw create late\/main --repo \S+ --ref/) as unknown,
   })
   const kept = await aw.get('late')
   expect(kept).toMatchObject({ state: 'failed', problem: { code: 'source_failed' } })

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Cloned, Resolved } from '../../ports/repositories.ts'
-import { AwError } from '../../domain/errors.ts'
 import { checkOut, commitAt, type Work } from './checkout.ts'
+import { noCommit } from './failures.ts'
 import { contentOf } from './index-file.ts'
 import { makeRepository } from './layout.ts'
 import { nameBytes, nameText, type Ref, type Refs } from './refs.ts'
@@ -110,11 +110,15 @@ function defaultOf({ shallow, refs, defaultBranch }: Material, branch: string | 
   return isThere ? defaultBranch : null
 }
 
-/** An id may be that of anything. */
-async function assertCommit(repository: string, { commit, url }: Resolved, work: Work): Promise<void> {
-  if ((await commitAt(repository, commit, work)) === commit) return
-  throw new AwError('source_failed', `${url}: ${commit} is no commit of this repository`, {
-    hint: 'Give the id of a commit, or the name of a branch or tag',
-    data: { url, commit },
-  })
+/**
+ * An id may be that of anything, or of nothing.
+ * @param objects where they are, if not in the repository
+ */
+export async function assertCommit(
+  repository: string,
+  { commit, url }: Resolved,
+  work: Work,
+  objects?: Parameters<typeof commitAt>[3],
+): Promise<void> {
+  if ((await commitAt(repository, commit, work, objects)) !== commit) throw noCommit(url, commit)
 }

@@ -80,6 +80,13 @@ const reasons: readonly { readonly pattern: RegExp; readonly why: string; readon
   },
 ]
 
+/** Of an id that was asked for. */
+export const noCommit = (url: string, commit: string): AwError =>
+  new AwError('source_failed', `${url}: there is no commit ${commit}`, {
+    hint: 'Give the id of a commit, or the name of a branch or tag',
+    data: { url, commit },
+  })
+
 const unknownReason = { why: 'git failed', hint: 'See that git ls-remote works with this url, then try again' }
 
 /** How a run of git ended; undefined if that is not what happened. */

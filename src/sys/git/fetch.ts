@@ -5,7 +5,7 @@ import { run } from '../run.ts'
 import { removeTree } from '../safe-fs/index.ts'
 import { commitAt, type Work } from './checkout.ts'
 import { hardened } from './environment.ts'
-import { sourceFailure, wordsOf } from './failures.ts'
+import { noCommit, sourceFailure, wordsOf } from './failures.ts'
 import { makeRepository, replaceFile } from './layout.ts'
 import { askedRef, cutsIn, discard, isWhole, mirrorRefs, packCount, type Mirror } from './mirror.ts'
 import { formatPackedRefs, nameBytes, nameText, type Ref, type Refs } from './refs.ts'
@@ -46,11 +46,13 @@ export async function fetchCommit(fetch: Fetch): Promise<void> {
     } catch (error) {
       throw cannotNarrow.test(wordsOf(error) ?? '') ? new CannotNarrow() : sourceFailure(error, remote.about)
     }
+    if ((await commitAt(fresh, commit, work)) !== commit) throw noCommit(remote.about.url, commit)
     const before = existsSync(mirror.path) ? mirrorRefs(mirror) : []
     return { refs: new Map([...before, ...fetchedTags(fresh), [askedRef(commit), { id: commit }]]) }
   })
 }
 
+const notGiven = /unadvertised object|not our ref/i
 const cannotNarrow = /unadvertised object|not our ref|does not support shallow|shallow capabilities/i
 
 const plainFetch = ['--progress', '--no-tags', '--no-recurse-submodules', '--update-shallow', '--no-auto-gc']
@@ -74,9 +76,17 @@ export async function fetchAll(fetch: Fetch): Promise<void> {
       return { refs, everything: isMuch }
     })
   }
-  if ((await commitAt(mirror.path, commit, work)) !== undefined) return
+  const found = await commitAt(mirror.path, commit, work)
+  if (found === commit) return
+  // A tag, which has an id too.
+  if (found !== undefined) throw noCommit(remote.about.url, commit)
   await inFresh(fetch, async (fresh) => {
-    await told(remote.about, () => ask([], [commit], fresh))
+    await ask([], [commit], fresh).catch((error: unknown) => {
+      throw notGiven.test(wordsOf(error) ?? '')
+        ? noCommit(remote.about.url, commit)
+        : sourceFailure(error, remote.about)
+    })
+    if ((await commitAt(fresh, commit, work)) !== commit) throw noCommit(remote.about.url, commit)
     return { refs: new Map([...mirrorRefs(mirror), [askedRef(commit), { id: commit }]]) }
   })
 

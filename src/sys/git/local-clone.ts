@@ -4,7 +4,7 @@ import type { Cloned, CloneProgress, Resolved } from '../../ports/repositories.t
 import { hostFs } from '../host-fs.ts'
 import { removeTree } from '../safe-fs/index.ts'
 import { commitAt, packCommit, type Work } from './checkout.ts'
-import { fillTree, withTag, writeRepository } from './clone.ts'
+import { assertCommit, fillTree, withTag, writeRepository } from './clone.ts'
 import { objectsOf, openLocal, type LocalRepository } from './local.ts'
 import { refsOfLocal } from './local-resolve.ts'
 import { copyLoose, copyObjects, packsIn } from './objects.ts'
@@ -23,6 +23,7 @@ export async function cloneLocal({ resolved, shallow, into, scratch }: LocalClon
   using source = openLocal(resolved.url)
   const found = await refsOfLocal(source, scratch, work)
   const empty = await emptyRepository(scratch, resolved.commit.length === 64)
+  if (resolved.ref === null) await assertCommit(empty, resolved, work, objectsOf(source))
   const { refs, tags } = await withTag(found.refs, resolved, (id) => commitAt(empty, id, work, objectsOf(source)))
   await writeRepository(into, {
     resolved,
