@@ -59,7 +59,7 @@ export interface TakeOptions {
 }
 
 export interface AddOptions {
-  /** Names at the top that are none of the content. */
+  /** Names at the top that are none of the content. What `tracked` has below them stays as it is there. */
   readonly exclude: readonly string[]
   /** Also what git ignores there. */
   readonly ignored: boolean

@@ -33,6 +33,26 @@ it('a branch has the commits of the agent, and one more for what is not committe
   expect(again).toMatchObject({ before: told.commit, changed: true, commits: 2 })
 })
 
+it('what git has under the name of the metadata directory stays as it is', async () => {
+  const ground = await openGround()
+  const { aw } = ground
+  const repo = makeRepository(ground)
+  fs.mkdirSync(join(repo, '.m'))
+  fs.writeFileSync(join(repo, '.m', 'notes'), 'notes\n')
+  git(repo, ['add', '.m'])
+  git(repo, ['commit', '--quiet', '--message', 'notes'])
+  const { path } = await aw.create({ id: 'task', repo, profile: 'repo' })
+  expect(await aw.export({ of: 'task', patch: true })).toMatchObject({ files: 0 })
+  expect(await aw.export({ of: 'task', branch: 'same', repo })).toMatchObject({
+    commits: 0,
+    commit: git(repo, ['rev-parse', 'main']),
+  })
+  fs.writeFileSync(join(path, 'new'), 'new\n')
+  expect(await aw.export({ of: 'task', patch: true })).toMatchObject({ files: 1 })
+  await aw.export({ of: 'task', branch: 'more', repo, squash: true })
+  expect(git(repo, ['diff', '--name-status', 'main', 'more'])).toBe('A\tnew')
+})
+
 const files = (repository: string, commit: string): string[] =>
   listing(repository, commit).map((line) => line.split('\t')[1] ?? '')
 

@@ -138,7 +138,7 @@ async function succeeds({ ask }: Desk, args: readonly string[]): Promise<boolean
 }
 
 async function add(desk: Desk, directory: string, options: AddOptions, ref: string): Promise<AddedTree> {
-  const tracked = options.tracked === null ? nothingTracked : await trackedIn(desk, options.tracked)
+  const tracked = options.tracked === null ? nothingTracked : await trackedIn(desk, options.tracked, options.exclude)
   const report: Report = { files: 0, bytes: 0, ignored: 0, leftOut: [] }
   const top = openContent(directory)
   try {
@@ -163,16 +163,18 @@ function openContent(directory: string): number {
   })
 }
 
-async function trackedIn({ ask }: Desk, tree: string): Promise<Tracked> {
+async function trackedIn({ ask }: Desk, tree: string, exclude: readonly string[]): Promise<Tracked> {
   const files = new Set<string>()
   const links = new Map<string, string>()
+  const excluded: { mode: string; id: string; path: string }[] = []
   for (const line of (await ask(['ls-tree', '-r', '-z', '--full-tree', tree])).split('\0')) {
-    const [, mode, id = '', path] = /^(\d+) \w+ ([0-9a-f]+)\t([^]+)$/.exec(line) ?? []
+    const [, mode = '', id = '', path] = /^(\d+) \w+ ([0-9a-f]+)\t([^]+)$/.exec(line) ?? []
     if (path === undefined) continue
-    if (mode === '160000') links.set(path, id)
+    if (exclude.includes(path.split('/', 1)[0] ?? '')) excluded.push({ mode, id, path })
+    else if (mode === '160000') links.set(path, id)
     else files.add(path)
   }
-  return { files, links }
+  return { files, links, excluded }
 }
 
 async function commit({ ask }: Desk, { tree, parent, message, author, at }: CommitOptions): Promise<string> {

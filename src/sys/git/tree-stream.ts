@@ -27,9 +27,11 @@ export interface Tracked {
   readonly files: ReadonlySet<string>
   /** Repositories in it, with the commit of each. */
   readonly links: ReadonlyMap<string, string>
+  /** What it has below the names that are excluded: that stays as it is. */
+  readonly excluded: readonly { readonly mode: string; readonly id: string; readonly path: string }[]
 }
 
-export const nothingTracked: Tracked = { files: new Set(), links: new Map() }
+export const nothingTracked: Tracked = { files: new Set(), links: new Map(), excluded: [] }
 
 export interface Report {
   files: number
@@ -50,6 +52,7 @@ const chunkSize = 1024 * 1024
  */
 export function* treeStream(top: number, ref: string, options: TreeOptions, report: Report): Generator<Buffer> {
   yield text(`feature done\ncommit ${ref}\ncommitter aw <aw> 0 +0000\ndata 0\n`)
+  for (const { mode, id, path } of options.tracked.excluded) yield text(`M ${mode} ${id} ${quoted(path)}\n`)
   const entered = new Map<string, FolderRules | undefined>([['', rulesAt(top, options.ignored)]])
   const kept = heldDirectories(options.tracked)
   const enters = (path: string): boolean => entered.has(path)
