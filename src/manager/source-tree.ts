@@ -73,8 +73,9 @@ export async function makeContent(
 /** What was learned when the base was made holds for all that begin as it; what was asked for is each one's own. */
 async function asBase(core: Core, source: Outer, base: string): Promise<Content> {
   const facts = (await basesOf(core)).get(base)
-  const { branch, submodules, lfs, verified } = (facts?.source ?? {}) as Partial<GitSource & ArchiveSource>
-  const learned = source.kind === 'git' ? { branch, submodules, lfs } : source.kind === 'archive' ? { verified } : {}
+  const { branch, submodules, lfs, refs, verified } = (facts?.source ?? {}) as Partial<GitSource & ArchiveSource>
+  const learned =
+    source.kind === 'git' ? { branch, submodules, lfs, refs } : source.kind === 'archive' ? { verified } : {}
   const known = Object.fromEntries(Object.entries(learned).filter(([, value]) => value !== undefined))
   return { source: { ...source, ...known, base }, imported: facts?.imported ?? null }
 }
@@ -84,6 +85,8 @@ interface Known {
   readonly group: string
   /** The base's name, where the state of a source has one. */
   readonly base?: string
+  /** It is what the source has told just now. */
+  readonly fresh?: boolean
 }
 
 /** What tells one state of a source from another. */
@@ -99,6 +102,7 @@ async function stateOf(core: Core, request: Request, source: Outer, profile: str
       source: { ...source, url, commit, full_ref: ref, ...(refs !== undefined && { refs }) },
       group,
       base: group,
+      fresh: source.commit === undefined,
     }
   }
   if (source.kind === 'archive') {
@@ -191,7 +195,7 @@ export async function fillAlone(
 async function fill(
   core: Core,
   request: Request,
-  { source }: Known,
+  { source, fresh }: Known,
   profileName: string,
   place: Place,
   access?: string,
@@ -209,7 +213,7 @@ async function fill(
     using tree = await openTree(core, place)
     const into = `${tree.root}/${isWhole ? '.' : profile.content}`
     if (source.kind === 'archive') return await unpacked(core, request, source, into)
-    const made = await cloned(core, request, source, into, access)
+    const made = await cloned(core, request, { source, fresh }, into, access)
     return withBytes(made, sizeBelow(tree, `${profile.content}/.git`, 'reject'))
   }
   const report = await core.storage.import(
@@ -258,14 +262,15 @@ const withBytes = (made: Filled, more: number): Filled => ({
 async function cloned(
   core: Core,
   request: Request,
-  source: GitSource,
+  { source, fresh }: { readonly source: GitSource; readonly fresh: boolean | undefined },
   into: string,
   access = source.url,
 ): Promise<Filled> {
-  const { url, commit = '', full_ref: ref = null, shallow } = source
-  const { files, bytes, branch, submodules, lfs } = await core.repositories.clone({
+  const { url, commit = '', full_ref: ref = null, shallow, refs: asked } = source
+  const { files, bytes, branch, submodules, lfs, refs } = await core.repositories.clone({
     url: access,
-    resolved: { url, commit, ref },
+    resolved: { url, commit, ref, refs: asked },
+    fresh,
     shallow,
     into,
     signal: request.signal,
@@ -273,7 +278,8 @@ async function cloned(
       request.onProgress?.({ phase: note ?? phase, percent: percent ?? undefined, bytes: received ?? undefined }),
   })
   const imported = { files, bytes, reflinked: 0, skipped: 0, skipped_paths: [] }
-  return { source: { ...source, branch, submodules, lfs }, imported, changed: null }
+  const learned = { branch, submodules, lfs, ...(refs !== undefined && { refs }) }
+  return { source: { ...source, ...learned }, imported, changed: null }
 }
 
 const keepsWhiteouts = ({ capabilities }: StorageDriver): boolean =>

@@ -64,6 +64,8 @@ export interface CloneRequest {
   /** As it was given: with what is needed to get in. */
   readonly url: string
   readonly resolved: Resolved
+  /** That was told just now: a cache that says something else of the tag, or of all branches and tags, is renewed. */
+  readonly fresh?: boolean | undefined
   /** Only the commit itself, without its history. */
   readonly shallow: boolean
   /** An empty directory that only we have written to. */
@@ -89,6 +91,8 @@ export interface Cloned {
   readonly submodules: readonly string[]
   /** How many files are pointers of git-lfs: they are left as such. */
   readonly lfs: number
+  /** With its history: of all branches and tags as they came along, like that of `Resolved`. */
+  readonly refs?: string | undefined
 }
 
 export interface CachedRepository {

@@ -3,6 +3,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { gitRepositories } from '../../src/drivers/repositories/git.ts'
+import { openAw } from '../../src/index.ts'
 import type { Repositories } from '../../src/ports/repositories.ts'
 import { tryLock } from '../../src/sys/lock.ts'
 import { startProgram } from '../../src/testing/program.ts'
@@ -60,7 +61,8 @@ describe('at the same time', () => {
     )
     const ends = await Promise.all(programs.map(({ ended }) => ended))
     expect(ends.map(({ stderr }) => stderr).join('')).toBe('')
-    const made = { branch: 'main', files: 3, bytes: 3, submodules: [], lfs: 0 }
+    const refs = shallow === 'true' ? {} : { refs: expect.any(String) as unknown }
+    const made = { branch: 'main', files: 3, bytes: 3, submodules: [], lfs: 0, ...refs }
     for (const { lines } of programs) expect(JSON.parse(lines.join(''))).toEqual([made, made])
     for (const into of targets.flat()) expect(treeIn(into)).toEqual(content)
     expect(mirrors()).toHaveLength(1)
@@ -77,6 +79,79 @@ describe('a mirror', () => {
       await repositories.clone({ url, resolved, shallow, into: place.empty() })
       expect(fetches() - before).toBe(asked)
     }
+  })
+
+  test('has the branches and tags of now when all are wanted, and what came is told', async () => {
+    const all = async () => {
+      const resolved = await repositories.resolve({ url, ref: null, all: true })
+      const into = place.empty()
+      const { refs } = await repositories.clone({ url, resolved, fresh: true, shallow: false, into })
+      expectWhole(into)
+      return { into, resolved, refs }
+    }
+    const shown = (into: string): string =>
+      place.git(into, 'for-each-ref', '--format=%(objecttype) %(refname)', 'refs/remotes', 'refs/tags')
+    place.git(source, 'branch', 'old')
+    const before = await all()
+    expect(before.refs).toBe(before.resolved.refs)
+    place.git(source, 'branch', '-D', 'old')
+    place.git(source, 'branch', 'neu/ü')
+    place.git(source, 'tag', '-a', 'v1', '-m', 'v1')
+    const after = await all()
+    expect(after.resolved.commit).toBe(before.resolved.commit)
+    expect(after.refs).toBe(after.resolved.refs)
+    expect(
+      shown(after.into)
+        .split('\n')
+        .filter((line) => !line.endsWith('/HEAD')),
+    ).toEqual(['commit refs/remotes/origin/main', 'commit refs/remotes/origin/neu/ü', 'tag refs/tags/v1'])
+    // Nothing has changed: what is there is taken.
+    const asked = fetches()
+    await repositories.resolve({ url, ref: null, all: true })
+    const resolving = fetches() - asked
+    await all()
+    expect(fetches() - asked).toBe(2 * resolving)
+    // Of what was told long ago the branches and tags may be gone for good; what came is told, not what was asked for.
+    const { resolved } = before
+    const late = await repositories.clone({ url, resolved, fresh: true, shallow: false, into: place.empty() })
+    expect(late.refs).toBe(after.refs)
+  })
+
+  test('is renewed for a workspace with all branches, and the log has those that came; not for a reset', async () => {
+    await using aw = await openAw({ home: place.path('aw'), set: { 'storage.driver': 'dir' } })
+    const shown = ({ path }: { path: string }): string[] =>
+      place
+        .git(join(path, 'work'), '-c', 'safe.directory=*', 'branch', '--remotes', '--format=%(refname:lstrip=3)')
+        .split('\n')
+    place.git(source, 'branch', 'old')
+    const one = await aw.create({ id: 'one', repo: url, full: true })
+    place.git(source, 'branch', '-m', 'old', 'new')
+    const two = await aw.create({ id: 'two', repo: url, full: true })
+    expect([shown(one), shown(two)]).toEqual([expect.arrayContaining(['old']), expect.arrayContaining(['new'])])
+    expect(shown(two)).not.toContain('old')
+    expect(two.source['refs']).not.toBe(one.source['refs'])
+    const before = fetches()
+    const reset = await aw.reset('one')
+    expect(fetches()).toBe(before)
+    expect(reset.source['refs']).toBe(two.source['refs'])
+  })
+
+  test.each([true, false])('brings a tag of a commit that it has (without history: %s)', async (shallow) => {
+    await clone(shallow)
+    place.git(source, 'tag', '-a', 'v1', '-m', 'v1')
+    const resolved = await repositories.resolve({ url, ref: 'v1' })
+    const into = place.empty()
+    await repositories.clone({ url, resolved, fresh: true, shallow, into })
+    expectWhole(into)
+    expect(place.git(into, 'cat-file', '-t', 'v1')).toBe('tag')
+    // One that is gone since is made of the commit, and asked for once.
+    place.git(source, 'tag', '-a', 'v2', '-m', 'v2')
+    const gone = await repositories.resolve({ url, ref: 'v2' })
+    place.git(source, 'tag', '-d', 'v2')
+    const without = place.empty()
+    await repositories.clone({ url, resolved: gone, fresh: true, shallow, into: without })
+    expectWhole(without)
+    expect(place.git(without, 'rev-parse', 'v2')).toBe(gone.commit)
   })
 
   test('is listed with what it takes and when it was used, and removed unless it is in use', async () => {

@@ -55,7 +55,14 @@ describe('a branch', () => {
     const url = `${site}/widget/.git`
     const made = await clone(url, null, false)
     expect(made.resolved).toEqual({ url, commit: place.git(source, 'rev-parse', 'main'), ref: 'refs/heads/main' })
-    expect(made.cloned).toEqual({ branch: 'main', files: 2, bytes: 10, submodules: [], lfs: 0 })
+    expect(made.cloned).toEqual({
+      branch: 'main',
+      files: 2,
+      bytes: 10,
+      submodules: [],
+      lfs: 0,
+      refs: expect.any(String) as unknown,
+    })
     expect(treeIn(made.into)).toEqual({ 'a.txt': 'three\n', 'dir/b.txt': 'two\n' })
     expect(made.git('log', '--format=%s')).toBe('commit 2\ncommit 1')
     expect(made.git('for-each-ref', '--format=%(refname)').split('\n')).toEqual([

@@ -28,7 +28,7 @@ export function gitRepositories({ root, avoid }: Places): Repositories {
   const remoteOf = async (url: RemoteUrl, signal?: AbortSignal) =>
     openRemote({ git: await program(signal), url, avoid, signal })
 
-  async function cloneFrom({ url: given, resolved, shallow, into }: CloneRequest, work: Work) {
+  async function cloneFrom({ url: given, resolved, fresh = false, shallow, into }: CloneRequest, work: Work) {
     const url = parseGitUrl(given)
     if (url.kind === 'path') {
       return told({ url: url.clean, secrets: [] }, () =>
@@ -39,7 +39,7 @@ export function gitRepositories({ root, avoid }: Places): Repositories {
     const defaultBranch = defaultBranches.get(url.clean) ?? null
     const now = (): Date => new Date()
     return cloneRemote(
-      { root, resolved: { ...resolved, url: url.clean }, shallow, into, defaultBranch, remote, now },
+      { root, resolved: { ...resolved, url: url.clean }, fresh, shallow, into, defaultBranch, remote, now },
       work,
     )
   }

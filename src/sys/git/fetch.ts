@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isCommitId, isRefName } from '../../domain/git-ref.ts'
 import { run } from '../run.ts'
 import { removeTree } from '../safe-fs/index.ts'
 import { commitAt, type Work } from './checkout.ts'
@@ -8,8 +7,9 @@ import { hardened } from './environment.ts'
 import { noCommit, sourceFailure, wordsOf } from './failures.ts'
 import { makeRepository, replaceFile } from './layout.ts'
 import { askedRef, cutsIn, discard, isWhole, mirrorRefs, packCount, type Mirror } from './mirror.ts'
-import { formatPackedRefs, nameBytes, nameText, type Ref, type Refs } from './refs.ts'
+import { formatPackedRefs, nameText, type Ref, type Refs } from './refs.ts'
 import { told, type Remote } from './remote.ts'
+import { refsAt } from './remote-resolve.ts'
 import { freshName, sweep } from './scratch.ts'
 import { settle, takeOver, type Brought } from './take-over.ts'
 
@@ -65,7 +65,7 @@ export async function fetchAll(fetch: Fetch): Promise<void> {
   if (!existsSync(mirror.path)) await cloneAll(fetch)
   else {
     await inFresh(fetch, async (fresh) => {
-      const [had, has] = [mirrorRefs(mirror), await told(remote.about, () => refsAt(remote, work))]
+      const [had, has] = [mirrorRefs(mirror), await told(remote.about, () => refsAt(remote, work.signal))]
       const known = new Set([...had.values()].map(({ id }) => id))
       const news = new Set([...has.values()].map(({ id }) => id).filter((id) => !known.has(id)))
       // By their ids: no name has to be one that a file here can have.
@@ -94,19 +94,6 @@ export async function fetchAll(fetch: Fetch): Promise<void> {
     const args = ['fetch', ...plainFetch, ...options, '--', remote.url, ...refs]
     return remote.ask(args, { repository, signal: work.signal, onProgress: work.onProgress, input })
   }
-}
-
-/** All branches and tags of a remote. A name that is not text, or that git would not give, is left out. */
-async function refsAt(remote: Remote, { signal }: Work): Promise<Map<string, Ref>> {
-  const listing = await remote.ask(['ls-remote', '--quiet', '--heads', '--tags', '--refs', '--', remote.url], {
-    signal,
-  })
-  const refs = new Map<string, Ref>()
-  for (const line of listing.split('\n')) {
-    const [id = '', name = ''] = line.split('\t')
-    if (isCommitId(id) && isRefName(name) && !name.includes('\ufffd')) refs.set(nameBytes(name), { id })
-  }
-  return refs
 }
 
 const asked = (refs: Refs): [string, Ref][] => [...refs].filter(([name]) => name.startsWith('refs/aw/'))

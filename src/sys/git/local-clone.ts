@@ -8,6 +8,7 @@ import { assertCommit, fillTree, withTag, writeRepository } from './clone.ts'
 import { objectsOf, openLocal, type LocalRepository } from './local.ts'
 import { refsOfLocal } from './local-resolve.ts'
 import { copyLoose, copyObjects, packsIn } from './objects.ts'
+import { refsDigest } from './refs.ts'
 import { emptyRepository } from './scratch.ts'
 
 interface LocalClone {
@@ -36,7 +37,7 @@ export async function cloneLocal({ resolved, shallow, into, scratch }: LocalClon
         ? bringCommit(source, repository, resolved.commit, tags, work)
         : copyObjects(source.objects, join(repository, 'objects'), { signal: work.signal, onBytes: teller(work) }),
   })
-  return await fillTree(into, resolved, work)
+  return { ...(await fillTree(into, resolved, work)), ...(!shallow && { refs: refsDigest(found.refs) }) }
 }
 
 const teller =

@@ -23,7 +23,7 @@ export async function resolveLocal({ path, ref, all = false, scratch, work }: Lo
   using source = openLocal(path)
   if (ref.kind === 'commit' && !all) return { url: path, commit: ref.commit, ref: null }
   const lookUp = isReftable(source) ? await byGit() : byFiles()
-  const refs = all ? { refs: refsDigest([...lookUp.all()].map(([name, { id }]) => [name, id])) } : {}
+  const refs = all ? { refs: refsDigest(lookUp.all()) } : {}
   if (ref.kind === 'commit') return { url: path, commit: ref.commit, ref: null, ...refs }
   const names = ref.kind === 'default' ? defaultNames() : ref.candidates.map(nameBytes)
   if (typeof names === 'string') return { url: path, commit: names, ref: null, ...refs }

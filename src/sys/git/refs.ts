@@ -111,7 +111,8 @@ function refOf(id: string, peeled: string | undefined): Ref | undefined {
 }
 
 /** Another one when a branch or tag has come, gone or moved. */
-export function refsDigest(refs: readonly (readonly [name: string, id: string])[]): string {
-  const lines = refs.map(([name, id]) => `${id} ${name}\n`).toSorted()
+export function refsDigest(refs: Refs): string {
+  const ours = [...refs].filter(([name]) => /^refs\/(?:heads|tags)\//.test(name))
+  const lines = ours.map(([name, { id }]) => `${id} ${name}\n`).toSorted()
   return createHash('sha256').update(lines.join('')).digest('hex')
 }

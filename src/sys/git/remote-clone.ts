@@ -11,13 +11,14 @@ import { openFolder } from './folder.ts'
 import { cutsIn, discard, hasCommit, isWhole, markUsed, mirrorOf, mirrorRefs, packCount } from './mirror.ts'
 import type { Mirror, MirrorKind } from './mirror.ts'
 import { copyPacks } from './objects.ts'
-import { nameBytes } from './refs.ts'
+import { nameBytes, refsDigest } from './refs.ts'
 import type { Remote } from './remote.ts'
 import { lockName } from './scratch.ts'
 
 export interface RemoteClone {
   readonly root: string
   readonly resolved: Resolved
+  readonly fresh: boolean
   readonly shallow: boolean
   readonly into: string
   readonly defaultBranch: string | null
@@ -46,8 +47,12 @@ async function throwAway({ root, remote }: RemoteClone, kind: MirrorKind, { sign
 }
 
 async function attempt(clone: RemoteClone, work: Work): Promise<Cloned> {
-  await withCommit(clone, work, (mirror, kind) => copyOver(clone, mirror, kind, work))
-  return fillTree(clone.into, clone.resolved, work)
+  let refs: string | undefined
+  await withCommit(clone, work, async (mirror, kind) => {
+    refs = refsDigest(mirrorRefs(mirror))
+    await copyOver(clone, mirror, kind, work)
+  })
+  return { ...(await fillTree(clone.into, clone.resolved, work)), ...(!clone.shallow && { refs }) }
 }
 
 type Use = (mirror: Mirror, kind: MirrorKind) => Promise<void>
@@ -58,10 +63,13 @@ async function withCommit(clone: RemoteClone, work: Work, use: Use): Promise<voi
   for (const kind of shallow ? (['full', 'shallow'] as const) : (['full'] as const)) {
     if (await useIfThere(clone, kind, work, use)) return
   }
+  let wanted = clone
   let kind: MirrorKind = shallow ? 'shallow' : 'full'
   for (let left = 3; left > 0; left--) {
-    kind = await fetchInto(clone, kind, work)
-    if (await useIfThere(clone, kind, work, use)) return
+    kind = await fetchInto(wanted, kind, work)
+    // What was told a moment ago may be another by now: what has come is what there is.
+    wanted = { ...clone, fresh: false }
+    if (await useIfThere(wanted, kind, work, use)) return
   }
   throw new AwError('source_failed', `${resolved.url}: ${resolved.commit} was not among what the remote sent`, {
     hint: 'Try again; if it stays so, give the name of a branch that has this commit',
@@ -75,21 +83,33 @@ async function useIfThere(clone: RemoteClone, kind: MirrorKind, work: Work, use:
   const mirror = mirrorOf(root, resolved.url, kind)
   if (!existsSync(mirror.path)) return false
   using _shared = await lockName(root, mirror.name, { signal: work.signal, shared: true })
-  if (!(await isReady(mirror, kind, resolved, work))) return false
+  if (!(await isReady(mirror, kind, clone, work))) return false
   markUsed(mirror.path, now())
   await use(mirror, kind)
   return true
 }
 
-const isReady = async (mirror: Mirror, kind: MirrorKind, { commit }: Resolved, work: Work): Promise<boolean> =>
-  isWhole(mirror) && (await hasCommit(mirror, kind, commit, work))
+async function isReady(mirror: Mirror, kind: MirrorKind, clone: RemoteClone, work: Work): Promise<boolean> {
+  if (!isWhole(mirror) || !(await hasCommit(mirror, kind, clone.resolved.commit, work))) return false
+  return !clone.fresh || (await saysTheSame(mirror, clone, work))
+}
+
+/** As the remote, of what is wanted of it besides the commit. */
+async function saysTheSame(mirror: Mirror, { resolved, shallow }: RemoteClone, work: Work): Promise<boolean> {
+  const refs = mirrorRefs(mirror)
+  const tag = tagOf(resolved)
+  const id = tag === null ? resolved.commit : refs.get(tag)?.id
+  if (id === undefined) return false
+  if (id !== resolved.commit && (await commitAt(mirror.path, id, work)) !== resolved.commit) return false
+  return shallow || resolved.refs === undefined || refsDigest(refs) === resolved.refs
+}
 
 /** One fetch at a time: who has waited for another finds what it brought. Answers which mirror has the commit now. */
 async function fetchInto(clone: RemoteClone, kind: MirrorKind, work: Work): Promise<MirrorKind> {
   const { root, resolved, remote } = clone
   const mirror = mirrorOf(root, resolved.url, kind)
   using _alone = await lockName(root, mirror.name, { signal: work.signal })
-  if (await isReady(mirror, kind, resolved, work)) return kind
+  if (await isReady(mirror, kind, clone, work)) return kind
   const fetch = { root, mirror, remote, commit: resolved.commit, tag: tagOf(resolved), work }
   try {
     await (kind === 'full' ? fetchAll(fetch) : fetchCommit(fetch))

@@ -1,7 +1,7 @@
 import { isRefName, type GitRef } from '../../domain/git-ref.ts'
 import type { Resolved } from '../../ports/repositories.ts'
 import { unknownRef } from './local-resolve.ts'
-import { refsDigest } from './refs.ts'
+import { nameBytes, refsDigest, type Ref } from './refs.ts'
 import { told, type Remote } from './remote.ts'
 
 export interface RemoteResolved {
@@ -21,11 +21,12 @@ export async function resolveRemote(
     'HEAD',
     ...candidates.flatMap((name) => (name.startsWith('refs/tags/') ? [name, `${name}^{}`] : name)),
   ]
+  const allRefs = ['--heads', '--tags', '--refs', '--', remote.url]
   const listing = await ask(['--symref', '--', remote.url, ...patterns])
   const shown = /^ref: (refs\/heads\/\S+)\tHEAD$/m.exec(listing)?.[1] ?? ''
   const branch = isRefName(shown) ? shown : null
   const defaultBranch = branch?.slice('refs/heads/'.length) ?? null
-  const refs = all ? { refs: refsDigest([...parse(await ask(['--heads', '--tags', '--', remote.url]))]) } : {}
+  const refs = all ? { refs: refsDigest(readRefs(await ask(allRefs))) } : {}
   const answer = (commit: string, name: string | null): RemoteResolved => ({
     resolved: { url: remote.url, commit, ref: name, ...refs },
     defaultBranch,
@@ -40,8 +41,7 @@ export async function resolveRemote(
     const commit = found.get(`${name}^{}`) ?? found.get(name)
     if (commit !== undefined) return answer(commit, name)
   }
-  const known = parse(await ask(['--heads', '--tags', '--refs', '--', remote.url]))
-  throw unknownRef(remote.url, ref, [...known.keys()])
+  throw unknownRef(remote.url, ref, [...parse(await ask(allRefs)).keys()])
 
   function ask(args: readonly string[]): Promise<string> {
     return told(remote.about, () => remote.ask(['ls-remote', '--quiet', ...args], { signal, silentMs: 60_000 }))
@@ -56,3 +56,15 @@ const parse = (listing: string): Map<string, string> =>
       .filter((match) => match !== null)
       .map(([, id = '', name = '']) => [name, id]),
   )
+
+/** All branches and tags of a remote. A name that is not text, or that git would not give, is left out. */
+export async function refsAt(remote: Remote, signal: AbortSignal | undefined): Promise<Map<string, Ref>> {
+  return readRefs(
+    await remote.ask(['ls-remote', '--quiet', '--heads', '--tags', '--refs', '--', remote.url], { signal }),
+  )
+}
+
+function readRefs(listing: string): Map<string, Ref> {
+  const given = [...parse(listing)].filter(([name]) => isRefName(name) && !name.includes('\ufffd'))
+  return new Map(given.map(([name, id]) => [nameBytes(name), { id }]))
+}
