@@ -6,7 +6,7 @@ import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { append, begin, giveUp, intentOf, isFenced, whose } from './operations.ts'
 import { stageOf, trashOf } from './places.ts'
 import { settleDestroyed } from './settle-destroyed.ts'
-import { copying } from './source-tree.ts'
+import { copying } from './fill.ts'
 import { aboutWhole } from './whole-archive.ts'
 
 /**

@@ -1,9 +1,11 @@
 import type { Change } from '../domain/tree-diff.ts'
 import type { StorageCapabilities } from './storage-capabilities.ts'
+import type { ImportOptions, ImportReport, ImportSource } from './tree-import.ts'
 import type { Free, Usage, UsageOptions } from './usage.ts'
 
 export type { Change } from '../domain/tree-diff.ts'
 export type { StorageCapabilities } from './storage-capabilities.ts'
+export type { ImportOptions, ImportReport, ImportSource, SkipReason } from './tree-import.ts'
 export type { Free, Usage, UsageOptions } from './usage.ts'
 
 /**
@@ -93,8 +95,8 @@ export interface StorageDriver extends AsyncDisposable {
   read(place: Place, path: string, options: { maxBytes: number }): Promise<Buffer>
 
   /**
-   * Reads a frozen tree whole and compares it with what was recorded when it was made, or first verified. Reports; never repairs, but sees to
-   * it that no later snapshot relies on what was found damaged.
+   * Reads a frozen tree whole and compares it with what was recorded when it was made, or first verified. Reports; never
+   * repairs, but sees to it that no later snapshot relies on what was found damaged.
    */
   verify(snapshot: Place, options?: { signal?: AbortSignal | undefined }): Promise<Verified>
 
@@ -201,47 +203,6 @@ export interface CreateOptions extends Making {
 }
 
 export type OnProgress = (done: { files: number; bytes: number }) => void
-
-export type ImportSource = { readonly folder: string } | { readonly place: Place; readonly path?: string | undefined }
-
-export interface ImportOptions {
-  readonly into: string
-  /** Of a folder: patterns as in a .gitignore at its top. */
-  readonly exclude?: readonly string[] | undefined
-  /** Of a folder: what git ignores there is copied too (the default), only if its .worktreeinclude lists it, or not. */
-  readonly ignored?: 'all' | 'listed' | 'none' | undefined
-  /**
-   * Of a folder: remembers what it is now, under the name of the base that the tree is to become (small letters, digits,
-   * dashes; `file_exists` if there is such a base). With `since`, the base that the tree began as and whose `into` was
-   * imported like this and not touched: only what differs from then is copied, and what is gone is removed; the outcome
-   * is that of a whole import, and it is one where nothing (trustworthy) is remembered. If nothing has changed, nothing
-   * new is remembered: the tree is still that base. What is remembered goes when the base is erased.
-   */
-  readonly index?: { readonly name: string; readonly since?: string | undefined } | undefined
-  readonly signal?: AbortSignal | undefined
-  readonly onProgress?: OnProgress | undefined
-}
-
-export interface ImportReport {
-  /** With `bytes`: what the source has, whether it had to be copied or not. */
-  readonly files: number
-  readonly bytes: number
-  readonly reflinked: number
-  /** The source was one file (or link, or pipe) and not a directory: it is below `into`, under its own name. */
-  readonly single?: boolean | undefined
-  /** Paths that were left out, relative to the folder, with the reason. */
-  readonly skipped: readonly { path: string; reason: SkipReason }[]
-  /** How many things `exclude` and `ignored` left out; what is below a directory that was is not counted. */
-  readonly excluded?: number | undefined
-  /** With `index.since`: how many things differ from then, or may; undefined if all was copied. 0: none does. */
-  readonly changed?: number | undefined
-}
-
-/**
- * `guarded`: a file or directory of aw's own, met under another name. `foreign_git`: a `.git` of a user's folder that is
- * a file or a link and leads to a repository outside of the folder: what git does in the copy would be done to that one.
- */
-export type SkipReason = 'socket' | 'fifo' | 'device' | 'mount' | 'unreadable' | 'guarded' | 'foreign_git'
 
 /** Names directly below the root that are none of the tree's content, as aw's own metadata directory. */
 interface Excluding {

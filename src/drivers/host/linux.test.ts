@@ -10,7 +10,7 @@ test('the name of a lock leads nowhere', async () => {
   onTestFinished(() => rmSync(home, { recursive: true }))
   const locks = join(home, 'locks')
   mkdirSync(locks)
-  const host = linuxHost({ home, locks, avoid: [] })
+  const host = linuxHost({ home, locks, storageRoot: join(home, 'storage'), avoid: [] })
   for (const name of ['../out', '/out', 'a/../../out', 'a\0', '', 'ü'.repeat(101)]) {
     const refused = await host.lock(name, { timeoutMs: 0 }).catch(toAwError)
     expect(refused).toMatchObject({ code: 'invalid_input' })
