@@ -47,14 +47,12 @@ function unpaired({ entries, lone }: Half, other: Half): Visit[] {
   return lone.filter(({ path }) => !known.has(entries.get(path)?.identity ?? ''))
 }
 
-function bySize(visits: readonly Visit[]): Map<number, Visit[]> {
-  const found = new Map<number, Visit[]>()
-  for (const visit of visits) {
-    const { size } = factsOf(visit.print)
-    if (size > 0) found.set(size, [...(found.get(size) ?? []), visit])
-  }
-  return found
-}
+/** An empty one tells nothing. */
+const bySize = (visits: readonly Visit[]): Map<number, Visit[]> =>
+  Map.groupBy(
+    visits.filter(({ print }) => factsOf(print).size > 0),
+    ({ print }) => factsOf(print).size,
+  )
 
 /** The path of the one file with a content; undefined if there are several. */
 function* byContent(top: number, visits: readonly Visit[]): Steps<Map<string, string | undefined>> {
