@@ -98,6 +98,7 @@ describe('every operation', () => {
       ['destroy', { id: 'made/new' }, 200],
       ['undelete', { id: 'made/new' }, 200],
       ['rename', { id: 'made/new', to: 'made/renamed' }, 200],
+      ['fs write', { id, path: 'work/file', content: 'other' }, 200],
       ['restore', { id, snapshot: 'good' }, 200],
       ['undo', { id }, 200],
       ['diff', { from: `${id}@good`, text: true }, 200],
