@@ -12,7 +12,6 @@ const configuration = [
   'knip.json',
   'tsconfig.json',
   'vitest.config.ts',
-  'test/in-memory.ts',
   'tools/node',
 ]
 
