@@ -23,7 +23,6 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts'],
-          env: inMemory(),
           testTimeout: 30 * second,
           hookTimeout: 30 * second,
         },
