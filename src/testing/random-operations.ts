@@ -254,15 +254,17 @@ async function checkWhole({ manager }: Twin): Promise<void> {
 /** Every snapshot of a workspace can be had again, and then what was there before. */
 async function visitSnapshots({ manager, read }: Twin, { id, path }: { id: string; path: string }): Promise<Tree[]> {
   const before = read(path)
+  const { head } = await manager.call('describe', { id })
   const trees: Tree[] = []
-  let kept: string | null = null
+  // What differs from the head is kept by the first restore; all others replace what is a snapshot already.
+  let was: string | undefined
   for (const { id: snapshot } of await manager.call('snapshots', { id })) {
-    const done = await manager.call('restore', { id, snapshot })
-    kept ??= done.kept
+    const { kept } = await manager.call('restore', { id, snapshot })
+    was ??= kept ?? head?.id
     trees.push(read(path))
     expect(await manager.call('describe', { id })).toMatchObject({ head: { id: snapshot }, dirty: false })
   }
-  if (kept !== null) await manager.call('restore', { id, snapshot: kept })
+  if (was !== undefined) await manager.call('restore', { id, snapshot: was })
   expect(read(path)).toEqual(before)
   return trees
 }
