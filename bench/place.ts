@@ -81,9 +81,13 @@ function mountOn(folder: string, type: 'ext4' | 'btrfs', name = folder): void {
     execFileSync(name, args, { encoding: 'utf8' }).trim()
   tool('truncate', '--size', size, image)
   // Room for many trees of many small files.
-  tool(`mkfs.${type}`, '-q', ...(type === 'ext4' ? ['-F', '-i', '4096'] : ['-f']), image)
-  const device = tool('losetup', '--find', '--show', '--direct-io=on', image)
-  rmSync(image)
+  let device: string
+  try {
+    tool(`mkfs.${type}`, '-q', ...(type === 'ext4' ? ['-F', '-i', '4096'] : ['-f']), image)
+    device = tool('losetup', '--find', '--show', '--direct-io=on', image)
+  } finally {
+    rmSync(image)
+  }
   try {
     tool('mount', '-o', 'noatime', device, folder)
   } finally {

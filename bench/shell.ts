@@ -12,7 +12,9 @@ export interface Shell extends AsyncDisposable {
 }
 
 export function openShell(cwd: string): Shell {
-  const shell = spawn('sh', [], { cwd, stdio: ['pipe', 'pipe', 'pipe'] })
+  // Settings of this run are not the user's: who has some is not served by a daemon.
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('AW_')))
+  const shell = spawn('sh', [], { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] })
   const ended = once(shell, 'close')
   const answers = createInterface({ input: shell.stdout })[Symbol.asyncIterator]()
   let complaints = ''
