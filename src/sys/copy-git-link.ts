@@ -2,7 +2,8 @@ import * as fs from 'node:fs'
 import { namedByGitFile, namesInside } from '../domain/git-link.ts'
 import type { State } from './copy-state.ts'
 import { hasCode } from './errno.ts'
-import { at, type Name, namingFlags, readFlags } from './safe-fs/descriptors.ts'
+import { readNamed } from './read-named.ts'
+import { at, type Name, namingFlags } from './safe-fs/descriptors.ts'
 import { openFrom } from './safe-fs/levels.ts'
 import { nodeName } from './trees/names.ts'
 
@@ -28,23 +29,13 @@ function leadsTo(directory: number): string | undefined {
     try {
       const stat = fs.fstatSync(named)
       if (stat.isSymbolicLink()) return fs.readlinkSync(at(directory, '.git'), 'latin1')
-      return stat.isFile() && stat.size <= mostBytes ? namedByGitFile(textOf(named)) : undefined
+      return stat.isFile() && stat.size <= mostBytes ? namedByGitFile(readNamed(named, mostBytes)) : undefined
     } finally {
       fs.closeSync(named)
     }
   } catch (error) {
     if (hasCode(error, 'ENOENT', 'EACCES', 'EPERM', 'EINVAL')) return undefined
     throw error
-  }
-}
-
-function textOf(named: number): string {
-  const fd = fs.openSync(at(named), readFlags)
-  try {
-    const bytes = Buffer.alloc(mostBytes)
-    return bytes.toString('latin1', 0, fs.readSync(fd, bytes, 0, mostBytes, 0))
-  } finally {
-    fs.closeSync(fd)
   }
 }
 

@@ -2,7 +2,8 @@ import * as fs from 'node:fs'
 import { AwError } from '../domain/errors.ts'
 import type { ReadRules } from '../domain/folder-rules.ts'
 import { hasCode } from './errno.ts'
-import { at, namingFlags, readFlags } from './safe-fs/descriptors.ts'
+import { readNamed } from './read-named.ts'
+import { at, namingFlags } from './safe-fs/descriptors.ts'
 import { openFrom } from './safe-fs/levels.ts'
 
 /** More is no list of patterns that somebody has written. */
@@ -33,22 +34,12 @@ function readText(directory: number, name: string): string | undefined {
   try {
     const stat = fs.fstatSync(named)
     if (!stat.isFile()) return undefined
-    if (stat.size <= mostBytes) return readFile(named)
+    if (stat.size <= mostBytes) return readNamed(named, mostBytes)
     throw new AwError('source_failed', `The folder has a list of patterns of more than ${mostBytes} bytes: ${name}`, {
       hint: 'Make it shorter, or copy the ignored files too',
       data: { name },
     })
   } finally {
     fs.closeSync(named)
-  }
-}
-
-function readFile(named: number): string {
-  const fd = fs.openSync(at(named), readFlags)
-  try {
-    const bytes = Buffer.alloc(mostBytes)
-    return bytes.toString('latin1', 0, fs.readSync(fd, bytes, 0, mostBytes, 0))
-  } finally {
-    fs.closeSync(fd)
   }
 }

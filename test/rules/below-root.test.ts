@@ -148,6 +148,7 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/programs/package.ts': 'the package.json of a program of the user',
   'src/sys/programs/script.ts': 'how a program of the user begins',
   'src/sys/read-in-tree.ts': 'one file of a tree by descriptors, without following a link',
+  'src/sys/read-named.ts': 'what a descriptor names already',
   'src/sys/read-rules.ts': 'a file of a source folder that is known to be a file, without following a link',
   'src/sys/reserve.ts': 'a file of the home that only takes up room',
   'src/sys/run.ts': 'nothing: asks where a program is',
