@@ -48,7 +48,7 @@ export function openWal(database: string, carryOver: () => void): Wal {
   let fd: number | undefined
   let isClosed = false
   let isSuspect = false
-  let running: Promise<void> = Promise.resolve()
+  let running: Promise<void> | undefined
   let next: Promise<void> | undefined
 
   async function flush(): Promise<void> {
@@ -69,15 +69,20 @@ export function openWal(database: string, carryOver: () => void): Wal {
     if (fd !== undefined) fs.closeSync(fd)
     fd = undefined
   }
-  const afterRunning = async (): Promise<void> => {
-    await running.catch(() => undefined)
+  function begin(): Promise<void> {
+    const flushing = flush().finally(() => {
+      if (running === flushing) running = undefined
+    })
+    return (running = flushing)
+  }
+  const afterwards = async (underWay: Promise<void>): Promise<void> => {
+    await underWay.catch(() => undefined)
     next = undefined
-    running = flush()
-    return running
+    return begin()
   }
   return {
-    // One that is under way may have begun before the commit.
-    flushed: () => (next ??= afterRunning()),
+    // One that is under way may have begun before the commit. Else the disk is at work before anybody goes on.
+    flushed: () => (running === undefined ? begin() : (next ??= afterwards(running))),
     lengthen() {
       try {
         return lengthen(path)
@@ -88,7 +93,7 @@ export function openWal(database: string, carryOver: () => void): Wal {
     },
     [Symbol.dispose]() {
       isClosed = true
-      void (next ?? running).then(close, close)
+      void (next ?? running ?? Promise.resolve()).then(close, close)
     },
   }
 }
