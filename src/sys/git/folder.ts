@@ -16,6 +16,8 @@ export interface Folder extends Disposable {
   open(path: string): number | undefined
   /** Its content; undefined if there is no such file. */
   read(path: string, maxBytes?: number): Buffer | undefined
+  /** Whether there is something of that name, whatever it is. */
+  has(path: string): boolean
   /** What a link says; undefined if it is none. */
   link(name: string): string | undefined
   /** Directly in it; nothing if it is not there. */
@@ -52,6 +54,8 @@ function folderOf(fd: number): Folder {
         fs.closeSync(file)
       }
     },
+    has: (path) =>
+      unless(['ENOENT', 'ENOTDIR'], () => fs.lstatSync(at(fd, bytes(path)), { throwIfNoEntry: false })) !== undefined,
     link(name) {
       const path = at(fd, bytes(name))
       if (!fs.lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) return undefined

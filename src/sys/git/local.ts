@@ -58,10 +58,8 @@ function openBoth(git: string, common: string, path: string): LocalRepository {
     const gitFolder = held(openFolder(git))
     const commonFolder = common === git ? gitFolder : held(openFolder(common))
     const objects = held(commonFolder.folder('objects'))
-    if (objects === undefined || (gitFolder.link('HEAD') ?? gitFolder.read('HEAD', 4096)) === undefined) {
-      throw noRepository(path, 'it is not a git repository')
-    }
-    if (objects.read('info/alternates') !== undefined) {
+    if (objects === undefined || !gitFolder.has('HEAD')) throw noRepository(path, 'it is not a git repository')
+    if (objects.has('info/alternates')) {
       throw new AwError('source_failed', `The repository ${path} borrows objects from another one`, {
         hint: 'Make it whole: in it run git repack -a -d, then remove .git/objects/info/alternates',
         data: { url: path },
