@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sandboxDrivers } from '../drivers/sandbox/registry.ts'
 import { isolations } from '../domain/sandbox/spec.ts'
+import { processesHaving } from '../sys/process-use.ts'
 
 /**
  * Sandboxes outlive whoever started them: a test that is over ends those of its home. Whoever brings their runs to an end
@@ -14,8 +15,11 @@ export async function endBoxes(home: string): Promise<void> {
     const driver = await driverOf(isolation)
     for (const { name } of await driver.list()) await driver.remove(name)
   }
-  for (let tries = 0; tries < 500 && isFollowed(home); tries++) await sleep(20)
+  for (let tries = 0; tries < 500 && (isSupervised(home) || isFollowed(home)); tries++) await sleep(20)
 }
+
+/** Whoever follows is started by what supervised, as its last act. */
+const isSupervised = (home: string): boolean => processesHaving(home).some(({ command }) => command === 'aw-box')
 
 const isFollowed = (home: string): boolean =>
   globSync('/proc/[0-9]*/cmdline').some((file) => {
