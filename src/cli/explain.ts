@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Operation } from '../api/operation.ts'
-import { AwError } from '../domain/errors.ts'
+import { AwError, errorTable } from '../domain/errors.ts'
 import { formatName, parseName } from '../domain/names.ts'
 import { otherWords } from './command.ts'
 import type { Io } from './io.ts'
@@ -49,9 +49,12 @@ const unmade: Readonly<Record<string, (input: Readonly<Record<string, string>>) 
 }
 
 /** An error that tells what was made all the same stays as it is. */
-function cancelled(name: string, input: Input, { data, cause }: AwError): AwError | undefined {
+function cancelled(name: string, input: Input, { data, cause, message }: AwError): AwError | undefined {
   const what = unmade[name]
-  if (what === undefined || 'made' in data) return undefined
+  if ('made' in data) return undefined
+  // Here the caller is the reader.
+  if (what === undefined)
+    return message === errorTable.aborted.about ? new AwError('aborted', 'Cancelled', { data, cause }) : undefined
   const said = what(input as Readonly<Record<string, string>>)
   return new AwError('aborted', `Cancelled; ${said}`, { data, cause })
 }

@@ -184,6 +184,8 @@ describe('around a call', () => {
     expect(create).toMatchObject({ exit: 130, stderr: 'aw: Cancelled; h1/main was not made\n' })
     const cp = await runCli(['cp', '/a', 'h1:work'], { answers: { cp: () => stop('The copy was cancelled') }, signal })
     expect(cp).toMatchObject({ exit: 130, stderr: 'aw: Cancelled; nothing was copied to h1:work\n' })
+    const restore = { restore: () => stop('The caller cancelled this') }
+    expect((await runCli(['restore', 'h1', 'head'], { answers: restore, signal })).stderr).toBe('aw: Cancelled\n')
     const some = { snapshot: () => stop('Stopped: 1 of 2', { made: ['x'] }) }
     expect((await runCli(['snapshot', 'h1'], { answers: some, signal })).stderr).toBe('aw: Stopped: 1 of 2\n')
   })
