@@ -3,7 +3,7 @@ import { profileOf } from '../domain/profiles.ts'
 import type { ArchiveSource, FolderSource, GitSource, Imported, Source } from '../domain/workspace/state.ts'
 import type { ImportOptions, ImportReport, Place, StorageDriver } from '../ports/storage-driver.ts'
 import type { Core, Request } from './core.ts'
-import { borrowedBy, openTree, sizeBelow } from './trees.ts'
+import { borrowedBy, openTree, sizeBelow, worksOn } from './trees.ts'
 
 /** A source whose content is copied into the tree. */
 export type Outer = FolderSource | GitSource | ArchiveSource
@@ -65,7 +65,12 @@ export async function fill(
     })
   using tree = await openTree(core, place)
   const borrows = borrowedBy(tree, profile.content)
-  const imported = { ...importedOf(report), ...(borrows.length > 0 && { borrows }) }
+  const work_tree = worksOn(tree, profile.content)
+  const imported = {
+    ...importedOf(report),
+    ...(borrows.length > 0 && { borrows }),
+    ...(work_tree !== undefined && { work_tree }),
+  }
   return { source, imported, changed: report.changed ?? null }
 }
 

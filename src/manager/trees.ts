@@ -79,3 +79,17 @@ export function borrowedBy(tree: FileHandle, content: string): readonly string[]
     return []
   }
 }
+
+/** The files that git works on there, where its configuration names others than those beside it. */
+export function worksOn(tree: FileHandle, content: string): string | undefined {
+  for (const name of ['config', 'config.worktree']) {
+    try {
+      const text = tree.read(`${content}/.git/${name}`, { maxBytes: 2 ** 20, absolute: 'reject' }).toString()
+      const named = /^\s*(?:\[[^\]]*\]\s*)?worktree\s*=\s*"?([^"\n]*)/im.exec(text)?.[1]?.trim()
+      if (named !== undefined && !/^(?:\.\/)*\.\.\/?\.?$/.test(named)) return named.slice(0, 4096)
+    } catch {
+      // There is none, or nothing that could be read.
+    }
+  }
+  return undefined
+}

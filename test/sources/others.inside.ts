@@ -70,6 +70,20 @@ it('what git does in a copy of a linked work tree, or of one that shares objects
   expect(told()).toBe(before)
 })
 
+it('a repository that works on other files is told', async () => {
+  const ground = await openGround()
+  const folder = makeRepository(ground)
+  const own = await ground.aw.create({ id: 'own', from: { folder } })
+  expect(own.imported).not.toHaveProperty('work_tree')
+  git(folder, 'config', 'core.worktree', '..')
+  const beside = await ground.aw.create({ id: 'beside', from: { folder } })
+  expect(beside.imported).not.toHaveProperty('work_tree')
+  git(folder, 'config', 'core.worktree', folder)
+  const other = await ground.aw.create({ id: 'other', from: { folder } })
+  expect(other.imported).toMatchObject({ work_tree: folder })
+  expect(git(join(other.path, 'work'), 'rev-parse', '--show-toplevel').trim()).toBe(folder)
+})
+
 it('a submodule comes along with its repository', async () => {
   const ground = await openGround()
   const folder = makeRepository(ground)

@@ -8,7 +8,14 @@ export const pathOnly = (output: { path: string }): Shown => ({ out: output.path
 /** What was left out of a copy is said, or somebody would believe to have it all. */
 export function made(output: { path: string; imported: unknown; source?: unknown }, { input }: View): Shown {
   const imported = (output.imported ?? {}) as Partial<Imported>
-  const { skipped = 0, reduced = 0, untouched_paths: untouched = [], excluded, borrows = [] } = imported
+  const {
+    skipped = 0,
+    reduced = 0,
+    untouched_paths: untouched = [],
+    excluded,
+    borrows = [],
+    work_tree: elsewhere,
+  } = imported
   const { submodules = [], lfs = 0 } = (output.source ?? {}) as Partial<GitSource>
   const left = [
     ...(input['exclude'] !== undefined && excluded === 0 ? [noMatch(input['exclude'])] : []),
@@ -17,6 +24,11 @@ export function made(output: { path: string; imported: unknown; source?: unknown
       ? ['what git does there would be done to the repository that .git leads to; --repo PATH brings one of its own']
       : []),
     ...(borrows.length === 0 ? [] : [`its git reads objects that are in ${some(borrows, borrows.length)}`]),
+    ...(elsewhere === undefined
+      ? []
+      : [
+          `its git works on the files in ${visible(elsewhere)}, not on those here; git config --unset core.worktree mends it`,
+        ]),
     ...(reduced === 0 ? [] : [`${reduced} of the source made with less: ${reasons(imported.reduced_paths, reduced)}`]),
     ...(untouched.length === 0 ? [] : [`nothing added to ${reasons(untouched, untouched.length)}`]),
     ...(submodules.length === 0 ? [] : [`submodules are empty: ${some(submodules, submodules.length)}`]),

@@ -19,6 +19,8 @@ export interface Imported {
   readonly excluded?: number
   /** Of a repository in a folder, made by `git clone --shared`: where objects of it are that it does not have itself. */
   readonly borrows?: readonly string[]
+  /** Of a repository in a folder, whose configuration has it work on other files than those beside it: where they are. */
+  readonly work_tree?: string
 }
 
 /** A tree in the trash. */
