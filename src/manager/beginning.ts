@@ -10,7 +10,7 @@ import { nothingKept, withDesk } from './export-tree.ts'
 import { withGitBox } from './git-box.ts'
 import { snapshotPlace, volumeOf } from './places.ts'
 import { openScratch, withScratch } from './scratch.ts'
-import { firstTaken } from './snapshots.ts'
+import { beforeAll } from './snapshots.ts'
 import { openTree } from './trees.ts'
 
 /** What a workspace began as, as long as it is held. */
@@ -23,7 +23,7 @@ export interface Beginning extends AsyncDisposable {
 /**
  * The snapshot that a fork began as, or the base of the source. Without any it is made once more: of an empty workspace
  * what aw had put there, of a repository the files of its commit, if git can be asked for them. Of another source nothing is
- * kept then: the first snapshot that was taken has to do.
+ * kept then, unless a run has kept it.
  */
 export async function beginningOf(core: Core, request: Request, workspace: Workspace): Promise<Beginning> {
   const [snapshot, base] = [baseOf(workspace), baseNameOf(workspace)]
@@ -31,7 +31,7 @@ export async function beginningOf(core: Core, request: Request, workspace: Works
   if (base !== null && (await core.storage.exists(basePlace(base)))) return kept(basePlace(base))
   const { source } = workspace
   if (source.kind === 'empty') return madeAgain(core, request, (place) => asEmpty(core, workspace, place))
-  const first = await firstTaken(core, workspace)
+  const first = await beforeAll(core, workspace)
   if (source.kind === 'git' && source.commit !== undefined) {
     const { commit } = source
     try {
@@ -42,7 +42,7 @@ export async function beginningOf(core: Core, request: Request, workspace: Works
     }
   }
   if (first !== undefined) return kept(snapshotPlace(first))
-  throw nothingKept(workspace)
+  throw await nothingKept(core, workspace)
 }
 
 /** No walls, a state in which nothing is run, somebody who works on it: all that keeps git from being asked just now. */

@@ -8,7 +8,7 @@ import { inBox, nothingKept, treeFrom, withDesk, type Desk } from './export-tree
 import { snapshotPlace } from './places.ts'
 import { withFrozen } from './present-state.ts'
 import { sideOf, type Side } from './sides.ts'
-import { firstTaken } from './snapshots.ts'
+import { beforeAll } from './snapshots.ts'
 
 /** What differs from the beginning, or from a snapshot, as git tells it. */
 export async function exportPatch(
@@ -60,8 +60,8 @@ async function beginning(desk: Desk, since: Place | undefined): Promise<Beginnin
   if (base !== undefined) return { ...(await treeFrom(desk, base, { tracked, ignored: desk.ignored })), tracked }
   if (workspace.source.kind === 'empty') return { tree: null, tracked }
   // As aw diff has it.
-  const first = await firstTaken(desk.core, workspace)
-  if (first === undefined) throw nothingKept(workspace)
+  const first = await beforeAll(desk.core, workspace)
+  if (first === undefined) throw await nothingKept(desk.core, workspace)
   return { ...(await treeFrom(desk, snapshotPlace(first), { tracked, ignored: desk.ignored })), tracked }
 }
 
@@ -78,7 +78,7 @@ async function committed(desk: Desk): Promise<string | null> {
   if (base !== undefined && base !== null && (await core.storage.exists(basePlace(base))))
     return (await treeFrom(desk, basePlace(base), { tracked: null, ignored: true })).tree
   const tree = await inBox(desk, (box) => takeTree(box, results, commit, maxBytes))
-  if (tree === undefined) throw nothingKept(desk.workspace)
+  if (tree === undefined) throw await nothingKept(core, desk.workspace)
   return tree
 }
 

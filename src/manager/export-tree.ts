@@ -7,6 +7,7 @@ import { withoutAgentBlocks } from './agent-blocks.ts'
 import type { Core, Request } from './core.ts'
 import { withGitBox, type GitBox } from './git-box.ts'
 import { withCopy, withScratch } from './scratch.ts'
+import { snapshotsOf } from './snapshots.ts'
 import { existsAt } from './trees.ts'
 
 /** What an export works on. */
@@ -92,11 +93,18 @@ interface Adding {
   readonly ignored: boolean
 }
 
-export function nothingKept(workspace: Workspace): AwError {
+/** Where to go on: what there is to compare with. */
+export async function nothingKept(core: Core, workspace: Workspace): Promise<AwError> {
   const name = nameOf(workspace)
-  const message = `Nothing was kept of what ${name} began as, so nobody knows what changed`
-  return new AwError('snapshot_not_found', message, {
-    hint: `Compare with a snapshot (aw snapshots ${name}): aw diff ${name}@SNAPSHOT, aw export ${name} --patch --since SNAPSHOT`,
-    data: { id: workspace.id },
-  })
+  const { source, profile, path } = workspace
+  const [first] = (await snapshotsOf(core, workspace.id)).values()
+  const { content } = profileOf(profile)
+  const beside =
+    source.kind === 'folder' ? `diff -r ${source.path} ${content === '.' ? path : `${path}/${content}`}; ` : ''
+  const hint =
+    first === undefined
+      ? `${beside}before the next change take a snapshot to compare with: aw snapshot ${name}, then aw diff ${name}@head`
+      : `Its first snapshot is of ${first.at}: aw diff ${name}@${first.snapshot}, aw export ${name} --patch --since ${first.snapshot}`
+  const message = `Nothing was kept of what ${name} began as, so nobody knows what changed since`
+  return new AwError('snapshot_not_found', message, { hint, data: { id: workspace.id } })
 }

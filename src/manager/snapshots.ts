@@ -15,13 +15,17 @@ const folded = keptFold<Snapshots>(snapshotEventTypes, foldSnapshots)
 export const snapshotsOf = ({ store }: Core, id: Workspace['id']): Promise<Snapshots> => folded(store, id)
 
 /**
- * The first of those that somebody took, or that was taken before something ran. What an export, a fork or a restore took
- * shows what the tree was just then, with all that had been done to it.
+ * The snapshot that a run took before anything was done, in a workspace that was made for it. Any other shows what the tree
+ * was just then, with all that had been done to it: it is no beginning.
  */
-export async function firstTaken(core: Core, { id }: Workspace): Promise<SnapshotId | undefined> {
-  const isTaken = ({ reason, meta }: Snapshot): boolean =>
-    reason === 'user' || (reason === 'auto' && meta['for'] !== 'export')
-  return [...(await snapshotsOf(core, id)).values()].find(isTaken)?.snapshot
+export async function beforeAll({ store }: Core, { id }: Workspace): Promise<SnapshotId | undefined> {
+  const [first] = (await folded(store, id)).values()
+  if (first?.reason !== 'auto' || first.meta['before'] === undefined) return undefined
+  for await (const event of store.read(id)) {
+    if (event.type === 'run_requested') return event.data['run'] === first.meta['before'] ? first.snapshot : undefined
+    if (event.type === 'workspace_created') return undefined
+  }
+  return undefined
 }
 
 /** aw's own directory in a tree is generated from the log: it is no part of what was worked on. */

@@ -67,7 +67,7 @@ test(
   },
 )
 
-test('without such walls a repository is compared with the first snapshot', { timeout: 60_000 }, () => {
+test('without such walls nothing is taken for the beginning of a repository', { timeout: 60_000 }, () => {
   using here = place('ordinary')
   const { code, stdout, stderr } = here.sh(`set -e; ${repository}
     exec unshare --user --map-root-user sh -c '
@@ -77,8 +77,9 @@ test('without such walls a repository is compared with the first snapshot', { ti
       echo 0 > /proc/sys/user/max_user_namespaces
       aw diff task; echo $?
       aw snapshot task --quiet > kept; echo three > $(cat path)/work/new
-      aw diff task --stat'`)
+      aw diff task; echo $?
+      aw diff task@head --stat'`)
   const before = 'M\twork/README\tcontent\t+1 -1\n'
-  expect({ code, stdout }).toEqual({ code: 0, stdout: `${before}6\nA\twork/new\t+1 -0\n` })
+  expect({ code, stdout }).toEqual({ code: 0, stdout: `${before}6\n6\nA\twork/new\t+1 -0\n` })
   expect(stderr).toContain('Allow user namespaces')
 })

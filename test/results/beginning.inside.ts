@@ -44,7 +44,7 @@ it('what was done since a repository came is told without a snapshot, and from t
   expect(await codeOf(Promise.resolve(aw.diff('short')))).toBe('snapshot_not_found')
 })
 
-it('of a repository that cannot be read just now, the first snapshot has to do', async () => {
+it('of a repository that cannot be read just now, that is told, and no snapshot is taken for its beginning', async () => {
   const ground = await openGround({ 'locks.timeout_ms': '20' })
   const { aw, home } = ground
   const { id } = await aw.create({ id: 'one', repo: makeRepository(ground) })
@@ -59,7 +59,23 @@ it('of a repository that cannot be read just now, the first snapshot has to do',
   expect(await changed()).toEqual(all)
   using again = tryLock(join(home, 'locks', `${id}.lock`))
   expect(again).toBeDefined()
-  expect(await changed()).toEqual(hasBases ? all : ['work/new'])
+  if (hasBases) expect(await changed()).toEqual(all)
+  else expect(await codeOf(changed())).toBe('workspace_busy')
+})
+
+it('of a folder nothing is kept on plain directories but what a run keeps that it is made for', async () => {
+  const ground = await openGround()
+  const { aw } = ground
+  const folder = makeRepository(ground)
+  fs.rmSync(join(folder, '.git'), { recursive: true })
+  const changed = async (id: string): Promise<string[]> => (await aw.diff(id)).map(({ path }) => path)
+  for await (const _ of aw.manager.stream('run', { id: 'made', from: { folder }, argv: ['touch', 'new'] }));
+  expect(await changed('made')).toEqual(['work/new'])
+  await aw.create({ id: 'there', from: { folder } })
+  await sh(aw, 'there', 'echo 1 > mine')
+  for await (const _ of aw.manager.stream('run', { id: 'there', argv: ['touch', 'new'] }));
+  if (hasBases) expect(await changed('there')).toEqual(['work/mine', 'work/new'])
+  else expect(await codeOf(changed('there'))).toBe('snapshot_not_found')
 })
 
 it('a workspace that began empty is compared with nothing but what aw itself had put there', async () => {

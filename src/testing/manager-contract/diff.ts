@@ -12,7 +12,7 @@ const diff = ({ manager }: Pick<Opened, 'manager'>, input: Inputs['diff']): Prom
 
 const told = (changes: readonly Change[]): string[] => changes.map(({ path, change }) => `${change} ${path}`)
 
-async function withChanges(open: OpenManager): Promise<Opened & { made: Workspace; first: string }> {
+async function withChanges(open: OpenManager): Promise<Opened & { made: Workspace; first: string; start: string }> {
   const opened = await open()
   const { aw, folder } = opened
   const source = folder({
@@ -29,7 +29,8 @@ async function withChanges(open: OpenManager): Promise<Opened & { made: Workspac
   await made.files.remove('work/removed')
   await made.files.write('work/added', 'no newline')
   await made.files.write('work/d/g', 'g\n')
-  return { ...opened, made, first }
+  // What it began as, where that is kept.
+  return { ...opened, made, first, start: made.base === null ? first : 'a' }
 }
 
 export function diffContract(open: OpenManager): void {
@@ -37,10 +38,9 @@ export function diffContract(open: OpenManager): void {
 
   it('tells what changed since the beginning, or since a snapshot, however that is named', async () => {
     const subject = await withChanges(open)
-    const { aw, made, first } = subject
+    const { aw, made, first, start } = subject
     const sides: Inputs['diff'][] = [
-      { from: 'a' },
-      { from: made.id },
+      ...(start === first ? [] : [{ from: 'a' }, { from: made.id }]),
       { from: first },
       { from: first.slice(0, 20) },
       { from: 'a@tests @ pass' },
@@ -50,7 +50,7 @@ export function diffContract(open: OpenManager): void {
     ]
     for (const input of sides) expect([input, told(await diff(subject, input))]).toEqual([input, changes])
     await aw.snapshot('a')
-    expect(told(await diff(subject, { from: 'a' }))).toEqual(changes)
+    expect(told(await diff(subject, { from: start }))).toEqual(changes)
     expect(await diff(subject, { from: 'a@head' })).toEqual([])
     expect(told(await diff(subject, { from: first, to: 'a@head' }))).toEqual(changes)
     expect(told(await diff(subject, { from: 'a', to: first }))).toEqual([
@@ -94,17 +94,23 @@ export function diffContract(open: OpenManager): void {
     }
   })
 
-  it('where nothing is kept of the beginning, the first snapshot has to do', async () => {
+  it('where nothing is kept of the beginning, that is told: no snapshot that was taken since is taken for it', async () => {
     const subject = await open()
     const { aw, folder } = subject
     const source = folder({ f: { kind: 'file', content: 'f' } })
     const { files, base } = await aw.create({ id: 'a', from: { folder: source } })
+    const refused = (hint: string) => expect.objectContaining({ code: 'snapshot_not_found', hint }) as unknown
     const first = diff(subject, { from: 'a' })
-    if (base === null) await expect(first).rejects.toEqual(code('snapshot_not_found'))
+    if (base === null) await expect(first).rejects.toEqual(refused(expect.stringContaining(source) as string))
     else expect(await first).toEqual([])
-    await aw.snapshot('a')
     await files.write('work/new', 'one\n')
-    expect(told(await diff(subject, { from: 'a' }))).toEqual(['added work/new'])
+    const { id } = await aw.snapshot('a')
+    const since = diff(subject, { from: 'a' })
+    if (base === null)
+      await expect(since).rejects.toEqual(refused(expect.stringContaining(`aw diff a/main@${id}`) as string))
+    else expect(told(await since)).toEqual(['added work/new'])
+    await files.write('work/newer', 'two\n')
+    expect(told(await diff(subject, { from: `a@${id}` }))).toEqual(['added work/newer'])
   })
 
   it('tells what is different: content, mode, kind, target', async () => {
@@ -139,15 +145,15 @@ export function diffContract(open: OpenManager): void {
 
   it('tells texts as a unified diff, and why it leaves some out', async () => {
     const subject = await withChanges(open)
-    const { made } = subject
+    const { made, start } = subject
     await made.files.write('work/binary', Buffer.from([0, 1, 2]))
     await made.files.write('work/large', 'x'.repeat(2000))
-    const found = await diff(subject, { from: 'a', text: true, max_bytes: 1000 })
+    const found = await diff(subject, { from: start, text: true, max_bytes: 1000 })
     const of = (path: string): Change | undefined => found.find((one) => one.path === `work/${path}`)
     expect(of('changed')?.text).toBe(
       'diff --git a/work/changed b/work/changed\n--- a/work/changed\n+++ b/work/changed\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n',
     )
-    const stat = await diff(subject, { from: 'a', stat: true })
+    const stat = await diff(subject, { from: start, stat: true })
     expect(stat.find(({ path }) => path === 'work/changed')).toMatchObject({ lines: { added: 1, removed: 1 } })
     expect(stat.some(({ text }) => text !== undefined)).toBe(false)
     expect(of('added')?.text).toBe(
@@ -160,7 +166,8 @@ export function diffContract(open: OpenManager): void {
     expect(of('binary')?.text).toBeUndefined()
     expect(of('large')).toMatchObject({ omitted: expect.stringMatching(/./) as unknown })
     expect(of('large')?.text).toBeUndefined()
-    for (const one of await diff(subject, { from: 'a' })) expect([one.text, one.binary]).toEqual([undefined, undefined])
+    for (const one of await diff(subject, { from: start }))
+      expect([one.text, one.binary]).toEqual([undefined, undefined])
   })
 
   it('a renamed file is told as one, or as gone and come, and its text in either case', async () => {
@@ -185,7 +192,8 @@ export function diffContract(open: OpenManager): void {
 
   it('keeps to paths and to a limit', async () => {
     const subject = await withChanges(open)
-    const below = async (...paths: string[]): Promise<string[]> => told(await diff(subject, { from: 'a', paths }))
+    const below = async (...paths: string[]): Promise<string[]> =>
+      told(await diff(subject, { from: subject.start, paths }))
     expect(await below('work/d')).toEqual(['added work/d/g'])
     expect(await below('work/d/', './work/changed')).toEqual(['changed work/changed', 'added work/d/g'])
     expect(await below('work')).toEqual(changes)
@@ -195,8 +203,8 @@ export function diffContract(open: OpenManager): void {
     expect(await below('work/kept')).toEqual([])
     await expect(below('../x')).rejects.toEqual(code('path_traversal_attempt'))
     await expect(below('/etc')).rejects.toEqual(code('absolute_path_not_allowed'))
-    expect(told(await diff(subject, { from: 'a', limit: 2 }))).toEqual(changes.slice(0, 2))
-    expect(told(await diff(subject, { from: 'a', limit: 1, paths: ['work/d'] }))).toEqual(['added work/d/g'])
+    expect(told(await diff(subject, { from: subject.start, limit: 2 }))).toEqual(changes.slice(0, 2))
+    expect(told(await diff(subject, { from: subject.start, limit: 1, paths: ['work/d'] }))).toEqual(['added work/d/g'])
   })
 
   it('names are told as text, whatever they are', async () => {
