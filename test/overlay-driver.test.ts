@@ -25,8 +25,9 @@ const runs = [
       'test/overlay-readers.inside.ts',
       'test/overlay-damage.inside.ts',
       'test/overlay-names.inside.ts',
+      'test/overlay-boxes.inside.ts',
     ],
-    tests: 34,
+    tests: 35,
   },
   {
     as: 'an ordinary user',

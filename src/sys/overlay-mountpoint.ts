@@ -7,6 +7,7 @@ import { hasCode, unless } from './errno.ts'
 import { hostFs } from './host-fs.ts'
 import { cloneOf, type Elsewhere, isInUse, isMounted, mounts, mountsWhere, syncFileSystemLater } from './mounts.ts'
 import { isMountedOnce } from './mounted-once.ts'
+import { dropCopies } from './overlay-copies.ts'
 import { joinLinks } from './overlay-links.ts'
 import { filesOf, lowerStack, upperStack, workOf } from './overlay-layers.ts'
 import type { Stack } from './overlay-records.ts'
@@ -156,14 +157,19 @@ export function sweepMountPoints(directory: string, known: ReadonlySet<string>):
 /**
  * Unmounts a tree that nobody uses, so that its upper layer can be frozen. False, and it stays mounted, if somebody
  * does: a process has a file open in it or works there, or it is mounted once more, in a sandbox say. A process with a
- * namespace of its own has copies of all mounts; those that do not go with ours count as in use. Those who have mounted
- * it in a namespace that no process is in are only found when the layer is mounted the next time.
+ * namespace of its own has copies of all mounts; those that neither go with ours nor are a sandbox's of another tree count
+ * as in use. Those who have mounted it in a namespace that no process is in are only found when the layer is mounted the
+ * next time.
  */
 export async function unmountQuiet(root: string, path: string, stack: Stack): Promise<boolean> {
   // Unmounting waits for all that is not on the disk yet, and nobody finds the tree meanwhile: most of it goes before.
   await syncFileSystemLater(root)
   joinLinks(workOf(root, stack[0] ?? ''), path)
-  if (!isOurs(deviceOf(path))) return false
+  const device = deviceOf(path)
+  if (!isOurs(device)) {
+    await dropCopies(path, device)
+    if (!isOurs(device)) return false
+  }
   try {
     mounts.unmount(path)
     return true
