@@ -39,7 +39,8 @@ function runInIt(name: string, { code, data }: AwError): string | undefined {
 const unmade: Readonly<Record<string, (input: Readonly<Record<string, string>>) => string>> = {
   create: ({ id }) => `${formatName(parseName(id))} was not made`,
   import: ({ id }) => `${id === undefined ? 'the workspace' : formatName(parseName(id))} was not made`,
-  export: ({ file }) => `${file} was not written`,
+  export: ({ file, bundle, branch }) =>
+    branch === undefined ? `${file ?? bundle ?? 'all of it'} was not written` : `the branch ${branch} was not made`,
   start: ({ id }) => `no sandbox was started around ${id}`,
   cp: ({ to }) => `nothing was copied to ${to}`,
   snapshot: ({ id }) => `no snapshot of ${id} was taken`,

@@ -49,8 +49,14 @@ export async function findToShow(core: Core, ref: string): Promise<Workspace> {
 }
 
 /** The workspace of a name that went last and can come back; an id picks another. */
-export async function findTrashed(core: Core, ref: string): Promise<Workspace> {
-  const found = isWorkspaceId(ref) ? await core.store.get(ref) : (await goneByName(core, parseName(ref)))[0]
+export async function findTrashed(core: Core, ref: string, { only = false } = {}): Promise<Workspace> {
+  const all = isWorkspaceId(ref) ? [await core.store.get(ref)] : await goneByName(core, parseName(ref))
+  const [found] = all
+  if (only && all.length > 1)
+    throw several(
+      ref,
+      all.flatMap((one) => one ?? []),
+    )
   if (found !== undefined) return found
   const live = isWorkspaceId(ref) ? undefined : await lookUp(core, ref)
   if (live !== undefined) return live
@@ -59,6 +65,15 @@ export async function findTrashed(core: Core, ref: string): Promise<Workspace> {
     data: { workspace: ref },
   })
 }
+
+const several = (ref: string, all: readonly Workspace[]): AwError =>
+  new AwError('invalid_input', `There are ${all.length} workspaces ${ref} in the trash`, {
+    hint: `Say which, the last one first: ${all
+      .slice(0, most)
+      .map(({ id }) => id)
+      .join(', ')}`,
+    data: { field: 'id', ids: all.map(({ id }) => id) },
+  })
 
 /** As `findWorkspace`, else the one of the name that went last and can come back. */
 export async function findLiveOrGone(core: Core, ref: string): Promise<Workspace> {

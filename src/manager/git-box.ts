@@ -132,8 +132,8 @@ const env = {
 const mostAnswer = 4 * 1024 * 1024
 
 function gitBox(box: Sandbox, cwd: string, { signal }: Request, onExit: (exit: Exit) => void): GitBox {
-  async function* streamed(args: readonly string[], input?: string): AsyncGenerator<Uint8Array, Exit> {
-    const limits = { wall_ms: 3_600_000 }
+  async function* streamed(wall_ms: number, args: readonly string[], input?: string): AsyncGenerator<Uint8Array, Exit> {
+    const limits = { wall_ms }
     const given = input === undefined ? undefined : inputOf(input)
     const { output, exit } = box.exec({ argv: ['git', ...args], cwd, env, limits, input: given, signal })
     // It may fail before anybody waits for it.
@@ -147,22 +147,30 @@ function gitBox(box: Sandbox, cwd: string, { signal }: Request, onExit: (exit: E
     async ask(args) {
       const chunks: Uint8Array[] = []
       let bytes = 0
-      const output = streamed(args)
+      const output = streamed(patience.ask, args)
       for (let step = await output.next(); ; step = await output.next()) {
-        if (step.done === true) return step.value.code === 0 && bytes <= mostAnswer ? Buffer.concat(chunks) : undefined
+        if (step.done === true) {
+          if (step.value.timed_out) throw unreadable(`did not answer for ${patience.ask / 1000} s`)
+          return step.value.code === 0 && bytes <= mostAnswer ? Buffer.concat(chunks) : undefined
+        }
         bytes += step.value.length
         if (bytes <= mostAnswer) chunks.push(step.value)
       }
     },
     async *stream(args, input) {
-      const { code } = yield* streamed(args, input)
-      if (code === 0) return
-      throw new AwError('export_failed', 'The repository in the workspace cannot be read: git failed in the sandbox', {
-        hint: 'See what it says: aw git NAME fsck; without its history: --squash',
-      })
+      const { code } = yield* streamed(patience.stream, args, input)
+      if (code !== 0) throw unreadable('failed')
     },
   }
 }
+
+/** In milliseconds. A pipe in the place of a file would keep git waiting for good; many objects take their time. */
+const patience = { ask: 60_000, stream: 3_600_000 }
+
+const unreadable = (what: string): AwError =>
+  new AwError('export_failed', `The repository in the workspace cannot be read: git ${what} in the sandbox`, {
+    hint: 'See what it says: aw git NAME fsck; without its history: --squash',
+  })
 
 async function* inputOf(text: string): AsyncGenerator<CommandInput> {
   yield { kind: 'data', data: Buffer.from(text) }

@@ -13,7 +13,8 @@ import { forksOf, snapshotsOf } from './snapshots.ts'
 
 export async function purge(core: Core, input: Inputs['purge'], request: Request): Promise<Outputs['purge']> {
   try {
-    const { id } = await findTrashed(core, input.id)
+    // What is erased cannot be had back: nobody guesses.
+    const { id } = await findTrashed(core, input.id, { only: true })
     return await withWorkspace(core, request, id, async (workspace) => {
       if (!hasWayBack(workspace)) assertAllowed(workspace, 'purge')
       await settleDestroyed(core, workspace)

@@ -1,5 +1,5 @@
 import type { Inputs } from '../api/table.ts'
-import { AwError } from '../domain/errors.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
 import { isWorkspaceId } from '../domain/ids.ts'
 import { formatName, parseName, type WorkspaceName } from '../domain/names.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
@@ -25,8 +25,18 @@ export async function undelete(core: Core, input: Inputs['undelete'], request: R
   const { id } = found
   return withWorkspace(core, request, id, async (workspace) => {
     assertAllowed(workspace, 'undelete')
-    return view(await bringBack(core, request, workspace, input.as === undefined ? workspace : parseName(input.as)))
+    const name = input.as === undefined ? workspace : parseName(input.as)
+    return view(
+      await bringBack(core, request, workspace, name).catch((error: unknown) => Promise.reject(nameTaken(id, error))),
+    )
   })
+}
+
+/** By its name it would be another one, once what has the name now is destroyed. */
+function nameTaken(id: string, error: unknown): unknown {
+  const { code, message, data } = toAwError(error)
+  if (code !== 'workspace_exists') return error
+  return new AwError(code, message, { hint: `Bring it back under another name: aw undelete ${id} --as NAME`, data })
 }
 
 /** The tree is lost, so what comes back is its last snapshot, as a fork; the others stay with what was lost. */

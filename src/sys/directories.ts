@@ -32,7 +32,9 @@ export function assertOurs(path: string, what: string): void {
     ? refused('can be changed by other users', `Keep them out: chmod go-w ${path}`)
     : refused(
         `belongs to uid ${stat.uid}; this process is uid ${uid}`,
-        `Choose another directory, or run aw as uid ${stat.uid}; if it is yours: chown ${uid} ${path}`,
+        uid === 0
+          ? `Run aw as its owner: sudo -u '#${stat.uid}' aw …; or choose another directory`
+          : `Choose another directory, or run aw as uid ${stat.uid}; if it is yours: sudo chown -R ${uid} ${path}`,
       )
 }
 

@@ -184,6 +184,15 @@ test.each([
   })
 })
 
+test('a directory of a work tree is told with the repository that it is of', async () => {
+  const inside = join(source, 'deep/down')
+  fs.mkdirSync(inside, { recursive: true })
+  await expect(repositories.identify(inside)).rejects.toMatchObject({
+    code: 'source_failed',
+    hint: expect.stringContaining(`It is a directory of the repository ${source}:`) as string,
+  })
+})
+
 test('names and contents of every kind come over as they are', async () => {
   const odd = { 'a b/ü\n"x"': '\0binary\u00ff', 'link-like': '../../etc/passwd', empty: '' }
   addCommit(place, source, odd, 'odd')

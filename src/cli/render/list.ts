@@ -17,6 +17,7 @@ export function list(workspaces: Outputs['list'], view: View): Shown {
     { text: 'AGE', right: true },
     ...left('LEFT'),
     'SOURCE',
+    ...(isTwice(workspaces) ? ['ID'] : []),
   ]
   const rows = workspaces.map((workspace): Row => [
     { text: workspace.workspace_id, paint: view.paint.bold },
@@ -25,9 +26,14 @@ export function list(workspaces: Outputs['list'], view: View): Shown {
     { text: age(workspace.created_at, view.now), right: true },
     ...left(workspace.expires_at === null ? '-' : timeLeft(workspace.expires_at, view.now)),
     { text: sourceOf(workspace.source), paint: view.paint.dim },
+    ...(isTwice(workspaces) ? [workspace.id] : []),
   ])
   return { out: columns(head, rows, view) }
 }
+
+/** In the trash a name tells not always which. */
+const isTwice = (workspaces: Outputs['list']): boolean =>
+  new Set(workspaces.map(({ workspace_id: name }) => name)).size < workspaces.length
 
 function nothing({ input }: View): string {
   if (input['trashed'] === true) return 'The trash is empty'

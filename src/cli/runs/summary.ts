@@ -49,6 +49,12 @@ function one(session: Session, item: EndedItem | undefined): string {
 function nextSteps({ workspace, changes, run }: EndedItem): string[] {
   const changed = changes != null && changes.added + changes.changed + changes.removed > 0
   return [
+    ...(run?.not_kept == null
+      ? []
+      : [
+          `see it      aw diff ${workspace}`,
+          `keep it     aw snapshot ${workspace}, once there is room: aw snapshots ${workspace}`,
+        ]),
     ...(changed
       ? [`see it      aw diff ${workspace}`, `take it     aw export ${workspace} --branch NAME --repo .`]
       : []),

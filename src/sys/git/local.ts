@@ -105,7 +105,15 @@ const noRepository = (path: string, why: string, other?: string): AwError =>
   new AwError('source_failed', `${path} cannot be used as a repository: ${why}`, {
     hint:
       other === undefined
-        ? 'Give the absolute path of a git repository; a folder without one is used with --from'
+        ? (insideOf(path) ?? 'Give the path of a git repository; a folder without one is used with --from')
         : `If that is the repository you mean, give its own path: ${other}`,
     data: { url: path },
   })
+
+/** Who is in a directory of a work tree means the repository that it is of. */
+function insideOf(path: string): string | undefined {
+  for (let above = dirname(path); above !== dirname(above); above = dirname(above))
+    if (fs.lstatSync(join(above, '.git'), { throwIfNoEntry: false }) !== undefined)
+      return `It is a directory of the repository ${above}: give that path; or use what is in the directory alone with --from`
+  return undefined
+}

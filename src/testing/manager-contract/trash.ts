@@ -40,7 +40,10 @@ export function trashContract(open: OpenManager): void {
     const second = await aw.create({ id: 'a' })
     await aw.destroy('a')
     expect((await aw.undelete('a')).id).toBe(second.id)
-    await expect(aw.undelete(first.id)).rejects.toEqual(code('workspace_exists'))
+    await expect(aw.undelete(first.id)).rejects.toMatchObject({
+      code: 'workspace_exists',
+      hint: `Bring it back under another name: aw undelete ${first.id} --as NAME`,
+    })
     expect(await aw.show(first.id)).toMatchObject({ state: 'trashed', operation: null, workspace_id: 'a/main' })
     expect(await aw.undelete(first.id, { as: 'a/first' })).toMatchObject({ id: first.id, workspace_id: 'a/first' })
   })
@@ -99,6 +102,15 @@ export function trashContract(open: OpenManager): void {
     await expect(aw.undelete(made.id)).rejects.toEqual(code('invalid_state', { state: 'purged' }))
     await expect(aw.purge('p')).rejects.toEqual(code('workspace_not_found'))
     expect(await aw.purge('p', { if_exists: true })).toEqual({ purged: false, bytes: 0 })
+    // Nobody guesses which.
+    const ids = []
+    for (let n = 0; n < 2; n++) {
+      ids.unshift((await aw.create({ id: 'p' })).id)
+      await aw.destroy('p')
+    }
+    await expect(aw.purge('p')).rejects.toEqual(code('invalid_input', { ids }))
+    expect(await aw.purge(ids[1] ?? '')).toMatchObject({ purged: true })
+    expect(await aw.purge('p')).toMatchObject({ purged: true })
     await aw.create({ id: 'q' })
     expect(await aw.destroy('q', { purge: true })).toMatchObject({ workspace: { state: 'purged' } })
   })
