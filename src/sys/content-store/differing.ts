@@ -5,7 +5,8 @@ import { kindOf, type Print } from '../trees/stat.ts'
 import { isSettled } from '../trees/write-out.ts'
 import { nameOf, openDirectories } from './directories.ts'
 import { byPath } from './entry.ts'
-import { entryOf, type ReadOptions } from './read-entry.ts'
+import type { ReadOptions } from './read-entry.ts'
+import { readingOnce, type Reading } from './read-once.ts'
 import type { Known } from './stat-index.ts'
 
 export interface ScanOptions extends ReadOptions {
@@ -98,23 +99,24 @@ export function* readDiffering(top: number, { found, missing, options, isProof, 
   using directories = openDirectories(top)
   const before = known.before()
   const gone = missing()
+  const readOne = readingOnce(options)
   const read = new Map<string, Known | undefined>()
   let changed = isProof ? gone.size : 0
   for (const path of [...found.keys()].sort(byPath)) {
-    const now = yield* entryAt(path, found.get(path) ?? '')
-    if (isAnother(now, found.get(path) ?? '', before.get(path))) changed += 1
+    const { now, seen } = yield* entryAt(path, found.get(path) ?? '')
+    if (isAnother(now, seen, before.get(path))) changed += 1
     read.set(path, now)
     yield
   }
   return { entries: merged(before, gone, read), changed }
 
-  function* entryAt(path: string, print: Print): Steps<Known | undefined> {
+  function* entryAt(path: string, print: Print): Steps<Reading> {
     try {
       const [directory, name] = path === '.' ? [top, ''] : [directories.holding(path), nameOf(path)]
-      return yield* entryOf({ path, name, directory, print }, options)
+      return yield* readOne({ path, name, directory, print })
     } catch (error) {
       // It went away, or became something else: the next pass looks again.
-      if (hasCode(error, 'ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES')) return undefined
+      if (hasCode(error, 'ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES')) return { now: undefined, seen: print }
       throw error
     }
   }

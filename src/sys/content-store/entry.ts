@@ -73,6 +73,9 @@ export function withInode(line: string, inode: string): string {
 /** Its place among the fields, from 0. */
 const inodeField = 6
 
+/** The line of the same thing under another name. */
+export const withPath = (line: string, path: string): string => escapePath(path) + line.slice(line.indexOf(' '))
+
 export const pathOfLine = (line: string): string => unescapePath(line.slice(0, line.indexOf(' ')))
 
 /** The order of manifests: the top, then all others by the bytes of their paths. */

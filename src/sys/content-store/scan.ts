@@ -5,7 +5,7 @@ import { look, type Print } from '../trees/stat.ts'
 import { walkTree, type Visit } from '../trees/walk.ts'
 import { differing, type Differing, isAnother, type Pass, readDiffering, type ScanOptions } from './differing.ts'
 import { isReadAgain, isUnchanged, recentOf } from './proof.ts'
-import { entryOf } from './read-entry.ts'
+import { readingOnce } from './read-once.ts'
 import type { Known } from './stat-index.ts'
 
 export interface Scanned {
@@ -52,6 +52,7 @@ export async function scanTree(top: number, options: ScanOptions): Promise<Scann
 /** One directory after the other, by ourselves. */
 function* walkOnce(top: number, { isAsBefore, options, isProof, ...known }: Differing): Steps<Pass> {
   const before = known.before()
+  const read = readingOnce(options)
   const entries = new Map<string, Known>()
   let changed = 0
   const relocked = (path: string, print: Print): void => {
@@ -74,8 +75,8 @@ function* walkOnce(top: number, { isAsBefore, options, isProof, ...known }: Diff
   return { entries, changed }
 
   function* add(visit: Visit): Steps<void> {
-    const now = yield* entryOf(visit, options)
-    if (isAnother(now, visit.print, before.get(visit.path))) changed += 1
+    const { now, seen } = yield* read(visit)
+    if (isAnother(now, seen, before.get(visit.path))) changed += 1
     if (now !== undefined) entries.set(visit.path, now)
     yield
   }

@@ -235,6 +235,11 @@ def locked():
     put('write only', b'x', 0o200)
     os.mkdir('closed')
     os.mkdir('closed/inner')
+    put('twin', b'under several names', 0o200)
+    for name in ('another twin', 'closed/twin', 'closed/inner/twin'):
+        os.link('twin', name)
+    put('empty twin', b'', 0)
+    os.link('empty twin', 'closed/empty twin')
     put('closed/inner/file', b'behind a closed door', 0)
     os.chmod('closed/inner', 0)
     os.chmod('closed', 0)
