@@ -264,6 +264,7 @@ export const forkView = object(
   {
     source: string('What was forked'),
     snapshot: string('The snapshot that the forks began as'),
+    left_out: optional(list(string('A path'), 'What of the source no snapshot holds, and is in none of them')),
     forks: list(
       object({
         name: string('The name of the new workspace'),

@@ -8,6 +8,7 @@ import type { AddedTree } from '../ports/git-results.ts'
 import type { Core, Request } from './core.ts'
 import { takeHistory, type History } from './export-history.ts'
 import { hasRepository, inBox, treeFrom, withDesk, type Desk } from './export-tree.ts'
+import { leftOutOfContent } from './left-out.ts'
 import { withFrozen } from './present-state.ts'
 import type { Side } from './sides.ts'
 import { snapshotsOf } from './snapshots.ts'
@@ -25,12 +26,19 @@ export async function exportBranch(core: Core, input: Input, request: Request, s
       data: { field: 'repo' },
     })
   const { workspace } = side
-  return withFrozen(core, request, side, ({ place: frozen, name: snapshot }) =>
+  return withFrozen(core, request, side, ({ place: frozen, name: snapshot, left_out }) =>
     withDesk({ core, request, workspace, frozen, target, ignored: input.ignored }, async (desk) => {
       const made = await commitsOf(desk, input, snapshot)
       const reason = `aw: ${nameOf(workspace)} as in ${snapshot}`
       const { before, changed } = await desk.results.branch(made.commit, { name, overwrite, reason })
-      return { ...told(workspace, snapshot, made), format: 'branch', file: null, branch: name, before, changed }
+      return {
+        ...told(workspace, snapshot, made, left_out),
+        format: 'branch',
+        file: null,
+        branch: name,
+        before,
+        changed,
+      }
     }),
   )
 }
@@ -41,12 +49,12 @@ export async function exportBundle(core: Core, input: Input, request: Request, s
   const file = { path: input.bundle ?? '', replace: input.replace }
   const name = nameOf(workspace)
   const branch = isRefName(`refs/heads/${name}`) ? name : workspace.id
-  return withFrozen(core, request, side, ({ place: frozen, name: snapshot }) =>
+  return withFrozen(core, request, side, ({ place: frozen, name: snapshot, left_out }) =>
     withDesk({ core, request, workspace, frozen, ignored: input.ignored }, async (desk) => {
       const made = await commitsOf(desk, input, snapshot)
       if (made.needs.includes(made.commit)) throw nothingNew(workspace)
       const bytes = await desk.results.bundle(made.commit, { branch, since: made.needs, file })
-      return { ...told(workspace, snapshot, made), format: 'bundle', file: file.path, branch, bytes }
+      return { ...told(workspace, snapshot, made, left_out), format: 'bundle', file: file.path, branch, bytes }
     }),
   )
 }
@@ -127,13 +135,13 @@ async function timeOf(core: Core, workspace: Workspace, snapshot: string): Promi
   return new Date(found?.at ?? workspace.created_at)
 }
 
-const told = (workspace: Workspace, snapshot: string, { added, needs: _, ...made }: Made) => ({
+const told = (workspace: Workspace, snapshot: string, { added, needs: _, ...made }: Made, left: readonly string[]) => ({
   ...made,
   workspace: nameOf(workspace),
   snapshot,
   files: added.files,
   ignored: added.ignored,
-  left_out: added.left_out,
+  left_out: [...leftOutOfContent(left, workspace), ...added.left_out],
 })
 
 function assertBranchName(name: string): void {

@@ -5,6 +5,7 @@ import { basePlace } from './bases.ts'
 import type { Core, Request } from './core.ts'
 import { takeTree } from './export-history.ts'
 import { inBox, nothingKept, treeFrom, withDesk, type Desk } from './export-tree.ts'
+import { leftOutOfContent } from './left-out.ts'
 import { snapshotPlace } from './places.ts'
 import { withFrozen } from './present-state.ts'
 import { sideOf, type Side } from './sides.ts'
@@ -19,7 +20,7 @@ export async function exportPatch(
 ): Promise<Outputs['export']> {
   const { workspace } = side
   const since = input.since === undefined ? undefined : (await sideOf(core, `${workspace.id}@${input.since}`)).place
-  return withFrozen(core, request, side, ({ place: frozen, name: snapshot }) =>
+  return withFrozen(core, request, side, ({ place: frozen, name: snapshot, left_out }) =>
     withDesk({ core, request, workspace, frozen, ignored: input.ignored }, async (desk) => {
       const { tree: from, tracked } = await beginning(desk, since)
       const added = await treeFrom(desk, frozen, { tracked, ignored: desk.ignored })
@@ -33,7 +34,7 @@ export async function exportPatch(
         files,
         bytes,
         ignored: added.ignored,
-        left_out: added.left_out,
+        left_out: [...leftOutOfContent(left_out, workspace), ...added.left_out],
         ...(content !== null && { patch: new Uint8Array(content) }),
       }
     }),

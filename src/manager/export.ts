@@ -6,6 +6,7 @@ import { withoutAgentBlocks } from './agent-blocks.ts'
 import type { Core, Request } from './core.ts'
 import { exportBranch, exportBundle } from './export-commits.ts'
 import { exportPatch } from './export-patch.ts'
+import { leftOutBelow } from './left-out.ts'
 import { withFrozen } from './present-state.ts'
 import { withCopy } from './scratch.ts'
 import { sideOf, type Side } from './sides.ts'
@@ -75,7 +76,7 @@ const wrong = (message: string, field: string): AwError =>
 async function exportArchive(core: Core, input: Input, request: Request, side: Side): Promise<Result> {
   const { workspace } = side
   const file = input.file ?? ''
-  return withFrozen(core, request, side, async ({ place: frozen, name: snapshot }) => {
+  return withFrozen(core, request, side, async ({ place: frozen, name: snapshot, left_out }) => {
     const packed = await withCopy(core, request, { workspace, place: frozen }, async (place) => {
       await withoutAgentBlocks(core, place, workspace)
       using reached = await core.storage.reach(place)
@@ -87,7 +88,9 @@ async function exportArchive(core: Core, input: Input, request: Request, side: S
         onProgress: (done) => request.onProgress?.({ phase: 'packing', ...done }),
       })
     })
-    return { format: 'archive', file, workspace: nameOf(workspace), snapshot, ...packed }
+    const left = leftOutBelow(left_out, '.')
+    const about = { format: 'archive' as const, file, workspace: nameOf(workspace), snapshot, ...packed }
+    return left.length === 0 ? about : { ...about, left_out: left }
   })
 }
 

@@ -8,6 +8,7 @@ import { baseOf, isLost, nameOf, ofRepository, type Source, type Workspace } fro
 import type { Core, Request } from './core.ts'
 import { createFrom } from './create.ts'
 import { findWorkspace } from './find.ts'
+import { leftOutOf, telling } from './left-out.ts'
 import { readDocuments } from './metadata.ts'
 import { checkpointSignal, withWorkspace } from './operations.ts'
 import { forgetState, presentState } from './present-state.ts'
@@ -27,7 +28,7 @@ export async function fork(core: Core, input: Inputs['fork'], request: Request):
   const given = givenNames(input)
   const [first] = given
   if (given.length === 1 && first !== undefined && input.count === undefined) await assertFree(core, first)
-  const { origin, snapshot, isNew } = await withWorkspace(core, request, id, async (workspace) => {
+  const { origin, snapshot, isNew, left_out } = await withWorkspace(core, request, id, async (workspace) => {
     // Snapshots are all that is left of a lost one.
     if (!isLost(workspace) || input.at === undefined) assertAllowed(workspace, 'fork')
     return forkPoint(core, input, workspace, request)
@@ -38,12 +39,13 @@ export async function fork(core: Core, input: Inputs['fork'], request: Request):
     name: nameOf(origin),
     snapshot,
     at: core.clock.now().toISOString(),
+    ...telling(left_out),
     ...ofRepository(origin),
   }
   const forks: Forks['forks'][number][] = []
   try {
     await forkAll(core, input, origin, source, given, request, forks)
-    return { source: nameOf(origin), snapshot, forks }
+    return { source: nameOf(origin), snapshot, ...telling(left_out), forks }
   } finally {
     if (isNew && !forks.some(({ ok }) => ok)) await forgetState(core, request, id, snapshot)
   }
@@ -93,9 +95,11 @@ async function forkPoint(
   input: Inputs['fork'],
   workspace: Workspace,
   request: Request,
-): Promise<{ origin: Workspace; snapshot: SnapshotId; isNew: boolean }> {
-  if (input.at !== undefined)
-    return { origin: workspace, snapshot: await resolveSnapshot(core, workspace, input.at), isNew: false }
+): Promise<{ origin: Workspace; snapshot: SnapshotId; isNew: boolean; left_out: readonly string[] }> {
+  if (input.at !== undefined) {
+    const snapshot = await resolveSnapshot(core, workspace, input.at)
+    return { origin: workspace, snapshot, isNew: false, left_out: await leftOutOf(core, workspace, snapshot) }
+  }
   const taking = { reason: 'fork' as const, consistent: input.consistent, limited: true }
   const { workspace: origin, ...state } = await presentState(core, request, workspace, taking)
   return { origin, ...state }

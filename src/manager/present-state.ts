@@ -4,6 +4,7 @@ import type { Workspace } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import { afterwards, type Core, type Request } from './core.ts'
 import { differs } from './differences.ts'
+import { leftOutIn, leftOutOf, wouldLeaveOut } from './left-out.ts'
 import { withWorkspace } from './operations.ts'
 import { snapshotPlace, volumeOf } from './places.ts'
 import { removeSnapshots } from './remove-snapshots.ts'
@@ -19,18 +20,28 @@ interface Taking {
   readonly limited?: boolean
 }
 
+interface State {
+  readonly snapshot: SnapshotId
+  readonly isNew: boolean
+  /** What of the workspace is not in it. */
+  readonly left_out: readonly string[]
+}
+
 /** A workspace as it is now, frozen: its head, if it still is that, else a new snapshot. Needs its lock. */
 export async function presentState(
   core: Core,
   request: Request,
   workspace: Workspace,
   { reason, meta = {}, ...how }: Taking,
-): Promise<{ workspace: Workspace; snapshot: SnapshotId; isNew: boolean }> {
+): Promise<State & { workspace: Workspace }> {
   const { head } = workspace
   const isHead = head !== null && !(await differs(core, workspace, head, volumeOf(workspace), { exact: true }))
-  if (isHead) return { workspace, snapshot: head, isNew: false }
+  // What it does not hold may have come after it: no difference shows that.
+  if (isHead)
+    return { workspace, snapshot: head, isNew: false, left_out: await wouldLeaveOut(core, volumeOf(workspace)) }
   const made = await takeSnapshot(core, request, workspace, { label: null, meta, key: null, reason }, how)
-  return { workspace: made.workspace, snapshot: made.snapshot.snapshot, isNew: true }
+  const { snapshot, meta: kept } = made.snapshot
+  return { workspace: made.workspace, snapshot, isNew: true, left_out: leftOutIn(kept) }
 }
 
 /**
@@ -52,21 +63,25 @@ interface Frozen {
   readonly place: Place
   /** A snapshot's id, or the name of a base. */
   readonly name: string
+  readonly left_out: readonly string[]
 }
 
 /** Uses the frozen tree that is meant by one side. A snapshot that was taken for it goes again if that fails. */
 export async function withFrozen<T>(
   core: Core,
   request: Request,
-  { place, workspace: found }: Side,
+  { place, workspace: found, snapshot: asked }: Side,
   use: (frozen: Frozen) => Promise<T>,
 ): Promise<T> {
-  if (place.area !== 'volumes') return use({ place, name: place.name })
-  const { snapshot, isNew } = await withWorkspace(core, request, found.id, (workspace) =>
+  if (place.area !== 'volumes') {
+    const left = asked === null ? [] : await leftOutOf(core, found, asked)
+    return use({ place, name: place.name, left_out: left })
+  }
+  const { snapshot, isNew, left_out } = await withWorkspace(core, request, found.id, (workspace) =>
     presentState(core, request, workspace, { reason: 'auto', meta: { for: 'export' } }),
   )
   try {
-    return await use({ place: snapshotPlace(snapshot), name: snapshot })
+    return await use({ place: snapshotPlace(snapshot), name: snapshot, left_out })
   } catch (error) {
     if (isNew) await forgetState(core, request, found.id, snapshot)
     throw error

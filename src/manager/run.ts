@@ -65,6 +65,12 @@ export async function assertRunnable(core: Core, input: Input, found: Workspace 
   assertDoing(readWorkspaceConfig(config, core.config.settings).config, 'execute', id ?? 'The workspace')
 }
 
+/** Who forks for a run is told by the run alone what the fork does not have. */
+const beginningNotes = ({ source }: Workspace): string[] =>
+  source.kind === 'workspace' && source.left_out !== undefined
+    ? [`it began without what is in these btrfs subvolumes of ${source.name}: ${source.left_out.join(', ')}`]
+    : []
+
 /** Whether anything is said about what the workspace starts from. */
 const beginsAnew = (input: Input): boolean =>
   (['from', 'repo', 'template', 'from_workspace', 'at', 'generate', 'profile', 'config', 'variables'] as const).some(
@@ -106,7 +112,7 @@ async function* carriedOut(
       run,
       isolation: workspace.sandbox?.isolation ?? 'none',
       ...(walls !== undefined && { grades: walls.grades }),
-      notes: [...command.notes, ...(walls?.notes ?? [])],
+      notes: [...command.notes, ...beginningNotes(workspace), ...(walls?.notes ?? [])],
     }
     if (input.detach === true) return
     for await (const { stream, data, lost } of followRun(core, id, asked.run, { signal: request.signal }))

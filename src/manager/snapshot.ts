@@ -8,6 +8,7 @@ import { makeRoom, type Snapshot } from '../domain/workspace/snapshots.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import { newEvent, newId, type Core, type OperationRef, type Request } from './core.ts'
 import { findWorkspace } from './find.ts'
+import { toldPaths } from './left-out.ts'
 import { abandon, append, begin, giveUp, intended, isFenced, whose, withWorkspace } from './operations.ts'
 import { snapshotPlace, volumeOf } from './places.ts'
 import { removeSnapshots } from './remove-snapshots.ts'
@@ -191,15 +192,12 @@ export const factsOf = (
 ): SnapshotFacts => ({
   ...plan,
   // What is not in it is told by it as long as it is there.
-  meta: left === undefined ? plan.meta : { ...plan.meta, left_out: left.slice(0, mostTold).map(asText) },
+  meta: left === undefined ? plan.meta : { ...plan.meta, left_out: toldPaths(left) },
   mechanism,
   consistency,
   files_changed: changed,
   ...(passing !== undefined && { passing }),
 })
-
-const mostTold = 20
-const asText = (path: string): string => Buffer.from(path, 'latin1').toString()
 
 /** Nobody was told of it: it goes. */
 export async function undoSnapshot(

@@ -13,6 +13,7 @@ import { withoutAgentBlocks } from './agent-blocks.ts'
 import { eraseBase, freezeBase, lockGroup, nextNumber, usersOf } from './bases.ts'
 import { newEvent, type Core, type Request } from './core.ts'
 import { appendHome } from './home-stream.ts'
+import { telling } from './left-out.ts'
 import { withoutPassing } from './passing.ts'
 import { placeholdersIn } from './placeholders.ts'
 import { withFrozen } from './present-state.ts'
@@ -127,7 +128,7 @@ async function fromWorkspace(
 ): Promise<{ source: Source; profile: string }> {
   const side = await sideOf(core, at === undefined ? fork : `${fork}@${at}`)
   if (isSetUp) assertOperation(side.workspace, 'execute')
-  return withFrozen(core, request, side, async ({ place: frozen, name: snapshot }) => {
+  return withFrozen(core, request, side, async ({ place: frozen, name: snapshot, left_out }) => {
     const { id, task, agent, profile } = side.workspace
     await core.storage.create(place, { from: frozen, signal: request.signal })
     await withoutPassing(core, place, { workspace: side.workspace, place: frozen })
@@ -140,6 +141,7 @@ async function fromWorkspace(
       name: `${task}/${agent}`,
       snapshot: snapshot as SnapshotId,
       at: core.clock.now().toISOString(),
+      ...telling(left_out),
       ...ofRepository(side.workspace),
     }
     return { source, profile }

@@ -132,6 +132,9 @@ export interface StorageDriver extends AsyncDisposable {
 
   exists(place: Place): Promise<boolean>
 
+  /** Paths of a writable tree that no snapshot of it would hold; absent where there are none. See `left_out`. */
+  unheld?(place: Place): Promise<readonly string[]>
+
   /** True if certainly no process uses a tree, where the kernel can be asked for that; false if nobody knows. */
   isIdle?(place: Place): Promise<boolean>
 

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { openManager } from '../../src/aw.ts'
 import { collect } from '../../src/testing/collect.ts'
@@ -108,6 +109,95 @@ it('paths at, above and below a subvolume are not restored, others are', async (
   expect(fs.readFileSync(join(tree, 'work/other'), 'utf8')).toBe('one')
   expect(fs.readFileSync(join(tree, 'work/d/mine/file'), 'utf8')).toBe('precious')
   expect((await manager.call('snapshot', { id: 'a' })).meta).toEqual({ left_out: ['work/d/mine'] })
+})
+
+/** A workspace `a` with something precious where no snapshot reaches. */
+async function withSubvolume() {
+  const home = fs.mkdtempSync(join(tmpdir(), 'aw-home-'))
+  const env = { AW_STORAGE_DRIVER: 'btrfs', AW_ARCHIVE_BEFORE_EXPIRY: 'true' }
+  const manager = await openManager({ home, env })
+  const { path: tree } = await manager.call('create', { id: 'a' })
+  await manager.call('fs write', { id: 'a', path: 'work/file', content: 'one' })
+  const makePrecious = (): void => {
+    btrfs('subvolume', 'create', join(tree, 'work/sv'))
+    fs.writeFileSync(join(tree, 'work/sv/file'), 'precious')
+  }
+  return { home, manager, tree, makePrecious, [Symbol.asyncDispose]: () => manager[Symbol.asyncDispose]() }
+}
+
+const left_out = ['work/sv']
+
+it('what begins as a workspace tells what no snapshot of it holds', async () => {
+  await using made = await withSubvolume()
+  const { manager, makePrecious } = made
+  expect(await manager.call('fork', { id: 'a', to: ['whole'] })).not.toHaveProperty('left_out')
+  makePrecious()
+  const forked = await manager.call('fork', { id: 'a', to: ['b'] })
+  expect(forked).toMatchObject({ left_out, forks: [{ workspace: { source: { left_out } } }] })
+  const again = await manager.call('fork', { id: 'a', count: 2 })
+  expect(again).toMatchObject({ left_out })
+  // To others than root a subvolume differs from the directory that a snapshot has in its place.
+  if (isRoot) expect(again.snapshot).toBe(forked.snapshot)
+  expect(await manager.call('fork', { id: 'a', to: ['c'], at: 'head' })).toMatchObject({ left_out })
+  expect(await manager.call('create', { id: 'd', from_workspace: 'a' })).toMatchObject({ source: { left_out } })
+  expect((await manager.call('show', { id: 'd' })).source).toMatchObject({ left_out })
+  expect(await manager.call('fork', { id: 'b', to: ['e'], at: 'base' })).toMatchObject({ left_out })
+  expect(await manager.call('fork', { id: 'b', to: ['f'] })).not.toHaveProperty('left_out')
+  const template = await manager.call('template create', { name: 't', from_workspace: 'a' })
+  expect(template.source).toMatchObject({ left_out })
+  expect((await manager.call('template create', { name: 'u', from_workspace: 'whole' })).source).not.toHaveProperty(
+    'left_out',
+  )
+})
+
+it('tells it too where the head was taken before, and shows no difference', async () => {
+  await using made = await withSubvolume()
+  const { manager, tree, makePrecious } = made
+  fs.mkdirSync(join(tree, 'work/sv'))
+  const { id: head } = await manager.call('snapshot', { id: 'a' })
+  fs.rmdirSync(join(tree, 'work/sv'))
+  makePrecious()
+  const forked = await manager.call('fork', { id: 'a', to: ['b'] })
+  expect(forked).toMatchObject({ left_out })
+  if (isRoot) expect(forked.snapshot).toBe(head)
+  expect(await manager.call('fork', { id: 'a', to: ['c'], at: head })).not.toHaveProperty('left_out')
+})
+
+it('an export tells what no snapshot of the workspace holds', async () => {
+  await using made = await withSubvolume()
+  const { manager, tree, makePrecious } = made
+  makePrecious()
+  btrfs('subvolume', 'create', join(tree, 'beside'))
+  const outside = fs.mkdtempSync(join(tmpdir(), 'aw-out-'))
+  const repo = join(outside, 'repo')
+  execFileSync('git', ['init', '-q', repo])
+  const reason = 'btrfs subvolume'
+  const inContent = { left_out: [{ path: 'sv', reason }] }
+  for (const of of ['a', 'a@head']) {
+    const file = join(outside, `${of}.aw.tar.zst`)
+    expect(await manager.call('export', { of, file })).toMatchObject({
+      left_out: [
+        { path: 'beside', reason },
+        { path: 'work/sv', reason },
+      ],
+    })
+    expect(await manager.call('export', { of, patch: true })).toMatchObject(inContent)
+    expect(await manager.call('export', { of, bundle: join(outside, `${of}.bundle`) })).toMatchObject(inContent)
+    expect(await manager.call('export', { of, branch: of.replace('@', '-'), repo })).toMatchObject(inContent)
+  }
+})
+
+it('packs what is in subvolumes before it erases a tree whose time is over', async () => {
+  await using made = await withSubvolume()
+  const { home, manager, makePrecious } = made
+  makePrecious()
+  await manager.call('ttl', { id: 'a', duration: '1s' })
+  await sleep(1100)
+  expect((await manager.call('gc', {})).items).toMatchObject([{ action: 'trash' }])
+  const { items } = await manager.call('gc', { older_than: '0s' })
+  expect(items).toMatchObject([{ kind: 'tree', error: null, archive: expect.stringContaining(home) as string }])
+  await manager.call('import', { file: items[0]?.archive ?? '', id: 'b' })
+  expect(String(await manager.call('fs read', { id: 'b', path: 'work/sv/file' }))).toBe('precious')
 })
 
 it('shows a subvolume as an empty directory in a difference', async () => {

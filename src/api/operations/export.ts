@@ -49,7 +49,10 @@ export const exportOperation = operation({
     history: optional(boolean('Whether the commits that were made in the workspace are kept')),
     ignored: optional(integer('How many things that git ignores were left out')),
     left_out: optional(
-      list(object({ path: string('What'), reason: string('Why') }), 'What git cannot have, and is not in it'),
+      list(
+        object({ path: string('What'), reason: string('Why') }),
+        'What git cannot have, or no snapshot holds, and is not in it',
+      ),
     ),
   }),
   positional: ['of', 'file'],

@@ -1,4 +1,5 @@
 import type { Outputs } from '../../api/table.ts'
+import { notHeld } from './quick.ts'
 import { count } from './units.ts'
 import type { Shown, View } from './view.ts'
 
@@ -6,12 +7,17 @@ import type { Shown, View } from './view.ts'
  * The path of each new workspace on a line of its own, unless it was printed when it was made. Those that could not be
  * made are told beside.
  */
-export function forked({ source, snapshot, forks }: Outputs['fork'], { told }: View): Shown {
+export function forked({ source, snapshot, forks, left_out: left }: Outputs['fork'], { told }: View): Shown {
   const made = forks.flatMap(({ workspace }) => (workspace === null ? [] : [workspace]))
   const failures = forks.flatMap(({ name, error }) =>
     error === null ? [] : [{ ...error, message: `${name}: ${error.message}` }],
   )
   const out = made.flatMap(({ workspace_id: name, path }) => (told.has(name) ? [] : [path])).join('\n')
   const note = `${count(made.length, 'fork')} of ${source} at ${snapshot}`
-  return { out, ...(made.length > 0 ? { note } : {}), ...(failures.length > 0 ? { failures } : {}) }
+  return {
+    out,
+    ...(made.length > 0 ? { note } : {}),
+    ...(left === undefined ? {} : { warning: notHeld(left) }),
+    ...(failures.length > 0 ? { failures } : {}),
+  }
 }

@@ -16,8 +16,9 @@ export function made(output: { path: string; imported: unknown; source?: unknown
     borrows = [],
     work_tree: elsewhere,
   } = imported
-  const { submodules = [], lfs = 0 } = (output.source ?? {}) as Partial<GitSource>
+  const { submodules = [], lfs = 0, left_out: notKept } = (output.source ?? {}) as Partial<GitSource> & Begun
   const left = [
+    ...(notKept === undefined ? [] : [notHeld(notKept)]),
     ...(input['exclude'] !== undefined && excluded === 0 ? [noMatch(input['exclude'])] : []),
     ...(skipped === 0 ? [] : [`${skipped} of the source not copied: ${reasons(imported.skipped_paths, skipped)}`]),
     ...(imported.skipped_paths?.some(({ reason }) => reason === 'foreign_git')
@@ -36,6 +37,13 @@ export function made(output: { path: string; imported: unknown; source?: unknown
   ]
   return left.length === 0 ? pathOnly(output) : { out: output.path, warning: left.join('; ') }
 }
+
+interface Begun {
+  readonly left_out?: readonly string[]
+}
+
+export const notHeld = (paths: readonly string[]): string =>
+  `what is in these btrfs subvolumes was not kept: ${visible(paths.join(', '))}`
 
 /** A pattern is as in a .gitignore: one that begins with `./` or lists several never matches. */
 const noMatch = (patterns: unknown): string =>

@@ -35,6 +35,8 @@ export function show(workspace: Outputs['show'], view: View): Shown {
     ['created', moment(workspace.created_at, view)],
     ['updated', moment(workspace.updated_at, view)],
   ]
+  if (Array.isArray(workspace.source['left_out']))
+    entries.push(['began without', visible(workspace.source['left_out'].join(', '))])
   if (sandbox !== null) {
     entries.push(['sandbox', `${wallsOf(sandbox)}, ${moment(sandbox.started_at, view)}`])
     const kept = Object.entries(sandbox.grades ?? {}).map(([limit, by]) => `${limit}: ${by}`)

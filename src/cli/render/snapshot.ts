@@ -1,6 +1,6 @@
 import type { Outputs } from '../../api/table.ts'
 import { columns, type Row } from './columns.ts'
-import { visible } from '../text.ts'
+import { notHeld } from './quick.ts'
 import { age, count } from './units.ts'
 import type { Shown, View } from './view.ts'
 
@@ -19,9 +19,7 @@ export function snapshotMade(output: Outputs['snapshot']): Shown {
     ...(consistency === 'fuzzy'
       ? [`the tree was written to while it was kept, so ${id} may be a mixture; --consistent refuses that`]
       : []),
-    ...(Array.isArray(meta['left_out'])
-      ? [`what is in these btrfs subvolumes was not kept: ${visible(meta['left_out'].join(', '))}`]
-      : []),
+    ...(Array.isArray(meta['left_out']) ? [notHeld(meta['left_out'])] : []),
   ]
   const warning = warnings.length === 0 ? {} : { warning: warnings.join('; ') }
   return { out: id, note: parts.join(', '), ...warning }

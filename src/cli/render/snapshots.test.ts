@@ -164,6 +164,23 @@ describe('one snapshot', () => {
     expect([stdout, stderr]).toEqual([`${id('a')}\n`, expect.stringContaining('may be a mixture')])
   })
 
+  test('what a snapshot could not hold is told of whatever is made of it', async () => {
+    const warning = 'aw: what is in these btrfs subvolumes was not kept: work/sv, d\\x0a\n'
+    const left_out = ['work/sv', 'd\n']
+    const source = { kind: 'workspace', workspace: 'ws_2', name: 'o/main', snapshot: id('b'), left_out }
+    const workspace = sampleWorkspace({ source })
+    const forks = [{ name: 'x/main', ok: true, workspace, error: null }]
+    const template = { name: 't', version: 1, variables: {}, source }
+    for (const [argv, output] of [
+      [['snapshot', 'x'], made('a', { meta: { left_out } })],
+      [['fork', 'o', 'x'], { source: 'o/main', snapshot: id('b'), left_out, forks }],
+      [['create', 'x', '--from-workspace', 'o'], workspace],
+      [['template', 'create', 't', '--from-workspace', 'o'], template],
+    ] as const)
+      expect((await shown([...argv], output, {})).stderr).toBe(warning)
+    expect((await shown(['show', 'x'], workspace, {})).stdout).toContain('began without\twork/sv, d\\x0a\n')
+  })
+
   test('label and remove', async () => {
     const labelled = snapshot('a', { label: 'new' })
     expect((await shown(['snapshot', 'label', 'x', 'head', 'new'], labelled, {})).stdout).toBe(`${id('a')}\tnew\n`)

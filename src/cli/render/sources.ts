@@ -1,5 +1,6 @@
 import type { Outputs } from '../../api/table.ts'
 import { columns, pairsOf, type Row } from './columns.ts'
+import { notHeld } from './quick.ts'
 import { setupRows } from './setup.ts'
 import { age, bytes, count } from './units.ts'
 import type { Shown, View } from './view.ts'
@@ -71,9 +72,11 @@ export const template = (one: Outputs['template show'], view: View): Shown => ({
 
 export const templateSaved = (one: Outputs['template create'], view: View): Shown => {
   const given = Object.entries(one.variables).flatMap(([name, value]) => (value === null ? [` --var ${name}=…`] : []))
+  const { left_out: left } = one.source
   return {
     out: view.quiet ? '' : `${one.name}@${one.version}`,
     note: `Use it with: aw create NAME --template ${one.name}${given.join('')}`,
+    ...(Array.isArray(left) && { warning: notHeld(left) }),
   }
 }
 

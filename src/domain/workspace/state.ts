@@ -97,6 +97,8 @@ export type Source =
       readonly name: string
       readonly snapshot: SnapshotId
       readonly at: string
+      /** What of that workspace the snapshot could not hold. */
+      readonly left_out?: readonly string[]
     } & OfRepository)
 
 interface OfRepository {

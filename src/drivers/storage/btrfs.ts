@@ -188,6 +188,11 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
       return trees.exists(place)
     },
 
+    async unheld(place) {
+      assert()
+      return nestedIn(found(place))
+    },
+
     async usage(place, { own = false, beyond, ...limits } = {}) {
       assert()
       const tree = found(place)
