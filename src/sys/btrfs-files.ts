@@ -2,9 +2,11 @@ import * as fs from 'node:fs'
 import type { Verified } from '../ports/storage-driver.ts'
 import { calls } from './btrfs-ioctls.ts'
 import { hasCode } from './errno.ts'
+import { native } from './native.ts'
 import { directoryFlags } from './safe-fs/descriptors.ts'
 import type { Steps } from './safe-fs/steps.ts'
 import { politely } from './trees/politely.ts'
+import { nextData } from './trees/same-bytes.ts'
 import { factsOf } from './trees/stat.ts'
 import { openSeen } from './trees/unlock.ts'
 import { walkTree } from './trees/walk.ts'
@@ -79,13 +81,20 @@ function* filesIn(top: number): Generator<{ path: string; fd: number }> {
 
 let block: Buffer | undefined
 
+/** A hole has no block that could be damaged, and may be as large as it likes: it is not read, where it can be told. */
 function* readSteps(fd: number): Steps<number> {
   block ??= Buffer.allocUnsafeSlow(1024 * 1024)
+  const { size } = fs.fstatSync(fd)
+  const calls = size > block.length ? native() : undefined
+  let bytes = 0
   for (let done = 0; ;) {
+    if (calls) done = nextData(calls, fd, done)
+    if (done > size) return bytes
     const got = fs.readSync(fd, block, 0, block.length, done)
     done += got
+    bytes += got
     yield
-    if (got === 0) return done
+    if (got === 0) return bytes
   }
 }
 
