@@ -1,8 +1,9 @@
 import type { Inputs, Outputs } from '../api/table.ts'
+import type { Source } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
 import { merged, settled } from './exec-all.ts'
 import { fork } from './fork.ts'
-import { assertRunnable, runOne, workspaceFor } from './run.ts'
+import { assertRunnable, beginningNotes, runOne, workspaceFor } from './run.ts'
 import { commandFor } from './run-command.ts'
 import { create } from './start.ts'
 
@@ -17,20 +18,24 @@ export function run(core: Core, input: Input, request: Request): AsyncIterable<I
 async function* runMany(core: Core, input: Input, request: Request, count: number): AsyncGenerator<Item> {
   // What is wrong with it is told before anything is made.
   await commandFor(core, input)
-  const start = await startFor(core, input, request)
+  const { id: start, notes } = await startFor(core, input, request)
   const { running } = partsOf(input)
   const { forks } = await fork(core, { id: start, count, labels: input.labels, ttl: input.ttl }, request)
   const made = forks.flatMap(({ workspace }) => (workspace ? [workspace] : []))
   // One that could not be made is told as one that has failed.
   for (const { name, error } of forks) if (error) yield { type: 'failed', workspace: name, error }
-  yield* merged(made.map(({ id, workspace_id: name }) => settled(name, runOne(core, { ...running, id }, request))))
+  yield* merged(
+    made.map(({ id, workspace_id: name }) => settled(name, runOne(core, { ...running, id }, request, notes))),
+  )
 }
 
 /** The workspace that all of them begin as. */
-async function startFor(core: Core, input: Input, request: Request): Promise<string> {
+async function startFor(core: Core, input: Input, request: Request) {
   const found = await workspaceFor(core, input)
   await assertRunnable(core, input, found)
-  return found?.id ?? (await create(core, partsOf(input).creation, request)).id
+  if (found !== undefined) return { id: found.id, notes: [] }
+  const { id, source } = await create(core, partsOf(input).creation, request)
+  return { id, notes: beginningNotes({ source: source as Source }) }
 }
 
 /** What a workspace is made with, and what is run in it. */

@@ -24,13 +24,18 @@ type Item = Outputs['run']
 type Changes = NonNullable<Item['changes']> | null
 
 /** One run: in a new workspace or one that is there. Whoever stops listening leaves it to itself; a signal cancels it. */
-export async function* runOne(core: Core, input: Input, request: Request): AsyncGenerator<Item> {
+export async function* runOne(
+  core: Core,
+  input: Input,
+  request: Request,
+  more: readonly string[] = [],
+): AsyncGenerator<Item> {
   checkpointSignal(request)
   const planned = await commandFor(core, input)
   const found = await workspaceFor(core, input)
   await assertRunnable(core, input, found)
   const note = found === undefined ? await startNote(core, input, request) : undefined
-  const command = note === undefined ? planned : { ...planned, notes: [...planned.notes, note] }
+  const command = { ...planned, notes: [...planned.notes, ...(note === undefined ? [] : [note]), ...more] }
   const asked = planRun(core, {
     agent: command.agent,
     argv: command.argv,
@@ -66,7 +71,7 @@ export async function assertRunnable(core: Core, input: Input, found: Workspace 
 }
 
 /** Who forks for a run is told by the run alone what the fork does not have. */
-const beginningNotes = ({ source }: Workspace): string[] =>
+export const beginningNotes = ({ source }: Pick<Workspace, 'source'>): string[] =>
   source.kind === 'workspace' && source.left_out !== undefined
     ? [`it began without what is in these btrfs subvolumes of ${source.name}: ${source.left_out.join(', ')}`]
     : []
