@@ -143,6 +143,11 @@ it('what begins as a workspace tells what no snapshot of it holds', async () => 
   expect((await manager.call('show', { id: 'd' })).source).toMatchObject({ left_out })
   expect(await manager.call('fork', { id: 'b', to: ['e'], at: 'base' })).toMatchObject({ left_out })
   expect(await manager.call('fork', { id: 'b', to: ['f'] })).not.toHaveProperty('left_out')
+  const run = { from_workspace: 'a', count: 2, argv: ['true'], isolation: 'none', snapshot: 'off' } as const
+  const started = (await collect(manager.stream('run', run))).filter(({ type }) => type === 'started')
+  expect(started).toMatchObject(
+    [0, 1].map(() => ({ notes: expect.arrayContaining([expect.stringContaining('of a/main: work/sv')]) as string[] })),
+  )
   const template = await manager.call('template create', { name: 't', from_workspace: 'a' })
   expect(template.source).toMatchObject({ left_out })
   expect((await manager.call('template create', { name: 'u', from_workspace: 'whole' })).source).not.toHaveProperty(
@@ -198,6 +203,21 @@ it('packs what is in subvolumes before it erases a tree whose time is over', asy
   expect(items).toMatchObject([{ kind: 'tree', error: null, archive: expect.stringContaining(home) as string }])
   await manager.call('import', { file: items[0]?.archive ?? '', id: 'b' })
   expect(String(await manager.call('fs read', { id: 'b', path: 'work/sv/file' }))).toBe('precious')
+})
+
+it('does not erase a tree whose subvolumes cannot be packed', async () => {
+  await using made = await withSubvolume()
+  const { manager, tree, makePrecious } = made
+  makePrecious()
+  fs.chmodSync(join(tree, 'work/sv/file'), 0)
+  btrfs('property', 'set', join(tree, 'work/sv'), 'ro', 'true')
+  const { id } = await manager.call('ttl', { id: 'a', duration: '1s' })
+  await sleep(1100)
+  await manager.call('gc', {})
+  const { items } = await manager.call('gc', { older_than: '0s' })
+  if (isRoot) return expect(items).toMatchObject([{ kind: 'tree', error: null, archive: expect.any(String) as string }])
+  expect(items).toMatchObject([{ kind: 'tree', error: expect.any(String) as string, archive: null }])
+  expect(await manager.call('show', { id })).toMatchObject({ state: 'trashed', operation: null })
 })
 
 it('shows a subvolume as an empty directory in a difference', async () => {
