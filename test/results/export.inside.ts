@@ -272,7 +272,15 @@ it(
     expect(all.ignored).toBe(0)
     expect(files(repo, 'y')).toEqual([...wanted, 'a.log', 'build/new', 'node/b.log'].toSorted())
     const patch = await aw.export({ of: 'task', patch: true, file: join(base, 'p') })
-    expect(patch).toMatchObject({ files: 2, ignored: 3, file: join(base, 'p') })
+    expect(patch).toMatchObject({ files: 2, ignored: 3, file: join(base, 'p'), left_out: [] })
+    // What is done in one stays behind, and is told.
+    await sh(aw, 'task', 'echo x > sub/new')
+    const left_out = [{ path: 'sub', reason: 'submodule' }]
+    expect(await aw.export({ of: 'task', branch: 'z', repo })).toMatchObject({ left_out })
+    const { patch: text = '', left_out: left } = await aw.export({ of: 'task', patch: true })
+    // Against a base it is a file like others.
+    if (Buffer.from(text).includes('sub/new')) expect(left).toEqual([])
+    else expect(left).toEqual(left_out)
   },
 )
 

@@ -4,7 +4,7 @@ import { folderRules, type FolderRules } from '../../domain/folder-rules.ts'
 import { isGitsName } from '../../domain/git-names.ts'
 import { quoted } from '../../domain/git-patch.ts'
 import { readRules } from '../read-rules.ts'
-import { directoryFlags } from '../safe-fs/descriptors.ts'
+import { at, directoryFlags } from '../safe-fs/descriptors.ts'
 import { linkTarget } from '../trees/link-target.ts'
 import { atBytes } from '../trees/names.ts'
 import { type Facts, factsOf } from '../trees/stat.ts'
@@ -41,7 +41,8 @@ export interface Report {
   readonly leftOut: { path: string; reason: LeftOut }[]
 }
 
-export type LeftOut = 'fifo' | 'socket' | 'device' | 'reserved name' | 'link in the place of .gitmodules'
+/** `submodule`: what is in it; the commit that it was at stays. */
+export type LeftOut = 'fifo' | 'socket' | 'device' | 'reserved name' | 'link in the place of .gitmodules' | 'submodule'
 
 const chunkSize = 1024 * 1024
 
@@ -66,14 +67,17 @@ export function* treeStream(top: number, ref: string, options: TreeOptions, repo
   }
   yield text('done\n')
 
-  function judge({ path, name }: Visit, { kind }: Facts): 'out' | 'take' | 'enter' | { link: string } {
+  function judge({ path, name, directory }: Visit, { kind }: Facts): 'out' | 'take' | 'enter' | { link: string } {
     const leave = (reason: LeftOut): 'out' => {
       report.leftOut.push({ path, reason })
       return 'out'
     }
     if (isGitsName(name)) return name === '.git' ? 'out' : leave('reserved name')
     const link = kind === 'directory' ? options.tracked.links.get(path) : undefined
-    if (link !== undefined) return { link }
+    if (link !== undefined) {
+      if (fs.readdirSync(at(directory, text(name))).length > 0) leave('submodule')
+      return { link }
+    }
     const isHeld = kind === 'directory' ? kept.has(path) : options.tracked.files.has(path)
     const rules = entered.get(path.slice(0, Math.max(0, path.lastIndexOf('/'))))
     if (!isHeld && rules?.verdict(name, kind === 'directory') === 'out') {
