@@ -65,7 +65,8 @@ export interface StorageDriver extends AsyncDisposable {
 
   /**
    * Freezes a volume into a new place. The volume stays as it is and goes on. Durable when it resolves. With
-   * `consistent`, a snapshot that would be fuzzy is `workspace_active` instead, and nothing is made.
+   * `consistent`, a snapshot that would be fuzzy is `workspace_active` instead, and nothing is made; and so it is where
+   * others have mounted something in the volume, if the driver cannot read what that hides.
    */
   snapshot(volume: Place, into: Place, options?: SnapshotOptions): Promise<Frozen>
 
@@ -87,7 +88,8 @@ export interface StorageDriver extends AsyncDisposable {
    * knows them (same file, other name), or where two files that went and came are alone in having a content, as far as
    * that is soon found out. Times alone are no difference, nor is anything about a directory but its mode, owner and
    * attributes. With `exact`, of what is no directory another time of modification, or other names of the same file, is
-   * one too. The cost follows the differences where `capabilities.diff` says so.
+   * one too. What a mount of others hides and the driver cannot read is no difference, and with `exact` it is
+   * `workspace_active`. The cost follows the differences where `capabilities.diff` says so.
    */
   diff(from: Place, to: Place, options?: DiffOptions): AsyncIterable<Change>
 

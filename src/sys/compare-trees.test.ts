@@ -168,17 +168,22 @@ test('a link that is swapped in is never followed', async () => {
 })
 
 // Only root may mount.
-test.each(process.getuid?.() === 0 ? ['mount'] : [])('a %s is not crossed', async () => {
-  fs.mkdirSync(now('here'))
-  fs.mkdirSync(join(base, 'elsewhere'))
-  put('', join(base, 'elsewhere', 'file'))
-  execFileSync('mount', ['--bind', join(base, 'elsewhere'), now('here')])
-  try {
-    expect(await compared()).toEqual([])
-  } finally {
-    execFileSync('umount', [now('here')])
-  }
-})
+test.each(process.getuid?.() === 0 ? ['mount'] : [])(
+  'a %s is not crossed, and what it hides not taken for removed',
+  async () => {
+    for (const side of [old, now]) fs.mkdirSync(side('here'))
+    fs.mkdirSync(old('here/in'))
+    fs.chmodSync(old('here'), 0o700)
+    fs.mkdirSync(join(base, 'elsewhere'))
+    put('', join(base, 'elsewhere', 'file'))
+    execFileSync('mount', ['--bind', join(base, 'elsewhere'), now('here')])
+    try {
+      expect(await compared()).toEqual([])
+    } finally {
+      execFileSync('umount', [now('here')])
+    }
+  },
+)
 
 test('a comparison is given up when its caller has gone', async () => {
   put('', now('a'))

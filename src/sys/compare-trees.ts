@@ -5,6 +5,7 @@ import { directoryFlags } from './safe-fs/descriptors.ts'
 import type { Steps } from './safe-fs/steps.ts'
 import { attributesText } from './trees/attributes.ts'
 import { linkTarget } from './trees/link-target.ts'
+import { mountedIn } from './trees/mounted-in.ts'
 import { atBytes } from './trees/names.ts'
 import { politely } from './trees/politely.ts'
 import { sameBytes } from './trees/same-bytes.ts'
@@ -31,8 +32,8 @@ interface CompareOptions {
 /**
  * What differs between two directories of this host, by the rules of `diff` in `ports/storage-driver.ts`: exactly, from
  * what is there now. Both are walked at once, in the same order; files of equal size are read unless they are one and
- * the same file. Links are not followed, mounts not crossed, nothing but files and directories is opened. Without system
- * calls extended attributes are not compared.
+ * the same file. Links are not followed, nothing but files and directories is opened. What is mounted in either is there,
+ * and neither it nor what it hides is compared. Without system calls extended attributes are not compared.
  */
 export async function compareTrees(before: string, after: string, options: CompareOptions = {}): Promise<Change[]> {
   const old = fs.openSync(before, directoryFlags)
@@ -54,7 +55,8 @@ function* compareSteps(before: number, after: number, options: CompareOptions): 
   const [gone, come] = [new Map<string, DiffEntry>(), new Map<string, DiffEntry>()]
   const [left, arrived] = [new Map<string, Visit>(), new Map<string, Visit>()]
   const lone: Record<'old' | 'now', Visit[]> = { old: [], now: [] }
-  const [olds, news] = [visitsOf(before, options), visitsOf(after, options)]
+  const mounted = new Set([...mountedIn(before, options), ...mountedIn(after, options)])
+  const [olds, news] = [visitsOf(before, mounted, options), visitsOf(after, mounted, options)]
   const [exactlyOld, exactlyNow] = exact ? [exactSide(), exactSide()] : [notAsked, notAsked]
   const onlyOne = (entries: Map<string, DiffEntry>, visits: Map<string, Visit>, visit: Visit): void => {
     const entry = entryOf(visit, { renames })
@@ -65,7 +67,7 @@ function* compareSteps(before: number, after: number, options: CompareOptions): 
     let [old, now] = [nextOf(olds), nextOf(news)]
     while ((old !== undefined || now !== undefined) && gone.size + come.size < 2 * enough) {
       const order = compare(old?.path, now?.path)
-      if (old && now && order === 0) {
+      if (old && now && order === 0 && !mounted.has(now.path)) {
         const [was, is] = [exactlyOld(old), exactlyNow(now)]
         const difference = (yield* differ(old, now)) ?? (was === is ? undefined : { sameContent: true })
         if (difference !== undefined) {
@@ -76,7 +78,7 @@ function* compareSteps(before: number, after: number, options: CompareOptions): 
         exactlyOld(old)
         if (isLone(old)) lone.old.push(old)
         onlyOne(gone, left, old)
-      } else if (now) {
+      } else if (now && order > 0) {
         exactlyNow(now)
         if (isLone(now)) lone.now.push(now)
         onlyOne(come, arrived, now)
@@ -108,8 +110,12 @@ function* compareSteps(before: number, after: number, options: CompareOptions): 
 /** One of several names of a file may go while another stays: that is no rename. */
 const isLone = ({ print }: Visit): boolean => kindOf(print) === 'file' && linksIn(print) === 1
 
-function visitsOf(top: number, { only, exclude = [] }: CompareOptions): Generator<Visit, void, void> {
-  if (only === undefined) return walkTree(top, { exclude })
+function visitsOf(
+  top: number,
+  mounted: ReadonlySet<string>,
+  { only, exclude = [] }: CompareOptions,
+): Generator<Visit, void, void> {
+  if (only === undefined) return walkTree(top, { exclude, mounts: true, enters: (path) => !mounted.has(path) })
   const paths = [...only].filter((path) => !exclude.includes(path.split('/', 1)[0] ?? ''))
   return visitPaths(top, paths.toSorted(compare))
 }

@@ -3,7 +3,7 @@ import type { Place, StorageCapabilities, StorageDriver } from '../../ports/stor
 import { compareTrees } from '../../sys/compare-trees.ts'
 import { createFrom } from '../../sys/content-store/create.ts'
 import { differences } from '../../sys/content-store/differences.ts'
-import { freeze, lookThrough } from '../../sys/content-store/freeze.ts'
+import { freeze, lookBeside } from '../../sys/content-store/freeze.ts'
 import { usageOfFrozen, verifyFrozen } from '../../sys/content-store/inspect.ts'
 import { type Manifest, readIfWhole, readManifest } from '../../sys/content-store/manifest.ts'
 import { readFrozen } from '../../sys/content-store/read-file.ts'
@@ -26,6 +26,7 @@ import {
   treeExists,
 } from '../../sys/storage-root.ts'
 import { syncFiles } from '../../sys/sync-files.ts'
+import { assertBare } from '../../sys/trees/mounted-in.ts'
 import { eraseFrozen, eraseTree } from './dir/erase.ts'
 import { importInto } from './dir/import.ts'
 import { areas, isFrozen, missing, noLimits, onHost, taken, type TreeRootOptions } from './tree-root.ts'
@@ -147,12 +148,14 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
       assertRoot(root, key)
       assertThere(from)
       assertThere(to)
+      // One of them is taken for the other: then nothing may be hidden.
+      if (exact) for (const place of [from, to]) if (!isFrozen(place)) assertBare(path(place), { exclude })
       if (!isFrozen(from) && !isFrozen(to))
         yield* await compareTrees(path(from), path(to), { exclude, signal, enough, exact, renames })
       else {
-        const told = async (place: Place): Promise<Manifest> =>
-          isFrozen(place) ? manifest(place) : lookThrough(store, path(place), { exclude, signal })
-        yield* differences(await told(from), await told(to), { exclude, exact })
+        const told = async (place: Place, other: Place): Promise<Manifest> =>
+          isFrozen(place) ? manifest(place) : lookBeside(store, path(place), manifest(other), { exclude, signal })
+        yield* differences(await told(from, to), await told(to, from), { exclude, exact })
       }
     },
 

@@ -15,6 +15,8 @@ export interface ScanOptions extends ReadOptions {
   /** When it began, before anything dirty was written out. In milliseconds. */
   readonly flushedAt: number
   readonly exclude?: readonly string[] | undefined
+  /** What is mounted in it is told too, as it is seen; without it, none of it is. */
+  readonly mounts?: boolean | undefined
   /** No program helps to look. */
   readonly alone?: boolean | undefined
   readonly signal?: AbortSignal | undefined

@@ -5,9 +5,10 @@ import type { Frozen, SnapshotOptions } from '../../ports/storage-driver.ts'
 import { hostFs } from '../host-fs.ts'
 import { directoryFlags } from '../safe-fs/descriptors.ts'
 import { hashSteps } from '../trees/content-hash.ts'
+import { assertNothingMounted, isHidden, mountedBelow } from '../trees/mounted-in.ts'
 import { canWriteOut, isRemembered, isSettled } from '../trees/write-out.ts'
 import { countDifferences } from './differences.ts'
-import { contentOfLine } from './entry.ts'
+import { byPath, contentOfLine, pathOfLine } from './entry.ts'
 import { formatManifest, type Manifest } from './manifest.ts'
 import { openObjects } from './objects.ts'
 import { type Scanned, scanTree } from './scan.ts'
@@ -17,6 +18,8 @@ import type { Store } from './store.ts'
 type Options = Pick<SnapshotOptions, 'exclude' | 'signal' | 'consistent' | 'onProgress'> & {
   /** What `changed` counts from. */
   readonly since?: Manifest | undefined
+  /** What is mounted in it is told as it is seen; without it, such a tree is `workspace_active`. */
+  readonly mounts?: boolean | undefined
   /** Whether no program helps to look; without it, that depends on how much there is. */
   readonly alone?: boolean | undefined
 }
@@ -64,22 +67,33 @@ export async function freeze(store: Store, volume: string, file: string, options
 /** Bytes of an index: of some 500 things. */
 const worthwhile = 128 * 1024
 
+type Looking = Pick<Options, 'exclude' | 'signal' | 'mounts'>
+
 /** What a volume is now, without keeping it. */
-export async function lookThrough(
-  store: Store,
-  volume: string,
-  options: Pick<Options, 'exclude' | 'signal'> = {},
-): Promise<Manifest> {
+export async function lookThrough(store: Store, volume: string, options: Looking = {}): Promise<Manifest> {
   const { entries, quiet } = await found(store, volume, options)
   return { consistency: quiet ? 'atomic' : 'fuzzy', lines: [...entries.values()].map(({ line }) => line) }
 }
 
-/** The same, by path and with what the kernel tells about each. */
-export async function found(
+/** The same, to be compared with a frozen tree: what is hidden by a mount is taken for what that has there. */
+export async function lookBeside(
   store: Store,
   volume: string,
-  options: Pick<Options, 'exclude' | 'signal'> = {},
-): Promise<Scanned> {
+  frozen: Manifest,
+  options: Pick<Looking, 'exclude' | 'signal'>,
+): Promise<Manifest> {
+  const mounted = mountedBelow(volume, options)
+  if (mounted.length === 0) return lookThrough(store, volume, options)
+  const seen = await lookThrough(store, volume, { ...options, mounts: true })
+  const hidden = new Map(
+    frozen.lines.flatMap((line) => (isHidden(pathOfLine(line), mounted) ? [[pathOfLine(line), line]] : [])),
+  )
+  const lines = seen.lines.filter((line) => !hidden.has(pathOfLine(line)))
+  return { ...seen, lines: [...lines, ...hidden.values()].sort((a, b) => byPath(pathOfLine(a), pathOfLine(b))) }
+}
+
+/** The same, by path and with what the kernel tells about each. */
+export async function found(store: Store, volume: string, options: Looking = {}): Promise<Scanned> {
   const top = fs.openSync(volume, directoryFlags)
   try {
     return (await scan(store, top, volume, options, { known: ({ entries }) => entries, read: hashed })).scanned
@@ -114,10 +128,14 @@ async function scan(
   // For a tree of which nothing is known, one flush costs less than one for each file. It waits for all writers, though.
   const writeOut = isKnown && canWriteOut(store.root)
   if (!writeOut) await store.flush()
-  const { exclude, signal } = options
+  const { exclude, signal, mounts = false } = options
+  const assertBare = (): void => void (mounts || assertNothingMounted(top, options))
+  assertBare()
   // A small tree is looked at sooner than a program is started, and of an unknown one all is read, which takes longer.
-  const alone = options.alone ?? (remembered?.size ?? 0) < worthwhile
-  return { scanned: await scanTree(top, { ...how, known, flushedAt, writeOut, exclude, alone, signal }), flushedAt }
+  const alone = mounts || (options.alone ?? (remembered?.size ?? 0) < worthwhile)
+  const scanned = await scanTree(top, { ...how, known, flushedAt, writeOut, exclude, mounts, alone, signal })
+  assertBare()
+  return { scanned, flushedAt }
 }
 
 function onlyWith(known: ReadonlyMap<string, Known>, contents: ReadonlySet<string>): ReadonlyMap<string, Known> {

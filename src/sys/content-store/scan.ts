@@ -59,7 +59,7 @@ function* walkOnce(top: number, { isAsBefore, options, isProof, ...known }: Diff
     const entry = entries.get(path)
     if (entry) entries.set(path, { ...entry, print })
   }
-  const visits = walkTree(top, { exclude: options.exclude, onRelocked: relocked })
+  const visits = walkTree(top, { exclude: options.exclude, mounts: options.mounts, onRelocked: relocked })
   try {
     const first = look(top, '')
     if (first) yield* add({ path: '.', name: '', directory: top, print: first.print })

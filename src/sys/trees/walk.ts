@@ -21,6 +21,8 @@ export interface WalkOptions {
   readonly exclude?: readonly string[] | undefined
   /** Whether to go into a directory that was visited; into each without it. */
   readonly enters?: ((path: string) => boolean) | undefined
+  /** Mounts are visited too, as what is seen there; none is gone into. */
+  readonly mounts?: boolean | undefined
   /** What a directory was whose mode was widened to read it, now that it has its own again. */
   readonly onRelocked?: ((path: string, print: Print) => void) | undefined
 }
@@ -35,8 +37,8 @@ interface Frame {
 
 /**
  * Everything below an open directory, ordered by path. Follows no link and opens nothing but directories, each by one
- * name in an open one: what is swapped meanwhile leads nowhere else. Mounts are left out, with what they cover. What
- * goes away meanwhile is left out too. How deep the tree is does not matter.
+ * name in an open one: what is swapped meanwhile leads nowhere else. Mounts are left out, with what they cover, if
+ * nobody asks for them. What goes away meanwhile is left out too. How deep the tree is does not matter.
  */
 export function* walkTree(top: number, options: WalkOptions = {}): Generator<Visit, void, void> {
   const levels = openLevels(top)
@@ -53,7 +55,7 @@ export function* walkTree(top: number, options: WalkOptions = {}): Generator<Vis
       else {
         const directory = levels.top()
         const seen = look(directory, next)
-        if (seen !== undefined && seen.mount === mount)
+        if (seen !== undefined && (options.mounts === true || seen.mount === mount))
           yield { path: frame.prefix + next, name: next, directory, print: seen.print }
       }
     }
