@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError, toAwError } from '../../../domain/errors.ts'
 import type { Place, Reached } from '../../../ports/storage-driver.ts'
-import { isInUse, type OverlayLayers, viewOf } from '../../../sys/mounts.ts'
+import { cloneOf, isInUse, type OverlayLayers, viewOf } from '../../../sys/mounts.ts'
 import { filesOf, isBare, missingLayer, retireWork } from '../../../sys/overlay-layers.ts'
 import { lockMounts } from '../../../sys/overlay-mount-lock.ts'
 import {
@@ -13,6 +13,7 @@ import {
   openUnmounted,
 } from '../../../sys/overlay-mountpoint.ts'
 import { lockRecords, readRecord, type Stack } from '../../../sys/overlay-records.ts'
+import { mountedBelow } from '../../../sys/trees/mounted-in.ts'
 import { isFrozen, missing, onHost, type TreeRoot } from '../tree-root.ts'
 import { openCopy, reachHeld } from './reach.ts'
 
@@ -161,6 +162,16 @@ async function whenFree<T>(open: () => T | Promise<T>, isBusy: (error: unknown) 
   }
 }
 
+/** A tree without what others have mounted in it: all of it is seen. */
+async function withClone<T>(path: string, use: (view: string) => Promise<T> | T): Promise<T> {
+  const fd = cloneOf(path)
+  try {
+    return await use(viewOf(fd))
+  } finally {
+    closeMount(fd)
+  }
+}
+
 /** Lets something look at a tree, mounted or not, frozen or not. */
 export async function withView<T>(overlay: Overlay, place: Place, use: (view: string) => Promise<T> | T): Promise<T> {
   const stack = stackOf(overlay, place)
@@ -171,7 +182,8 @@ export async function withView<T>(overlay: Overlay, place: Place, use: (view: st
   }
   if (isSeen(place)) {
     using tree = await reachMounted(overlay, place)
-    return await use(tree.path)
+    if (mountedBelow(tree.path).length === 0) return await use(tree.path)
+    return await withClone(tree.path, use)
   }
   const fd =
     place.area === 'trash'
