@@ -3,6 +3,7 @@ import { countDifferences, diffSubvolumes } from '../../../sys/btrfs-diff.ts'
 import { grownBeyond } from '../../../sys/btrfs-growth.ts'
 import { infoAt, lastChange } from '../../../sys/btrfs-subvolume.ts'
 import { compareTrees } from '../../../sys/compare-trees.ts'
+import { mountedBelow } from '../../../sys/trees/mounted-in.ts'
 import { isFrozen, type TreeRoot } from '../tree-root.ts'
 import { readable } from './readable.ts'
 import type { Work } from './work.ts'
@@ -11,7 +12,7 @@ import type { Work } from './work.ts'
  * Root reads what btrfs has written since the two parted. What is not yet committed could not be found, and what changes
  * meanwhile would be told half: so a live tree is committed first, and counts only if nothing was written to it until
  * afterwards; else it is looked at in a snapshot of the moment. Trees of different origins, and those of an ordinary user,
- * are walked.
+ * are walked. What others have mounted in a live tree is not seen in a snapshot, and what it hides is.
  */
 export async function diffTrees(
   { trees, work }: { trees: TreeRoot; work: Work },
@@ -19,8 +20,14 @@ export async function diffTrees(
   options: DiffOptions,
 ): Promise<Change[]> {
   const [before, after] = [trees.found(from), trees.found(to)]
-  if (process.getuid?.() !== 0)
-    return readable(work, [before, after], ([one = before, other = after]) => compareTrees(one, other, options))
+  const hides = (path: string): boolean => mountedBelow(path).length > 0
+  if (process.getuid?.() !== 0) {
+    const bare = <T>(path: string, use: (path: string) => Promise<T>): Promise<T> =>
+      hides(path) ? work.withSnapshot(path, false, use) : use(path)
+    const walked = (...paths: [string, string]): Promise<Change[]> =>
+      readable(work, paths, ([one = before, other = after]) => compareTrees(one, other, options))
+    return bare(before, (one) => bare(after, (other) => walked(one, other)))
+  }
   const quickly = (one: string, other: string): Promise<Change[] | undefined> =>
     diffSubvolumes(one, other, { ...options, erased: work.erased })
   const compared = async (one: string, other: string): Promise<Change[]> =>
@@ -31,7 +38,7 @@ export async function diffTrees(
     const [snapshot, volume] = isFrozen(from) ? [before, after] : [after, before]
     const changed = await lastChange(volume)
     if (changed <= (lastEqual(snapshot, volume) ?? -1n)) return []
-    const told = await undisturbed(volume, changed, () => quickly(before, after))
+    const told = hides(volume) ? undefined : await undisturbed(volume, changed, () => quickly(before, after))
     if (told !== undefined) return told
   }
   return frozen(from, before, (one) => frozen(to, after, (other) => compared(one, other)))

@@ -9,6 +9,7 @@ import {
   withSubvolume,
 } from '../../../sys/btrfs-subvolume.ts'
 import { treeExists } from '../../../sys/storage-root.ts'
+import { assertBare } from '../../../sys/trees/mounted-in.ts'
 import type { TreeRoot } from '../tree-root.ts'
 import { freeze, written } from './freeze.ts'
 import { assertWhole } from './nested.ts'
@@ -33,6 +34,8 @@ export async function restoreTree(restore: Restore, to: Place, maxBytes?: number
   trees.assertFree(keep)
   await finishRestore({ ...restore, keep: undefined })
   assertWhole(volume)
+  // What is mounted in the old tree would go with it.
+  assertBare(volume)
   const other = work.restoring(restore.volume.name)
   await snapshotSubvolume(wanted, other, { readOnly: false })
   try {
