@@ -13,6 +13,7 @@ import { importUpdateContract } from './storage-contract/import-update.ts'
 import { importContract } from './storage-contract/import.ts'
 import { keepingContract } from './storage-contract/keeping.ts'
 import { liveContract } from './storage-contract/live.ts'
+import { mountedContract } from './storage-contract/mounted.ts'
 import { placesContract } from './storage-contract/places.ts'
 import { readContract } from './storage-contract/read.ts'
 import { restoreContract } from './storage-contract/restore.ts'
@@ -66,6 +67,7 @@ const hostSuites: Readonly<Record<string, Suite>> = {
   fidelity: fidelityContract,
   'import by difference, from outside': importUpdateHostContract,
   'live trees': liveContract,
+  'mounts of others': mountedContract,
   renames: renameContract,
 }
 
