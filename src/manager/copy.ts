@@ -1,12 +1,13 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
-import { isTemporaryName, parsePath, quotePath, temporaryName } from '../domain/paths.ts'
+import { isTemporaryName, quotePath, splitPath, temporaryName } from '../domain/paths.ts'
 import { assertOperation } from '../domain/workspace/allow.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
 import type { FileHandle } from '../ports/files.ts'
 import type { CopyReport, CopySource } from '../ports/host.ts'
 import { afterwards, type Core, type Request } from './core.ts'
-import { within } from './files.ts'
+import { rootsOf, within } from './files.ts'
+import { resolveFrozen } from './frozen-path.ts'
 import { withoutPassing } from './passing.ts'
 import { volumeOf } from './places.ts'
 import { withScratch } from './scratch.ts'
@@ -43,12 +44,22 @@ async function withSource<T>(
 ): Promise<T> {
   if (ref === undefined) return work(path, nameIn(path))
   if (ref.includes('@') || (await meansSnapshot(core, ref))) return withFrozen(core, ref, path, request, work)
-  const found = await within(core, request, ref, 'read', (tree, workspace) => ({
+  const { volume, ...found } = await within(core, request, ref, 'read', (tree, workspace) => ({
     volume: volumeOf(workspace),
-    path: tree.resolve(path, rebased).path || '.',
+    path: tree.resolve(path, { follow: false, ...rebased }).path || '.',
+    name: askedName(tree, path),
   }))
-  using reached = await core.storage.reach(found.volume)
-  return await work({ root: reached.path, path: found.path }, nameIn(found.path))
+  using reached = await core.storage.reach(volume)
+  return await work({ root: reached.path, ...found }, nameIn(found.name))
+}
+
+/** Never that of what a link leads to, which whoever works there has chosen. */
+function askedName(tree: FileHandle, path: string): string {
+  const names = splitPath(path)
+  if (names.at(-1) === '..') return '.'
+  const plain = `${path.startsWith('/') ? '/' : ''}${names.join('/')}`
+  const found = tree.resolve(plain, { follow: false, ...rebased })
+  return found.path.split('/').at(-1) || '.'
 }
 
 /** A frozen tree has no path of its own on every driver: what is meant is copied to where it has one. */
@@ -61,18 +72,20 @@ async function withFrozen<T>(
 ): Promise<T> {
   const { place: frozen, workspace } = await sideOf(core, ref)
   assertOperation(workspace, 'read')
-  const meant = parsePath(path, rebased).names.join('/') || '.'
-  const name = nameIn(meant)
+  const meant = await resolveFrozen(core, frozen, path, rootsOf(core, workspace, request.within))
+  const name = nameIn(meant.name)
   return withScratch(core, request, async (place) => {
     await core.storage.create(place, { mode: 0o700 })
-    const source = { place: frozen, path: Buffer.from(meant).toString('latin1') }
-    const { single } = await core.storage.import(place, source, { into: name, signal: request.signal })
-    const below = meant === '.' ? '' : `${meant}/`
+    const source = { place: frozen, path: meant.path }
+    const { single = false } = await core.storage.import(place, source, { into: name, signal: request.signal })
+    if (single && meant.directory)
+      throw new AwError('not_a_directory', `Not a directory: ${quotePath(path)}`, { data: { path } })
+    const below = meant.path === '.' ? '' : `${Buffer.from(meant.path, 'latin1').toString()}/`
     await withoutPassing(core, place, { workspace, place: frozen }, (passing) =>
       passing.startsWith(below) ? `${name}/${passing.slice(below.length)}` : undefined,
     )
     using reached = await core.storage.reach(place)
-    return await work({ root: reached.path, path: single === true ? `${name}/${name}` : name }, name)
+    return await work({ root: reached.path, path: single ? `${name}/${name}` : name, name }, name)
   })
 }
 

@@ -48,10 +48,17 @@ export async function openWithin(
   const tree = await openReached(core, volumeOf(workspace), {
     protect: [profileOf(workspace.profile).metadata],
     hold: box === undefined || doing === 'read' ? [] : await heldFrom(core, workspace, box),
-    publicRoot: [workspace.path, mountOf(mountWish(core.config), workspace), ...mountsOf(workspace, box)],
+    publicRoot: rootsOf(core, workspace, box),
   })
   return { tree, workspace }
 }
+
+/** Absolute paths that mean its root. */
+export const rootsOf = (core: Core, workspace: Workspace, box: string | undefined): string[] => [
+  workspace.path,
+  mountOf(mountWish(core.config), workspace),
+  ...mountsOf(workspace, box),
+]
 
 /** Of the sandbox of a command's own, from which a caller asks: the settings may be others by now. */
 const mountsOf = ({ commands = [] }: Workspace, box: string | undefined): string[] =>

@@ -38,7 +38,7 @@ export interface FileHandle extends Disposable {
   list(path: string, options?: ListOptions): ListPage
   /** Everything below a directory, in one flat ordered list; `nest` turns it into nested maps. */
   tree(path: string, options?: TreeOptions): TreeResult
-  /** Follows links that stay inside, unless `follow` is false. */
+  /** Follows links that stay inside; with `follow` false not one at the end, unless a slash is behind it. */
   stat(path: string, options?: PathOptions & { follow?: boolean }): FileInfo
   /** `parents` makes missing parents and accepts an existing directory. */
   mkdir(path: string, options?: PathOptions & { parents?: boolean; mode?: number }): FileInfo
@@ -59,8 +59,8 @@ export interface FileHandle extends Disposable {
     path: string,
     options?: PathOptions & Unlocking & { recursive?: boolean; missing?: 'error' | 'ignore' },
   ): { removed: boolean }
-  /** Where a path leads: the path below the root that the kernel arrived at. */
-  resolve(path: string, options?: PathOptions): ResolvedPath
+  /** Where a path leads: the path below the root that the kernel arrived at. `follow` as for `stat`. */
+  resolve(path: string, options?: PathOptions & { follow?: boolean }): ResolvedPath
 }
 
 /** An open file. It needs the handle no more. */
@@ -158,7 +158,7 @@ export interface TreeEntry {
 }
 
 export interface ResolvedPath {
-  /** Below the root, without `.`, `..` or links. */
+  /** Below the root, without `.`, `..` or links, but for one at the end that is not followed. */
   readonly path: string
   readonly exists: boolean
   readonly rebased: boolean

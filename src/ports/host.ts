@@ -75,7 +75,15 @@ export interface Lock extends Disposable {
   retire(): void
 }
 
-export type CopySource = string | { readonly root: string; readonly path: string }
+export type CopySource =
+  | string
+  | {
+      readonly root: string
+      /** Below it, without a link on the way; one at the end is copied as a link. */
+      readonly path: string
+      /** What it is called in a directory that it is copied into: as it was asked for. `.` if it has no name. */
+      readonly name: string
+    }
 
 export interface CopyOptions {
   readonly signal?: AbortSignal | undefined

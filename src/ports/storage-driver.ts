@@ -93,8 +93,11 @@ export interface StorageDriver extends AsyncDisposable {
    */
   diff(from: Place, to: Place, options?: DiffOptions): AsyncIterable<Change>
 
-  /** A regular file of a tree, also of a frozen one. `file_too_large` above `maxBytes`; links are not followed. */
-  read(place: Place, path: string, options: { maxBytes: number }): Promise<Buffer>
+  /**
+   * A regular file of a tree, also of a frozen one, or with `link` what a link says; anything else is `not_a_file`.
+   * `file_too_large` above `maxBytes`; links are not followed.
+   */
+  read(place: Place, path: string, options: { maxBytes: number; link?: boolean | undefined }): Promise<Buffer>
 
   /**
    * Reads a frozen tree whole and compares it with what was recorded when it was made, or first verified. Reports; never

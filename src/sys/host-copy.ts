@@ -59,7 +59,11 @@ async function copy(
   return { files, bytes: size, skipped, single }
 }
 
-const ofMachine = (path: string) => ({ root: fs.realpathSync.native(dirname(path)), path: basename(path) })
+/** A link is meant itself, unless a slash is behind it. */
+function ofMachine(path: string): { root: string; path: string } {
+  const meant = path.endsWith('/') && isFolder(path) ? fs.realpathSync.native(path) : path
+  return { root: fs.realpathSync.native(dirname(meant)), path: basename(meant) }
+}
 
 const saidOf = (source: CopySource): string => (typeof source === 'string' ? source : source.path)
 
@@ -105,7 +109,7 @@ export async function copyOut(
   { guarded, ...own }: OwnPlaces & { readonly guarded: readonly string[] },
   { replace = false, ...options }: CopyOptions & { readonly replace?: boolean | undefined },
 ): Promise<CopyReport> {
-  const name = basename(saidOf(source))
+  const name = typeof source === 'string' ? basename(source) : source.name
   const isDirectory = fs.statSync(to, { throwIfNoEntry: false })?.isDirectory() === true
   // With a slash behind it, nothing else is meant.
   if (to.endsWith('/') && !isDirectory)
@@ -126,7 +130,7 @@ export async function copyOut(
     const report = await copy(source, temporary, guarded, options)
     // rename(2) lets a directory replace an empty one, which we never do.
     const move = replace && report.single ? hostFs.renameSync : hostFs.renameNoReplaceSync
-    move(report.single ? join(temporary, name) : temporary, target)
+    move(report.single ? join(temporary, basename(saidOf(source))) : temporary, target)
     return report
   } catch (error) {
     throw hasCode(error, 'EEXIST', 'ENOTEMPTY', 'EISDIR') ? taken(target, error) : error

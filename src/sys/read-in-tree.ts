@@ -2,12 +2,18 @@ import * as fs from 'node:fs'
 import { AwError } from '../domain/errors.ts'
 import { directoryFlags } from './safe-fs/descriptors.ts'
 import { refusal } from './safe-fs/errors.ts'
+import { atBytes } from './trees/names.ts'
 import { factsOf } from './trees/stat.ts'
 import { openSeen } from './trees/unlock.ts'
 import { visitPaths } from './trees/walk.ts'
 
-/** A regular file of a tree, whole. The path is bytes (latin1); no link on it is followed, nor one at its end. */
-export function readInTree(tree: string, path: string, { maxBytes }: { maxBytes: number }): Buffer {
+interface Reading {
+  readonly maxBytes: number
+  readonly link?: boolean | undefined
+}
+
+/** A regular file of a tree, whole, or what a link says. The path is bytes (latin1); no link is followed. */
+export function readInTree(tree: string, path: string, { maxBytes, link = false }: Reading): Buffer {
   // Names alone: nothing that would lead upwards, or away.
   if (path.split('/').some((name) => ['', '.', '..'].includes(name) || name.includes('\0')))
     throw new AwError('invalid_path', `Not a path in a tree: ${JSON.stringify(path)}`, { data: { path } })
@@ -15,8 +21,9 @@ export function readInTree(tree: string, path: string, { maxBytes }: { maxBytes:
   try {
     for (const { directory, name, print } of visitPaths(top, [path])) {
       const { kind, size } = factsOf(print)
-      if (kind !== 'file') throw refusal('not_a_file', path)
+      if (kind !== (link ? 'symlink' : 'file')) throw refusal('not_a_file', path)
       if (size > maxBytes) throw tooLarge(path, size, maxBytes)
+      if (link) return fs.readlinkSync(atBytes(directory, name), { encoding: 'buffer' })
       const fd = openSeen(directory, name, print)
       if (fd === undefined) break
       try {

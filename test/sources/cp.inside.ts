@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
@@ -57,6 +57,104 @@ it('nothing of aw is replaced by what is copied or exported out of a workspace',
   await aw.cp({ from: 'one:work/log.db', to: join(path, 'work/copy') })
   expect(fs.readFileSync(join(path, 'work/copy'), 'utf8')).toBe('no log')
   await aw.export({ of: 'one', file: join(elsewhere, 'one.aw') })
+})
+
+/** What a directory of the user has, links with where they lead. */
+const listed = (directory: string): string[] =>
+  execFileSync(
+    'find',
+    [directory, '-mindepth', '1', '(', '-type', 'l', '-printf', '%P -> %l\\n', '-o', '-printf', '%P\\n', ')'],
+    {
+      encoding: 'utf8',
+    },
+  )
+    .trim()
+    .split('\n')
+    .toSorted()
+
+async function openLinks() {
+  const { aw, base } = await openGround()
+  const { path } = await aw.create({ id: 'one' })
+  const work = join(path, 'work')
+  fs.mkdirSync(join(work, '.ssh'))
+  fs.writeFileSync(join(work, '.ssh', 'authorized_keys'), 'of the agent')
+  fs.writeFileSync(join(work, '.bashrc'), 'of the agent')
+  fs.symlinkSync('.ssh', join(work, 'results'))
+  fs.symlinkSync('.bashrc', join(work, 'report.txt'))
+  fs.symlinkSync('nowhere', join(work, 'dangling'))
+  fs.symlinkSync('/etc/passwd', join(work, 'outside'))
+  fs.symlinkSync('../..', join(work, 'above'))
+  fs.symlinkSync('circle', join(work, 'circle'))
+  fs.symlinkSync(join(path, 'work', '.ssh'), join(work, 'by-path'))
+  await aw.snapshot('one', { label: 'kept' })
+  const out = (): string => fs.mkdtempSync(join(base, 'out-'))
+  return { aw, out }
+}
+
+it('a link is copied as a link, under the name that was asked for', async () => {
+  const { aw, out } = await openLinks()
+  for (const one of ['one', 'one@kept']) {
+    const to = out()
+    for (const name of ['results', 'dangling', 'outside', 'report.txt', 'above', 'circle'])
+      await aw.cp({ from: `${one}:work/${name}`, to })
+    expect(listed(to)).toEqual([
+      'above -> ../..',
+      'circle -> circle',
+      'dangling -> nowhere',
+      'outside -> /etc/passwd',
+      'report.txt -> .bashrc',
+      'results -> .ssh',
+    ])
+    fs.writeFileSync(join(to, '.bashrc'), 'of the user')
+    await aw.cp({ from: `${one}:work/report.txt`, to, replace: true })
+    await aw.cp({ from: `${one}:work/.ssh/authorized_keys`, to: join(to, 'report.txt'), replace: true })
+    expect(fs.readFileSync(join(to, '.bashrc'), 'utf8')).toBe('of the user')
+    expect(fs.readFileSync(join(to, 'report.txt'), 'utf8')).toBe('of the agent')
+    await aw.cp({ from: `${one}:work/results`, to: `one:output/${one.length}/` })
+    expect(await aw.fs.stat('one', { path: `output/${one.length}/results`, follow: false })).toMatchObject({
+      kind: 'symlink',
+      target: '.ssh',
+    })
+  }
+})
+
+it('with a slash behind it, what it leads to is copied under its name; on the way, links are followed', async () => {
+  const { aw, out } = await openLinks()
+  const ours = out()
+  fs.mkdirSync(join(ours, 'there'))
+  fs.symlinkSync('there', join(ours, 'link'))
+  for (const from of ['link', 'link/']) await aw.cp({ from: join(ours, from), to: `one:output/${from.length}/` })
+  const kinds = ['4', '5'].map((into) => aw.fs.stat('one', { path: `output/${into}/link`, follow: false }))
+  expect((await Promise.all(kinds)).map(({ kind }) => kind)).toEqual(['symlink', 'directory'])
+  for (const one of ['one', 'one@kept']) {
+    const to = out()
+    for (const asked of ['results/', './.ssh/../by-path/.']) await aw.cp({ from: `${one}:work/${asked}`, to })
+    await aw.cp({ from: `${one}:work/results/authorized_keys`, to })
+    await aw.cp({ from: `${one}:work/results/../report.txt`, to })
+    expect(listed(to)).toEqual([
+      'authorized_keys',
+      'by-path',
+      'by-path/authorized_keys',
+      'report.txt -> .bashrc',
+      'results',
+      'results/authorized_keys',
+    ])
+    const refusals = {
+      'work/report.txt/': 'not_a_directory',
+      'work/.bashrc/': 'not_a_directory',
+      'work/dangling/': 'file_not_found',
+      'work/results/missing': 'file_not_found',
+      'work/outside/': 'symlink_outside_workspace',
+      'work/above/home': 'symlink_outside_workspace',
+      'work/circle/': 'cannot_resolve_symlinks',
+      '../work': 'path_traversal_attempt',
+    }
+    for (const [path, code] of Object.entries(refusals))
+      expect([path, await codeOf(aw.cp({ from: `${one}:${path}`, to: join(out(), 'copy') }))]).toEqual([path, code])
+    // A directory that was asked for without a name has none that the agent could choose.
+    expect(await codeOf(aw.cp({ from: `${one}:work/results/..`, to: join(to, 'all') }))).toBe('done')
+    expect(fs.readFileSync(join(to, 'all', '.bashrc'), 'utf8')).toBe('of the agent')
+  }
 })
 
 it('a copy that was killed leaves nothing once aw recover has run', { timeout: 60_000 }, async () => {

@@ -250,7 +250,9 @@ it('files are copied in, out, and from one to another; nothing is replaced, no l
     'file_exists',
   )
   fs.symlinkSync('/etc/passwd', join(one.path, 'work', 'passwd'))
-  expect(await codeOf(aw.cp({ from: 'one:work/passwd', to: join(base, 'passwd') }))).not.toBe('done')
+  await aw.cp({ from: 'one:work/passwd', to: join(base, 'out') })
+  expect(fs.readlinkSync(join(base, 'out', 'passwd'))).toBe('/etc/passwd')
+  expect(await codeOf(aw.cp({ from: 'one:work/passwd/', to: join(base, 'passwd') }))).toBe('symlink_outside_workspace')
   expect(await codeOf(aw.cp({ from: 'one:work/none', to: join(base, 'none') }))).toBe('file_not_found')
   expect(await codeOf(aw.cp({ from: outside, to: base }))).toBe('invalid_input')
   expect(fs.readdirSync(one.path).toSorted()).toEqual(['.aw', 'output', 'tmp', 'work'])

@@ -74,7 +74,7 @@ export const sourceOperations = [
     near: true,
     summary: 'Copy files between this machine and a workspace',
     details:
-      'One of the two is WORKSPACE:PATH. A directory is copied with all that is in it. Links are copied as links. From WORKSPACE@SNAPSHOT:PATH it is copied as it was then. What is at the target already is replaced only if that is asked for, and a directory never.',
+      'One of the two is WORKSPACE:PATH. A directory is copied with all that is in it. Links are copied as links, also one that is named itself, unless a slash is behind it; it keeps the name that it is asked for by. From WORKSPACE@SNAPSHOT:PATH it is copied as it was then. What is at the target already is replaced only if that is asked for, and a directory never.',
     input: object({
       from: string('WORKSPACE:PATH, WORKSPACE@SNAPSHOT:PATH, or a path of this machine', { 'x-cli': 'place' }),
       to: string('WORKSPACE:PATH, or a path of this machine', { 'x-cli': 'place' }),
@@ -94,8 +94,13 @@ export const sourceOperations = [
       'file_not_found',
       'file_exists',
       'not_a_file',
+      'not_a_directory',
       'snapshot_not_found',
+      'invalid_path',
+      'path_traversal_attempt',
       'path_outside_workspace',
+      'symlink_outside_workspace',
+      'cannot_resolve_symlinks',
       'path_protected',
       'invalid_input',
       'source_failed',

@@ -239,7 +239,7 @@ function openHandle(disk: Disk, path: string, options: RootOptions = {}): FileHa
     },
     resolve(text, options = {}) {
       const parsed = parse(text, options)
-      const { node, names } = walk(parsed, text, { follow: true })
+      const { node, names } = walk(parsed, text, { follow: options.follow !== false || parsed.directory })
       return { path: textOf(names.join('/')), exists: node !== undefined, rebased: parsed.rebased }
     },
     [Symbol.dispose]: () => {},

@@ -159,12 +159,12 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
       }
     },
 
-    async read(place, name, { maxBytes }) {
+    async read(place, name, options) {
       assertRoot(root, key)
       assertThere(place)
       return isFrozen(place)
-        ? readFrozen(store, manifest(place), name, maxBytes)
-        : readInTree(path(place), name, { maxBytes })
+        ? readFrozen(store, manifest(place), name, options)
+        : readInTree(path(place), name, options)
     },
 
     async verify(snapshot, { signal } = {}) {

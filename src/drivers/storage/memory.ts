@@ -109,12 +109,14 @@ export function memoryStorage({ disk, root = '/storage' }: { disk: Disk; root?: 
     async *diff(from, to, { exclude, exact } = {}) {
       yield* compare(from, to, exclude, exact)
     },
-    async read(place, name, { maxBytes }) {
+    async read(place, name, { maxBytes, link = false }) {
       const node = nodeAt(tree(place), name)
       if (node === undefined) throw new AwError('file_not_found', `There is no ${name}`, { data: { path: name } })
-      if (node.kind !== 'file') throw new AwError('not_a_file', `${name} is not a file`, { data: { path: name } })
-      if (node.bytes.length <= maxBytes) return node.bytes
-      throw new AwError('file_too_large', `${name} has ${node.bytes.length} bytes`, { data: { path: name } })
+      if (node.kind !== (link ? 'symlink' : 'file'))
+        throw new AwError('not_a_file', `${name} is not a file`, { data: { path: name } })
+      const bytes = node.kind === 'symlink' ? Buffer.from(node.target, 'latin1') : node.bytes
+      if (bytes.length <= maxBytes) return bytes
+      throw new AwError('file_too_large', `${name} has ${bytes.length} bytes`, { data: { path: name } })
     },
     async verify(place) {
       const files = filesIn(tree(place))

@@ -11,11 +11,17 @@ import type { Store } from './store.ts'
 const isPlain = (path: string): boolean => path.split('/').every((name) => name !== '' && name !== '.' && name !== '..')
 
 /** Of a frozen tree. */
-export function readFrozen(store: Store, manifest: Manifest, path: string, maxBytes: number): Buffer {
+export function readFrozen(
+  store: Store,
+  manifest: Manifest,
+  path: string,
+  { maxBytes, link = false }: { maxBytes: number; link?: boolean | undefined },
+): Buffer {
   const entry = isPlain(path) ? entryAt(manifest, path) : undefined
   if (entry === undefined) throw refusal('file_not_found', path)
-  if (entry.kind !== 'file') throw refusal('not_a_file', path)
+  if (entry.kind !== (link ? 'symlink' : 'file')) throw refusal('not_a_file', path)
   if (entry.size > maxBytes) throw refusal('file_too_large', path)
+  if (link) return Buffer.from(entry.content, 'latin1')
   if (entry.size === 0) return Buffer.alloc(0)
   const fd = fs.openSync(openObjects(store.root).path(entry.content), 'r')
   try {

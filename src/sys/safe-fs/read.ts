@@ -62,9 +62,10 @@ export function stat(root: Root, path: string, options: PathOptions & { follow?:
 }
 
 /** Where a path leads, there or not. What is missing cannot hold links, so the rest is taken as it is written. */
-export function resolve(root: Root, path: string, options: PathOptions = {}): ResolvedPath {
+export function resolve(root: Root, path: string, options: PathOptions & { follow?: boolean } = {}): ResolvedPath {
   const parsed = request(root, path, options)
-  return withSpot(root, parsed, { follow: true, missing: 'answer' }, (spot) => ({
+  const follow = options.follow !== false || parsed.directory
+  return withSpot(root, parsed, { follow, missing: 'answer' }, (spot) => ({
     path: climbed(path, [...spot.names, ...spot.rest]),
     exists: spot.stats !== undefined,
     rebased: parsed.rebased,

@@ -34,6 +34,12 @@ describe.each(['openat2', 'walk'] as const)('stat, resolve, mkdir, by %s', (reso
         exists: false,
         rebased: true,
       })
+      const stay = (path: string) => ws.files.resolve(path, { follow: false })
+      fs.symlinkSync('/etc/passwd', ws.path('a/b/out'))
+      expect(stay('link')).toEqual({ path: 'link', exists: true, rebased: false })
+      expect(stay('link/out')).toEqual({ path: 'a/b/out', exists: true, rebased: false })
+      expect(['link/', 'link/.', 'link/../b'].map((path) => stay(path).path)).toEqual(['a/b', 'a/b', 'a/b'])
+      expect(codeOf(() => stay('link/out/'))).toBe('symlink_outside_workspace')
       expect(codeOf(() => lead('none/../../x'))).toBe('path_traversal_attempt')
       expect(codeOf(() => ws.files.resolve('/etc/../../x', { absolute: 'rebase' }))).toBe('path_traversal_attempt')
     })

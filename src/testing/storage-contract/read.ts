@@ -85,6 +85,20 @@ export function readContract(open: OpenStorage): void {
     }
   })
 
+  it('tells what a link says, and that nothing else is one', async () => {
+    const { storage, edit } = await withVolume(open)
+    const links = { 'd/up': '../\xff\xfe', out: '/etc/passwd', dangling: 'nowhere/' }
+    edit(volume, ...Object.entries(links).map(([path, target]) => ({ do: 'symlink', path, target }) as const))
+    await storage.snapshot(volume, snap(1))
+    for (const place of places) {
+      const said = (path: string, maxBytes = 4096) => storage.read(place, path, { maxBytes, link: true })
+      for (const [path, target] of Object.entries(links)) expect((await said(path)).toString('latin1')).toBe(target)
+      for (const path of ['a', 'd']) await expect(said(path)).rejects.toEqual(code('not_a_file'))
+      for (const path of ['missing', 'a/b', 'out/a']) await expect(said(path)).rejects.toEqual(code('file_not_found'))
+      await expect(said('out', 4)).rejects.toEqual(code('file_too_large'))
+    }
+  })
+
   it('leads nowhere outside the tree', async () => {
     const { storage } = await withVolume(open)
     await storage.snapshot(volume, snap(1))
