@@ -53,7 +53,8 @@ export interface Host {
    */
   copyIn(source: CopySource, to: string, options: CopyOptions): Promise<CopyReport>
   /**
-   * Copies it to a path of the machine: into it if it is a directory, else as it. It appears there when it is whole.
+   * Copies it to a path of the machine: into it if it is a directory, else as it. It appears there when it is whole. No
+   * file of it has set-user-id or set-group-id: it would have the rights of whoever copies it.
    * `file_exists` if something is in the way; with `replace`, a file is replaced by what is no directory.
    * `invalid_input` as with `assertTarget`.
    */

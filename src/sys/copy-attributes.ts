@@ -11,6 +11,8 @@ export interface Whose {
   /** Whom the copy belongs to if it is not exact: only root has a choice. */
   readonly owner: { readonly uid: number; readonly gid: number }
   readonly own: boolean
+  /** Out of a workspace, where others may have made it. */
+  readonly outward: boolean
 }
 
 interface Dressing {
@@ -57,8 +59,15 @@ export function makeNode(path: string | Buffer, stat: fs.BigIntStats): boolean {
 
 export const modeOf = (stat: fs.BigIntStats): number => Number(stat.mode) & 0o7777
 
-/** What runs with the rights of root, or of somebody else, is not made once more in a place that agents work in. */
-function keptMode({ uid, own }: Whose, stat: fs.BigIntStats): number {
+/** Without set-user-id and set-group-id. */
+export const harmless = (mode: number): number => mode & 0o1777
+
+/**
+ * What runs with the rights of root, or of somebody else, is not made once more in a place that agents work in; nor is
+ * what runs with ours where they do not.
+ */
+function keptMode({ uid, own, outward }: Whose, stat: fs.BigIntStats): number {
+  if (outward && !stat.isDirectory()) return harmless(modeOf(stat))
   const ours = uid !== 0 && Number(stat.uid) === uid
   return own || ours || stat.isDirectory() ? modeOf(stat) : modeAfterWrite(modeOf(stat))
 }

@@ -1,7 +1,9 @@
-import { nodeName } from './trees/names.ts'
-import { identityIn, type Print } from './trees/stat.ts'
+import { harmless } from './copy-attributes.ts'
 import { copyPlain, copyProgram } from './copy-program.ts'
 import { type Begun, type State, trusted } from './copy-state.ts'
+import { hostFs } from './host-fs.ts'
+import { atBytes, nodeName } from './trees/names.ts'
+import { factsOf, identityIn, type Print } from './trees/stat.ts'
 
 /**
  * Has what is plain of a source copied by a program. True if it did: then `state.begun` has the directories in which
@@ -12,6 +14,7 @@ export async function beginCopy(state: State): Promise<boolean> {
   const program = options.alone === true ? undefined : copyProgram()
   // What is left out, and what is there already, is looked at name by name.
   if (program === undefined || options.before !== undefined || options.rules !== undefined) return false
+  const mighty: Mighty[] = []
   const done = await copyPlain({
     program,
     from: source,
@@ -24,6 +27,7 @@ export async function beginCopy(state: State): Promise<boolean> {
     signal: options.signal,
     onProgress: options.onProgress,
     onDirectory: (path, { names, prints, ...directory }, whole) => {
+      if (whose.outward) mighty.push(...mightyIn(path, names, prints))
       const trustedPrints = prints.map((print) => trusted(state, print))
       if (!whole) begun.set(path, { ...directory, names, prints: trustedPrints })
       else options.index?.add(path === '' ? '' : `${path}/`, names, trustedPrints)
@@ -34,8 +38,31 @@ export async function beginCopy(state: State): Promise<boolean> {
   state.files += done.files
   state.bytes += done.bytes
   state.reflinked += done.reflinked
+  for (const one of mighty) makeHarmless(state, one)
   enlist(begun)
   return true
+}
+
+interface Mighty {
+  readonly directory: string
+  readonly name: string
+  readonly mode: number
+}
+
+/** Files that have the rights of their owner or group, with modes that the program has made them with. */
+function* mightyIn(directory: string, names: readonly string[], prints: readonly Print[]): Iterable<Mighty> {
+  for (const [at, print] of prints.entries()) {
+    const { kind, mode } = factsOf(print)
+    if (kind === 'file' && harmless(mode) !== mode) yield { directory, name: names[at] ?? '', mode }
+  }
+}
+
+/** Nobody else can reach the copy yet. */
+function makeHarmless({ to }: State, { directory, name, mode }: Mighty): void {
+  const names = directory === '' ? [] : directory.split('/')
+  for (const one of names) to.push(nodeName(one))
+  hostFs.chmodSync(atBytes(to.top(), name), harmless(mode))
+  for (const _ of names) to.pop()
 }
 
 /** A directory that is not whole is left in the one that holds it, and there is something under its name. */

@@ -108,6 +108,7 @@ describe('what is odd', () => {
     ['a tree of our own', { own: true }, undefined],
     ['a folder', {}, undefined],
     ['a folder whose copy is to be durable', { durable: true }, undefined],
+    ['what comes out of a workspace', { outward: true }, undefined],
     ['a folder with something guarded', {}, 'd4/e/f/file-5'],
   ])('in %s is copied as without the program', async (_, options, guarded) => {
     makeOddTree()
@@ -151,11 +152,13 @@ describe('what is odd', () => {
     makeOddTree()
     for (const name of ['d1/e/f/file-2', 'd2/e']) fs.chmodSync(source(name), 0)
     if (isRoot) execFileSync('chown', ['-R', '65534:65534', base])
-    for (const own of [false, true]) {
+    // To be given away takes it from them.
+    for (let part = 0; part < 6; part++) if (part !== 2) fs.chmodSync(source(`d${part}/e/f/runs`), 0o4755)
+    for (const how of ['own', 'folder', 'outward']) {
       const script = `
         import { copyTree } from ${JSON.stringify(join(import.meta.dirname, 'copy-tree.ts'))}
-        const [from, to] = ${JSON.stringify([source(), join(base, 'copy-')])}
-        const tell = async (alone) => await copyTree(from, to + alone + ${own}, { alone, own: ${own} })
+        const [from, to] = ${JSON.stringify([source(), join(base, how)])}
+        const tell = async (alone) => await copyTree(from, to + alone, { alone, ${how}: true })
         console.log(JSON.stringify([await tell(true), await tell(false)]))`
       const who = isRoot ? ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'] : ['env']
       const [first, ...rest] = [...who, process.execPath, '--input-type=module-typescript', '-e', script]
@@ -163,8 +166,10 @@ describe('what is odd', () => {
       expect(stderr).toBe('')
       const [alone, together] = JSON.parse(stdout) as [{ skipped: unknown[] }, { skipped: unknown[] }]
       expect(together).toEqual(alone)
-      expect(alone.skipped).toHaveLength(own ? 0 : 2 + 5)
-      if (isRoot) expect(described(join(base, `copy-false${own}`))).toEqual(described(join(base, `copy-true${own}`)))
+      expect(alone.skipped).toHaveLength(how === 'own' ? 0 : 2 + 5)
+      if (isRoot) expect(described(join(base, `${how}false`))).toEqual(described(join(base, `${how}true`)))
+      const { mode } = fs.statSync(join(base, `${how}false`, 'd0/e/f/runs'))
+      expect(mode & 0o7777).toBe(how === 'outward' ? 0o755 : 0o4755)
     }
   })
 })

@@ -22,6 +22,8 @@ export interface CopyOptions {
   readonly own?: boolean | undefined
   /** A folder of a user: a `.git` in it that leads to a repository elsewhere is left out; see `SkipReason`. */
   readonly ofUser?: boolean | undefined
+  /** Out of a workspace: no file of the copy has the rights of whoever it belongs to then. */
+  readonly outward?: boolean | undefined
   /** Only this path of it: of a directory what is in it, anything else under its own name. `.` is all. */
   readonly path?: string | undefined
   /** What is left out: the rules at the top, which may be in files there. */

@@ -169,6 +169,17 @@ describe.each([
       expect(found()).toEqual({ user: 0o755, group: 0o755, 'group, not run': 0o2644 })
     })
 
+    test('does not come out of a workspace', async () => {
+      await copyTree(source(), copy(), { ...way, outward: true })
+      expect(found()).toEqual({ user: 0o755, group: 0o755, 'group, not run': 0o644 })
+      const script = `
+        await copyTree(source, copy + '/again', { ...way, outward: true })
+        return fs.statSync(copy + '/again/user').mode & 0o7777`
+      if (isRoot) execFileSync('chown', ['-R', `${ordinary}:${ordinary}`, base])
+      for (const [name, mode] of Object.entries(modes)) fs.chmodSync(source(name), mode)
+      expect(elsewhere(script)).toBe(0o755)
+    })
+
     test('is kept in a tree of our own', async () => {
       await copyTree(source(), copy(), { ...way, own: true })
       expect(found()).toEqual(modes)

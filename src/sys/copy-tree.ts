@@ -57,7 +57,12 @@ async function copyAll(source: number, target: number, options: CopyOptions, onl
     links: new Map(),
     kept: new Map(),
     skipped: [],
-    whose: { uid: process.getuid?.() ?? 0, owner: fs.fstatSync(target), own: options.own === true },
+    whose: {
+      uid: process.getuid?.() ?? 0,
+      owner: fs.fstatSync(target),
+      own: options.own === true,
+      outward: options.outward === true,
+    },
     begun: new Map(),
     sharing: true,
     files: 0,

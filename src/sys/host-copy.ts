@@ -43,7 +43,7 @@ async function copy(
   source: CopySource,
   to: string,
   guarded: readonly string[],
-  options: CopyOptions,
+  options: CopyOptions & { readonly outward?: boolean },
 ): Promise<CopyReport> {
   const report = await named(source, () => {
     const { root, path } = typeof source === 'string' ? ofMachine(source) : source
@@ -127,7 +127,7 @@ export async function copyOut(
   const temporary = join(dirname(target), temporaryName(randomBytes(8).toString('hex')))
   make(temporary, dirname(target))
   try {
-    const report = await copy(source, temporary, guarded, options)
+    const report = await copy(source, temporary, guarded, { ...options, outward: true })
     // rename(2) lets a directory replace an empty one, which we never do.
     const move = replace && report.single ? hostFs.renameSync : hostFs.renameNoReplaceSync
     move(report.single ? join(temporary, basename(saidOf(source))) : temporary, target)

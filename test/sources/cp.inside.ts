@@ -157,6 +157,32 @@ it('with a slash behind it, what it leads to is copied under its name; on the wa
   }
 })
 
+it('no file runs with the rights of whoever copies it out of a workspace', async () => {
+  const { aw, base } = await openGround()
+  const { path } = await aw.create({ id: 'one' })
+  const many = join(path, 'work', 'many')
+  fs.mkdirSync(join(many, 'below'), { recursive: true })
+  for (const directory of [many, join(many, 'below')])
+    for (const mode of ['6755', '4755', '2755', '2644', '1755']) {
+      fs.writeFileSync(join(directory, mode), mode)
+      fs.chmodSync(join(directory, mode), Number.parseInt(mode, 8))
+    }
+  fs.linkSync(join(many, '6755'), join(many, 'below', 'twin'))
+  fs.chmodSync(join(many, 'below'), 0o500)
+  await aw.snapshot('one', { label: 'kept' })
+  const modeOf = (file: string): string => (fs.statSync(file).mode & 0o7777).toString(8)
+  for (const one of ['one', 'one@kept']) {
+    const to = join(base, one)
+    await aw.cp({ from: `${one}:work/many`, to })
+    await aw.cp({ from: `${one}:work/many/6755`, to: join(to, 'single') })
+    for (const directory of [to, join(to, 'below')]) {
+      const modes = ['6755', '4755', '2755', '2644', '1755'].map((name) => modeOf(join(directory, name)))
+      expect(modes).toEqual(['755', '755', '755', '644', '1755'])
+    }
+    expect(['single', 'below/twin', 'below'].map((name) => modeOf(join(to, name)))).toEqual(['755', '755', '500'])
+  }
+})
+
 it('a copy that was killed leaves nothing once aw recover has run', { timeout: 60_000 }, async () => {
   const { aw, base, home } = await openGround()
   const { path } = await aw.create({ id: 'one' })

@@ -74,7 +74,7 @@ export const sourceOperations = [
     near: true,
     summary: 'Copy files between this machine and a workspace',
     details:
-      'One of the two is WORKSPACE:PATH. A directory is copied with all that is in it. Links are copied as links, also one that is named itself, unless a slash is behind it; it keeps the name that it is asked for by. From WORKSPACE@SNAPSHOT:PATH it is copied as it was then. What is at the target already is replaced only if that is asked for, and a directory never.',
+      'One of the two is WORKSPACE:PATH. A directory is copied with all that is in it. Links are copied as links, also one that is named itself, unless a slash is behind it; it keeps the name that it is asked for by. What is copied out of a workspace has no setuid or setgid bits. From WORKSPACE@SNAPSHOT:PATH it is copied as it was then. What is at the target already is replaced only if that is asked for, and a directory never.',
     input: object({
       from: string('WORKSPACE:PATH, WORKSPACE@SNAPSHOT:PATH, or a path of this machine', { 'x-cli': 'place' }),
       to: string('WORKSPACE:PATH, or a path of this machine', { 'x-cli': 'place' }),
