@@ -102,7 +102,7 @@ async function bringBack(core: Core, request: Request, workspace: Workspace, nam
     await giveUp(core, request, begun, 'undelete', error, () => rollBackUndelete(core, begun.workspace))
     throw error
   })
-  if (back.state !== 'ready') throw gone(back)
+  if (back.state !== 'ready' && back.state !== 'failed') throw gone(back)
   return back
 }
 
@@ -133,10 +133,21 @@ export async function finishUndelete(
   if (await core.storage.exists(trashOf(tree))) await core.storage.move(trashOf(tree), volume)
   if (!(await core.storage.exists(volume))) return closeLost(core, request, workspace, operation)
   await revokeTokensOf(core, request, workspace.id)
-  const problem = await refreshMetadata(core, workspace)
+  const problem = (await refreshMetadata(core, workspace)) ?? (await stillMissing(core, workspace))
   await core.host.publish(workspace.path, core.storage.attachment(volume).path)
   const data = { ...whose(workspace), workspace_path: workspace.path, tree, ...(problem && { problem }) }
   return append(core, request, workspace, [newEvent(core, request, 'workspace_undeleted', data, operation)])
+}
+
+/** Why a workspace was empty that waited for its source when it was destroyed: it still does. */
+async function stillMissing({ store }: Core, { id, source }: Workspace): Promise<Workspace['problem']> {
+  let problem: Workspace['problem'] = null
+  if (source.kind !== 'git') return problem
+  for await (const event of store.read(id)) {
+    if (event.type === 'workspace_source_failed') problem = event.data.problem
+    if (event.type === 'workspace_reset') problem = null
+  }
+  return problem
 }
 
 export async function rollBackUndelete(core: Core, workspace: Workspace): Promise<void> {

@@ -73,10 +73,15 @@ it('a repository that cannot be had leaves an empty workspace, which a reset fil
   const kept = await aw.get('late')
   expect(kept).toMatchObject({ state: 'failed', problem: { code: 'source_failed' } })
   expect(namesIn(kept)).toEqual([])
+  // It still waits when it comes back from the trash.
+  await aw.destroy('late')
+  expect(await aw.undelete('late')).toMatchObject({ state: 'failed', problem: { code: 'source_failed' } })
   git(repo, 'branch', 'later')
   const filled = await aw.reset('late')
   expect(filled).toMatchObject({ state: 'ready', problem: null, source: { branch: 'later' } })
   expect(namesIn(filled)).toEqual(['.git', 'README', 'src'])
+  await aw.destroy('late')
+  expect(await aw.undelete('late')).toMatchObject({ state: 'ready', problem: null })
 })
 
 it('a path that leads to no repository, or to no folder, is told before anything is made', async () => {

@@ -225,6 +225,7 @@ describe('reports', () => {
   test('an end and a size limit, in one line', async () => {
     const ending = (expires_at: string | null) => shown(['ttl', 'x'], sampleWorkspace({ expires_at }))
     expect(await ending('2030-01-04T00:05:30.000Z')).toBe('fix-login/claude expires 2030-01-04 00:05 UTC (in 3d)\n')
+    expect(await ending('2030-01-01T11:59:59.800Z')).toContain('(in 12h)')
     expect(await ending('2029-12-31T00:00:00.000Z')).toBe(
       'fix-login/claude expired 2029-12-31 00:00 UTC; the next aw gc moves it to the trash\n',
     )

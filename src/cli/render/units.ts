@@ -24,8 +24,10 @@ export function age(since: string, now: number): string {
 
 /** How long it still is: `5m`, `3h`, `12d`; `over` when it is not. */
 export function timeLeft(until: string, now: number): string {
-  const end = Date.parse(until)
-  return end <= now ? 'over' : age(new Date(now - Math.max(end - now, 5000)).toISOString(), now)
+  const left = Date.parse(until) - now
+  // What was 12h a moment ago is not 11h yet.
+  const told = Math.max(left + Math.min(left / 100, 30_000), 5000)
+  return left <= 0 ? 'over' : age(new Date(now - told).toISOString(), now)
 }
 
 const steps: readonly (readonly [string, number, number])[] = [

@@ -86,7 +86,7 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
         ...lasting(before, event.at),
         operation: null,
         problem: event.data.problem ?? null,
-        state: 'ready',
+        state: event.data.problem?.code === 'source_failed' ? 'failed' : 'ready',
         trash: without(before.trash, [event.data.tree]),
       }
     case 'workspace_purged':
