@@ -11,6 +11,7 @@ import type { Source, Workspace } from '../domain/workspace/state.ts'
 import { plannedBlocks } from './agent-blocks.ts'
 import { buildTree, forkTree } from './build.ts'
 import { isLostSource, keepEmpty } from './failed-source.ts'
+import { isOuter } from './fill.ts'
 import type { Content } from './source-tree.ts'
 import { newEvent, newId, type Core, type OperationRef, type Request } from './core.ts'
 import { checkedLabels } from './label.ts'
@@ -18,6 +19,7 @@ import { append, begin, intended, isFenced, lockWorkspace, retireIfOver, whose }
 import { takeOrphan } from './orphans.ts'
 import { pathOf, volumeOf } from './places.ts'
 import { broughtIn } from './size-limit.ts'
+import { apartMs } from './snapshot.ts'
 import { expiryOf } from './ttl.ts'
 import { undoLog, type UndoLog } from './undo.ts'
 
@@ -133,11 +135,17 @@ async function makeVolume(
   }
   const content = await buildTree(core, request, workspace, operation, undo, { whole: volume, access, noted, publish })
   if (content.place.area === 'tmp') {
+    await apart(core, workspace, request)
     undo.add(() => core.storage.erase(volume))
     await core.storage.move(content.place, volume)
   }
   await publish()
   return content
+}
+
+/** What is done to a tree later has to have another time where neither a base nor a commit tells what it began as. */
+async function apart({ storage, host }: Core, { source }: Workspace, { signal }: Request): Promise<void> {
+  if (isOuter(source) && source.kind !== 'git' && storage.lastChange !== undefined) await host.pause(apartMs, signal)
 }
 
 export function createdEvent(

@@ -14,18 +14,10 @@ const folded = keptFold<Snapshots>(snapshotEventTypes, foldSnapshots)
 /** The snapshots of a workspace, oldest first. */
 export const snapshotsOf = ({ store }: Core, id: Workspace['id']): Promise<Snapshots> => folded(store, id)
 
-/**
- * The snapshot that a run took before anything was done, in a workspace that was made for it. Any other shows what the tree
- * was just then, with all that had been done to it: it is no beginning.
- */
-export async function beforeAll({ store }: Core, { id }: Workspace): Promise<SnapshotId | undefined> {
-  const [first] = (await folded(store, id)).values()
-  if (first?.reason !== 'auto' || first.meta['before'] === undefined) return undefined
-  for await (const event of store.read(id)) {
-    if (event.type === 'run_requested') return event.data['run'] === first.meta['before'] ? first.snapshot : undefined
-    if (event.type === 'workspace_created') return undefined
-  }
-  return undefined
+/** The one that shows what the workspace began as. Any other has all that was done until then: it is no beginning. */
+export async function beforeAll(core: Core, { id }: Workspace): Promise<SnapshotId | undefined> {
+  const [first] = (await snapshotsOf(core, id)).values()
+  return first?.beginning === true ? first.snapshot : undefined
 }
 
 /** aw's own directory in a tree is generated from the log: it is no part of what was worked on. */

@@ -143,6 +143,15 @@ export interface StorageDriver extends AsyncDisposable {
   /** True if certainly no process uses a tree, where the kernel can be asked for that; false if nobody knows. */
   isIdle?(place: Place): Promise<boolean>
 
+  /**
+   * When anything in a writable tree was changed last, in milliseconds, but for some names at its top. Only where that
+   * tells something: where a tree that is made anew is not one that shares what it was made from.
+   */
+  lastChange?(
+    place: Place,
+    options: { readonly exclude?: readonly string[]; readonly signal?: AbortSignal | undefined },
+  ): Promise<number>
+
   /** Bytes and files of the tree itself, counted up to a limit. */
   usage(place: Place, options?: UsageOptions): Promise<Usage>
 

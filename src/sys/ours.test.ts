@@ -47,7 +47,7 @@ describe.each(['home', 'storage'])('the %s', (name) => {
     fs.mkdirSync(real)
     fs.chownSync(real, 1234, 1234)
     if (kind === 'link') fs.symlinkSync(real, join(base, name))
-    await expect(open()).rejects.toEqual(refused('uid 1234', `chown`))
+    await expect(open()).rejects.toEqual(refused('uid 1234', `sudo -u '#1234' aw`))
     expect(fs.readdirSync(real)).toEqual([])
   })
 })

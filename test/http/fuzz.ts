@@ -213,6 +213,7 @@ const content = [
   'ttl',
   'rename',
   'destroy',
+  'purge',
 ]
 
 export interface Tally {

@@ -160,6 +160,7 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/target-place.ts': 'nothing: asks where a path leads',
   'src/sys/trees/early.ts': 'the top of a tree that nobody else can reach yet',
   'src/sys/trees/content-hash.ts': 'nothing: reads an open file',
+  'src/sys/trees/last-change.ts': 'the top of a tree',
   'src/sys/trees/link-target.ts': 'nothing: asks where a link in an open directory leads',
   'src/sys/trees/mounted-in.ts': 'the top of a tree, to learn what is mounted below it',
   'src/sys/trees/open-into.ts': 'directories of a tree, each by one name in an open one',

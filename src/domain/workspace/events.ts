@@ -46,6 +46,8 @@ export interface SnapshotFacts extends SnapshotPlan {
   files_changed: number | null
   /** Names that were in it, empty, only because a sandbox was on: they are in no tree that is made from it. */
   passing?: string[]
+  /** Nothing had been changed since the workspace was made: it shows what that began as. */
+  beginning?: true
 }
 
 /** An intent begins an operation; the event's `meta.operation` has its id and epoch 1. */

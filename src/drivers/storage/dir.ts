@@ -26,6 +26,7 @@ import {
   treeExists,
 } from '../../sys/storage-root.ts'
 import { syncFiles } from '../../sys/sync-files.ts'
+import { lastChange } from '../../sys/trees/last-change.ts'
 import { assertBare } from '../../sys/trees/mounted-in.ts'
 import { eraseFrozen, eraseTree } from './dir/erase.ts'
 import { importInto } from './dir/import.ts'
@@ -202,6 +203,12 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
     async exists(place) {
       assertRoot(root, key)
       return exists(place)
+    },
+
+    async lastChange(place, options) {
+      assertRoot(root, key)
+      assertThere(place)
+      return lastChange(path(place), options)
     },
 
     async usage(place, usage = {}) {

@@ -111,6 +111,14 @@ export function diffContract(open: OpenManager): void {
     else expect(told(await since)).toEqual(['added work/new'])
     await files.write('work/newer', 'two\n')
     expect(told(await diff(subject, { from: `a@${id}` }))).toEqual(['added work/newer'])
+    // One that was taken before anything had been done is the beginning, where it can be told that it was.
+    const untouched = await aw.create({ id: 'b', from: { folder: source } })
+    await aw.snapshot('b')
+    await untouched.files.write('work/new', 'one\n')
+    const began = diff(subject, { from: 'b' })
+    if (untouched.base === null && untouched.driver === 'memory')
+      await expect(began).rejects.toEqual(code('snapshot_not_found'))
+    else expect(told(await began)).toEqual(['added work/new'])
   })
 
   it('tells what is different: content, mode, kind, target', async () => {
