@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connectAw } from '../../src/client/main.ts'
 import type { Aw } from '../../src/client/facade.ts'
 import { processOwner } from '../../src/sys/process.ts'
+import { endBoxes } from '../../src/testing/end-boxes.ts'
 import { place, type Place } from '../cli/built.ts'
 
 /** A home with its daemon, as a program of its own, both gone at the end of the test. */
@@ -51,6 +53,7 @@ export function startDaemon({ user = 'same', at = place(user), listen, set = [] 
     end,
     async [Symbol.asyncDispose]() {
       await end()
+      if (existsSync(at.home)) await endBoxes(at.home)
       at[Symbol.dispose]()
     },
   }
