@@ -1,5 +1,3 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { openAw, type Aw } from '../src/index.ts'
 import { syncFileSystem } from '../src/sys/mounts.ts'
 import { btrfsCleaned } from './btrfs-cleaned.ts'
@@ -107,7 +105,6 @@ export async function measureOurs({ driver, home, root, source, ...given }: Opti
         before: async (round) => {
           await aw.fork('origin', { id: `gone-${round}`, at: start.id })
           settle()
-          collectGarbage()
         },
         timed: (round) => aw.destroy(`gone-${round}`),
       },
@@ -116,12 +113,6 @@ export async function measureOurs({ driver, home, root, source, ...given }: Opti
     warmUp,
   )
   return times
-}
-
-/** Of a copy of 100,000 files there is enough to collect for 10 ms, which is not for what comes next to pay. */
-function collectGarbage(): void {
-  setFlagsFromString('--expose-gc')
-  ;(runInNewContext('gc') as () => void)()
 }
 
 /** With those that a round makes, the 20 of `snapshots.max`. */
