@@ -184,6 +184,15 @@ describe('around a call', () => {
     expect(create).toMatchObject({ exit: 130, stderr: 'aw: Cancelled; h1/main was not made\n' })
     const cp = await runCli(['cp', '/a', 'h1:work'], { answers: { cp: () => stop('The copy was cancelled') }, signal })
     expect(cp).toMatchObject({ exit: 130, stderr: 'aw: Cancelled; nothing was copied to h1:work\n' })
+    const sent = { export: () => stop('git was cancelled') }
+    for (const [words, told] of [
+      ['--bundle b.git', '/somewhere/b.git was not written'],
+      ['--branch x --repo /r', 'the branch x was not made'],
+      ['--patch', 'all of it was not written'],
+    ] as const)
+      expect((await runCli(['export', 'h1', ...words.split(' ')], { answers: sent, signal })).stderr).toBe(
+        `aw: Cancelled; ${told}\n`,
+      )
     const restore = { restore: () => stop('The caller cancelled this') }
     expect((await runCli(['restore', 'h1', 'head'], { answers: restore, signal })).stderr).toBe('aw: Cancelled\n')
     const some = { snapshot: () => stop('Stopped: 1 of 2', { made: ['x'] }) }

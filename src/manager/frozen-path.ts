@@ -1,4 +1,4 @@
-import { AwError, toAwError } from '../domain/errors.ts'
+import { AwError, errorTable, toAwError } from '../domain/errors.ts'
 import { belowRoot, maxPathBytes, parsePath, quotePath, splitPath } from '../domain/paths.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import type { Core } from './core.ts'
@@ -72,11 +72,7 @@ async function linkAt(core: Core, place: Place, path: string): Promise<string | 
   }
 }
 
-const sentences = {
-  symlink_outside_workspace: 'A link on the path leaves the workspace',
-  cannot_resolve_symlinks: 'The links on the path cannot be resolved',
-  path_traversal_attempt: 'The path climbs above the workspace',
-} as const
+type Refusal = 'symlink_outside_workspace' | 'cannot_resolve_symlinks' | 'path_traversal_attempt'
 
-const refused = (code: keyof typeof sentences, path: string): AwError =>
-  new AwError(code, `${sentences[code]}: ${quotePath(path)}`, { data: { path } })
+const refused = (code: Refusal, path: string): AwError =>
+  new AwError(code, `${errorTable[code].about}: ${quotePath(path)}`, { data: { path } })

@@ -67,6 +67,7 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
       expect.stringMatching(/exit code 2\); what it left is there, and not kept: full/),
     ])
     expect(stderr).not.toContain('nothing changed')
+    for (const next of ['aw diff full/main', 'aw snapshot full/main']) expect(stderr).toContain(next)
     expect(last('full')).toMatchObject({ state: 'failed', snapshot: null, not_kept: { code: 'snapshot_limit' } })
   })
 

@@ -48,17 +48,12 @@ function one(session: Session, item: EndedItem | undefined): string {
 
 function nextSteps({ workspace, changes, run }: EndedItem): string[] {
   const changed = changes != null && changes.added + changes.changed + changes.removed > 0
+  const unkept = run?.not_kept != null
   return [
-    ...(run?.not_kept == null
-      ? []
-      : [
-          `see it      aw diff ${workspace}`,
-          `keep it     aw snapshot ${workspace}, once there is room: aw snapshots ${workspace}`,
-        ]),
-    ...(changed
-      ? [`see it      aw diff ${workspace}`, `take it     aw export ${workspace} --branch NAME --repo .`]
-      : []),
+    ...(changed || unkept ? [`see it      aw diff ${workspace}`] : []),
+    ...(changed ? [`take it     aw export ${workspace} --branch NAME --repo .`] : []),
     ...(changed && run?.snapshot != null ? [`undo it     aw undo ${workspace}`] : []),
+    ...(unkept ? [`keep it     aw snapshot ${workspace}, once there is room: aw snapshots ${workspace}`] : []),
     ...(run?.state === 'completed' ? [] : [`its output  aw logs ${workspace}`]),
     ...(run?.state === 'failed' && run.agent !== null ? [`its agent   aw agents test ${run.agent}`] : []),
     `destroy it  aw destroy ${workspace}`,
