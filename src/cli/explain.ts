@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Operation } from '../api/operation.ts'
-import { AwError, errorTable } from '../domain/errors.ts'
+import { AwError } from '../domain/errors.ts'
 import { formatName, parseName } from '../domain/names.ts'
 import { otherWords } from './command.ts'
 import type { Io } from './io.ts'
@@ -43,6 +43,7 @@ const unmade: Readonly<Record<string, (input: Readonly<Record<string, string>>) 
     branch === undefined ? `${file ?? bundle ?? 'all of it'} was not written` : `the branch ${branch} was not made`,
   start: ({ id }) => `no sandbox was started around ${id}`,
   cp: ({ to }) => `nothing was copied to ${to}`,
+  fork: () => 'no fork was made',
   snapshot: ({ id }) => `no snapshot of ${id} was taken`,
   'template create': ({ name }) => `the template ${name} was not made`,
   'template update': ({ name }) => `the template ${name} has no new version`,
@@ -50,12 +51,8 @@ const unmade: Readonly<Record<string, (input: Readonly<Record<string, string>>) 
 }
 
 /** An error that tells what was made all the same stays as it is. */
-function cancelled(name: string, input: Input, { data, cause, message }: AwError): AwError | undefined {
-  const what = unmade[name]
+function cancelled(name: string, input: Input, { data, cause }: AwError): AwError | undefined {
   if ('made' in data) return undefined
-  // Here the caller is the reader.
-  if (what === undefined)
-    return message === errorTable.aborted.about ? new AwError('aborted', 'Cancelled', { data, cause }) : undefined
-  const said = what(input as Readonly<Record<string, string>>)
-  return new AwError('aborted', `Cancelled; ${said}`, { data, cause })
+  const said = unmade[name]?.(input as Readonly<Record<string, string>>)
+  return new AwError('aborted', said === undefined ? 'Cancelled' : `Cancelled; ${said}`, { data, cause })
 }

@@ -195,6 +195,9 @@ describe('around a call', () => {
       )
     const restore = { restore: () => stop('The caller cancelled this') }
     expect((await runCli(['restore', 'h1', 'head'], { answers: restore, signal })).stderr).toBe('aw: Cancelled\n')
+    const fork = { fork: () => stop('The work on a tree was cancelled') }
+    const forked = await runCli(['fork', 'h1', 'h2'], { answers: fork, signal })
+    expect(forked.stderr).toBe('aw: Cancelled; no fork was made\n')
     const some = { snapshot: () => stop('Stopped: 1 of 2', { made: ['x'] }) }
     expect((await runCli(['snapshot', 'h1'], { answers: some, signal })).stderr).toBe('aw: Stopped: 1 of 2\n')
   })

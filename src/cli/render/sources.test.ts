@@ -45,3 +45,13 @@ test('what was left out, what came with less and what could not be added to are 
       'nothing added to CLAUDE.md (symlink_outside_workspace)\n',
   )
 })
+
+test('a copy without a file in it says why that may be', async () => {
+  const link = await shown(['cp', 'x:work/link', '/tmp/'], { files: 0, bytes: 0, skipped: [] })
+  expect(link.stdout).toBe('0 files, 0 B\n')
+  expect(link.stderr).toMatch(/^No file is in it\. A link/)
+  const skipped = [{ path: 'pipe', reason: 'fifo' }]
+  const pipe = await shown(['cp', 'x:work/pipe', '/tmp/'], { files: 0, bytes: 0, skipped })
+  expect(pipe.stderr).toBe('aw: left out: pipe (fifo)\n')
+  expect((await shown(['cp', 'x:work/f', '/tmp/'], { files: 1, bytes: 2, skipped: [] })).stderr).toBe('')
+})

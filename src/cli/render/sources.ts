@@ -12,8 +12,11 @@ export function copied({ files, bytes: size, skipped }: Outputs['cp'], { quiet }
   return {
     out: quiet ? '' : `${count(files, 'file')}, ${bytes(size)}`,
     ...(skipped.length > 0 && { warning: `left out: ${left.join(', ')}${more}` }),
+    ...(files === 0 && skipped.length === 0 && { note: noFiles }),
   }
 }
+
+const noFiles = 'No file is in it. A link is copied as a link; with a slash behind it, what it leads to is'
 
 const sizeOf = (size: number | null | undefined): string => (typeof size === 'number' ? bytes(size) : '-')
 
