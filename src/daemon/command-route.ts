@@ -102,7 +102,7 @@ function ioFor({ cwd, env, stdout, stderr, columns, rows }: Asked, by: AskedBy):
     env,
     cwd,
     now: () => Date.now(),
-    signal: AbortSignal.any([left.signal, by.signal]),
+    signal: left.signal,
     takeSignals: () => ({ [Symbol.dispose]: () => undefined }),
     connect: async ({ lease }) => {
       const own = askedBy(manager, context, by.signal)
@@ -112,12 +112,17 @@ function ioFor({ cwd, env, stdout, stderr, columns, rows }: Asked, by: AskedBy):
   }
 }
 
-/** It stays when the command is over. Nothing that is served is a stream. */
+/**
+ * It stays when the command is over. Nothing that is served is a stream. That the daemon ends is no wish of the caller's:
+ * it stops the call, and is told as what it is.
+ */
 const askedBy = (manager: Manager, by: CallContext, ending: AbortSignal): Manager => ({
-  call: (name, input, context) =>
-    manager.call(name, input, { ...by, ...context }).catch((error: unknown) => {
+  call: (name, input, context) => {
+    const signal = AbortSignal.any([ending, ...(context?.signal === undefined ? [] : [context.signal])])
+    return manager.call(name, input, { ...by, ...context, signal }).catch((error: unknown) => {
       throw whyEnded(error, ending)
-    }),
+    })
+  },
   stream: (name, input, context) => manager.stream(name, input, { ...by, ...context }),
   [Symbol.asyncDispose]: async () => undefined,
 })
