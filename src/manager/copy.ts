@@ -7,6 +7,7 @@ import type { FileHandle } from '../ports/files.ts'
 import type { CopyReport, CopySource } from '../ports/host.ts'
 import { afterwards, type Core, type Request } from './core.ts'
 import { rootsOf, within } from './files.ts'
+import { withFillings } from './filled-in.ts'
 import { resolveFrozen } from './frozen-path.ts'
 import { withoutPassing } from './passing.ts'
 import { volumeOf } from './places.ts'
@@ -84,6 +85,10 @@ async function withFrozen<T>(
     await withoutPassing(core, place, { workspace, place: frozen }, (passing) =>
       passing.startsWith(below) ? `${name}/${passing.slice(below.length)}` : undefined,
     )
+    await withFillings(core, place, { workspace, place: frozen }, (filled) => {
+      if (single) return `${filled}/` === below ? `${name}/${name}` : undefined
+      return filled.startsWith(below) ? `${name}/${filled.slice(below.length)}` : undefined
+    })
     using reached = await core.storage.reach(place)
     return await work({ root: reached.path, path: single ? `${name}/${name}` : name, name }, name)
   })

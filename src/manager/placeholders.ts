@@ -51,25 +51,32 @@ function assertFillable(tree: FileHandle, path: string, links: number): void {
   })
 }
 
-/** Fills them in. Bytes that are no text stay what they are. */
+/** Fills them in. */
 export function fillPlaceholders(
   tree: FileHandle,
   files: readonly string[],
   values: Readonly<Record<string, string>>,
 ): void {
-  const bytes = Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [name, Buffer.from(value).toString('latin1')]),
-  )
   for (const path of files) {
     try {
-      const text = tree.read(path).toString('latin1')
-      // Templates of older versions name these too.
-      if (isBinary(text)) continue
+      const content = tree.read(path)
+      const after = filled(content, values)
       // The tree is durable as the template is; this is what it differs in.
-      tree.write(path, Buffer.from(substitute(text, bytes), 'latin1'), { durable: true })
+      if (after !== content) tree.write(path, after, { durable: true })
     } catch (error) {
       // A template of a workspace may hold anything; what is no file any more has nothing to fill in.
       if (!['not_a_file', 'file_not_found'].includes(toAwError(error).code)) throw error
     }
   }
+}
+
+/** What a file becomes. Bytes that are no text stay what they are. */
+export function filled(content: Buffer, values: Readonly<Record<string, string>>): Buffer {
+  const text = content.toString('latin1')
+  // Templates of older versions name these too.
+  if (isBinary(text)) return content
+  const bytes = Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, Buffer.from(value).toString('latin1')]),
+  )
+  return Buffer.from(substitute(text, bytes), 'latin1')
 }

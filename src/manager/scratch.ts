@@ -1,5 +1,6 @@
 import type { Place } from '../ports/storage-driver.ts'
 import { newId, type Core, type Request } from './core.ts'
+import { withFillings } from './filled-in.ts'
 import { withoutPassing, type KnownTree } from './passing.ts'
 
 const prefix = 'scratch_'
@@ -28,7 +29,7 @@ export async function openScratch(core: Core, request: Request): Promise<AsyncDi
   }
 }
 
-/** Work on a copy of a frozen tree, without what was there only because of a sandbox. */
+/** Work on a copy of a frozen tree, without what was there only because of a sandbox and with what was filled in. */
 export const withCopy = <T>(
   core: Core,
   request: Request,
@@ -40,6 +41,7 @@ export const withCopy = <T>(
       request.onProgress?.({ phase: 'copying', ...done })
     await core.storage.create(place, { from: from.place, signal: request.signal, onProgress })
     await withoutPassing(core, place, from)
+    await withFillings(core, place, from)
     return work(place)
   })
 

@@ -5,17 +5,14 @@ import type { TemplateSource } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import { createFromBase } from './bases.ts'
 import type { Core, Request } from './core.ts'
+import { filesToFill } from './filled-in.ts'
 import { fillPlaceholders } from './placeholders.ts'
 import { openTree } from './trees.ts'
 
 export async function templatesOf(core: Core): Promise<Map<string, Template[]>> {
-  return foldTemplates(await templateEvents(core))
-}
-
-async function templateEvents(core: Core): Promise<AnyEvent[]> {
   const events: AnyEvent[] = []
   for await (const event of core.store.read('home', { types: templateEventTypes })) events.push(event)
-  return events
+  return foldTemplates(events)
 }
 
 /** A new tree that begins as a template, with what is to be filled in. */
@@ -26,15 +23,12 @@ export async function beginAsTemplate(
   place: Place,
 ): Promise<void> {
   const { name, version, variables, base } = source
-  // Also of one that was removed since: the workspace is still made from it.
-  const saved = (await templateEvents(core)).findLast(
-    (event) => event.type === 'template_saved' && event.data.base === base,
-  )
-  if (saved?.type !== 'template_saved' || !base || !(await createFromBase(core, request, place, base)))
+  const files = base ? await filesToFill(core, base) : undefined
+  if (files === undefined || !base || !(await createFromBase(core, request, place, base)))
     throw new AwError('source_failed', `The template ${name}@${version} is not there any more`, {
       hint: 'See what there is: aw template list',
       data: { template: `${name}@${version}` },
     })
   using tree = await openTree(core, place)
-  fillPlaceholders(tree, saved.data.files, variables)
+  fillPlaceholders(tree, files, variables)
 }

@@ -12,6 +12,7 @@ import type { Place } from '../ports/storage-driver.ts'
 import { withoutAgentBlocks } from './agent-blocks.ts'
 import { eraseBase, freezeBase, lockGroup, nextNumber, usersOf } from './bases.ts'
 import { newEvent, type Core, type Request } from './core.ts'
+import { withFillings } from './filled-in.ts'
 import { appendHome } from './home-stream.ts'
 import { telling } from './left-out.ts'
 import { withoutPassing } from './passing.ts'
@@ -132,6 +133,7 @@ async function fromWorkspace(
     const { id, task, agent, profile } = side.workspace
     await core.storage.create(place, { from: frozen, signal: request.signal })
     await withoutPassing(core, place, { workspace: side.workspace, place: frozen })
+    await withFillings(core, place, { workspace: side.workspace, place: frozen })
     await withoutAgentBlocks(core, place, side.workspace)
     using tree = await openTree(core, place)
     tree.remove(profileOf(profile).metadata, { recursive: true, missing: 'ignore' })

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { collect } from '../../src/testing/collect.ts'
 import { codeOf, commit, contentOf, git, hasBases, makeRepository, openGround } from './open.ts'
 
 /** What a base is called is what it holds, and what a workspace says it was made from is what it was made from. */
@@ -111,3 +112,39 @@ it('a folder that a process died over can be used again at once', async () => {
     expect(contentOf(await aw.ensure(`after-${point}`, { from: { folder } }), 'README')).toBe('changed\n')
   }
 })
+
+it('what was filled into a template is part of what a workspace began as, for a diff, a patch and a copy', async () => {
+  const { aw, base } = await openGround()
+  const folder = join(base, 'starter')
+  fs.mkdirSync(join(folder, 'docs'), { recursive: true })
+  fs.writeFileSync(join(folder, 'docs', 'README'), 'about {{title}}\n')
+  // An agent's file may be filled in, and get a block of aw's besides.
+  fs.writeFileSync(join(folder, 'CLAUDE.md'), 'We make {{title}}\n')
+  await aw.template.create({ name: 'page', from: { folder }, profile: 'repo', variables: { title: '' } })
+  const config = { claude_md: 'Be brief' }
+  const { path } = await aw.create({ id: 'a', template: 'page', variables: { title: 'clocks' }, config })
+  expect(fs.readFileSync(join(path, 'CLAUDE.md'), 'utf8')).toContain('We make clocks\n\n<!-- aw:begin')
+  const changes = () => collect(aw.diff('a', undefined, { text: true }))
+  expect(await changes()).toEqual([])
+  expect(await aw.export({ of: 'a', patch: true })).toMatchObject({ files: 0 })
+
+  const began = await aw.export({ of: 'a@base', file: join(base, 'began.aw') })
+  expect(contentAt((await aw.import({ file: began.file ?? '', id: 'b' })).path)).toBe('about clocks\n')
+  for (const [source, file] of [
+    ['docs/README', 'README'],
+    ['docs', 'copied'],
+    ['.', 'whole'],
+  ] as const)
+    await aw.cp({ from: `a@base:${source}`, to: join(base, file) })
+  const copies = ['README', 'copied/README', 'whole/docs/README'].map((file) => join(base, file))
+  expect(copies.map((file) => fs.readFileSync(file, 'utf8'))).toEqual(copies.map(() => 'about clocks\n'))
+
+  fs.appendFileSync(join(path, 'docs', 'README'), 'and more\n')
+  const [change, ...others] = await changes()
+  expect(change).toMatchObject({ path: 'docs/README', before: { size: 13 }, after: { size: 22 } })
+  expect(change?.text).toContain(' about clocks\n+and more\n')
+  expect(others).toEqual([])
+  expect(await aw.export({ of: 'a', patch: true })).toMatchObject({ files: 1 })
+})
+
+const contentAt = (path: string): string => fs.readFileSync(join(path, 'docs', 'README'), 'utf8')

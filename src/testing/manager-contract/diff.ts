@@ -3,6 +3,7 @@ import type { Inputs, Outputs } from '../../api/table.ts'
 import type { Workspace } from '../../client/workspace.ts'
 import { collect } from '../collect.ts'
 import { code, forkOf, type OpenManager, type Opened } from '../manager-contract.ts'
+import { bytesOf } from '../tree.ts'
 import { unknownSnapshot } from './snapshots.ts'
 
 type Change = Outputs['diff']
@@ -35,6 +36,42 @@ async function withChanges(open: OpenManager): Promise<Opened & { made: Workspac
 
 export function diffContract(open: OpenManager): void {
   const changes = ['added work/added', 'changed work/changed', 'added work/d/g', 'removed work/removed']
+
+  it('what a template had filled in is what a workspace began as', async () => {
+    const opened = await open()
+    const { aw, manager, folder } = opened
+    const page = '# {{title}}\n\nHello\n'
+    const from = {
+      folder: folder({
+        [bytesOf('Größe.md')]: { kind: 'file', content: page },
+        gone: { kind: 'file', content: page },
+        other: { kind: 'file', content: 'other\n' },
+      }),
+    }
+    await aw.template.create({ name: 'page', from, variables: { title: '' } })
+    const made = await aw.create({ id: 'a', template: 'page', variables: { title: 'Prices' } })
+    expect(await diff(opened, { from: 'a' })).toEqual([])
+    expect(await diff(opened, { from: 'a@base', to: 'a' })).toEqual([])
+    expect(await diff(opened, { from: 'a', to: 'a@base' })).toEqual([])
+    const { id: began } = await aw.snapshot('a')
+
+    await made.files.write('work/Größe.md', '# Prices\n\nGood day\n')
+    await made.files.remove('work/gone')
+    await aw.template.remove({ name: 'page' })
+    const since = await diff(opened, { from: 'a', text: true })
+    expect(since).toEqual(await diff(opened, { from: `a@${began}`, text: true }))
+    expect(told(since)).toEqual(['changed work/Größe.md', 'removed work/gone'])
+    expect(since[0]).toMatchObject({ before: { size: 16 }, what: ['content'] })
+    expect(since[0]?.text).toContain(' # Prices\n \n-Hello\n+Good day\n')
+    expect(since[1]?.text).toContain('-# Prices\n-\n-Hello\n')
+    const back = await diff(opened, { from: 'a', to: 'a@base', text: true })
+    expect(back[0]?.text).toContain(' # Prices\n \n-Good day\n+Hello\n')
+    // Larger than what is read to be compared.
+    await made.files.write('work/Größe.md', 'x'.repeat(2 ** 20 + 1))
+    expect((await diff(opened, { from: 'a' }))[0]).toMatchObject({ before: { size: 16 }, after: { size: 2 ** 20 + 1 } })
+    await manager.call('reset', { id: 'a' })
+    expect(await diff(opened, { from: 'a' })).toEqual([])
+  })
 
   it('tells what changed since the beginning, or since a snapshot, however that is named', async () => {
     const subject = await withChanges(open)
