@@ -34,8 +34,8 @@ async function startFor(core: Core, input: Input, request: Request) {
   const found = await workspaceFor(core, input)
   await assertRunnable(core, input, found)
   if (found !== undefined) return { id: found.id, notes: [] }
-  const { id, source } = await create(core, partsOf(input).creation, request)
-  return { id, notes: beginningNotes({ source: source as Source }) }
+  const { id, source, notes = [] } = await create(core, partsOf(input).creation, request)
+  return { id, notes: [...notes, ...beginningNotes({ source: source as Source })] }
 }
 
 /** What a workspace is made with, and what is run in it. */

@@ -34,22 +34,25 @@ export async function* runOne(
   const planned = await commandFor(core, input)
   const found = await workspaceFor(core, input)
   await assertRunnable(core, input, found)
-  const note = found === undefined ? await startNote(core, input, request) : undefined
-  const command = { ...planned, notes: [...planned.notes, ...(note === undefined ? [] : [note]), ...more] }
   const asked = planRun(core, {
-    agent: command.agent,
-    argv: command.argv,
+    agent: planned.agent,
+    argv: planned.argv,
     prompt: input.prompt,
     recordPrompt: input.record_prompt ?? core.config.settings['runs.record_prompt'],
     snapshot: input.snapshot ?? core.config.settings['runs.snapshot'],
   })
-  const id =
+  const { id, notes } =
     found === undefined
-      ? await createForRun(core, withFiles(input, command.files), request, asked)
-      : (await requestRun(core, request, found.id, asked)).id
+      ? await createForRun(core, withFiles(input, planned.files), request, asked)
+      : { id: (await requestRun(core, request, found.id, asked)).id, notes: [] }
+  const nothing = found === undefined && !beginsAnew(input) ? [emptyNote] : []
+  const command = { ...planned, notes: [...planned.notes, ...nothing, ...notes, ...more] }
   // From here on it is a run of the workspace, whoever holds that.
   yield* carriedOut(core, input, withoutLease(request), id, asked, command)
 }
+
+/** Whoever does not say what it starts from may have thought that it is where they are. */
+const emptyNote = 'The workspace began empty; --repo . or --from . gives it your files'
 
 /** Texts that come with the workspace are written where this agent looks for them. */
 const withFiles = (input: Input, files: readonly string[]): Input =>
@@ -141,18 +144,6 @@ async function unlessAborted(done: Promise<void>, signal: AbortSignal | undefine
   } finally {
     signal?.removeEventListener('abort', stop)
   }
-}
-
-/** Whoever does not say what it starts from may have thought that it is where they are, and as it is there. */
-async function startNote(core: Core, input: Input, { signal }: Request): Promise<string | undefined> {
-  if (!beginsAnew(input)) return 'The workspace began empty; --repo . or --from . gives it your files'
-  const { repo, ref } = input
-  if (repo === undefined || ref !== undefined) return undefined
-  // What is wrong with the repository is told when the workspace is made.
-  const left = await core.repositories.uncommitted(repo, signal).catch(() => undefined)
-  if (!left) return undefined
-  const what = left === 1 ? '1 path is' : `${left} paths are`
-  return `${what} not committed in ${repo}, and not in the workspace: commit first, or take the folder as it is with --from`
 }
 
 async function endedItem(core: Core, workspace: Workspace, run: RunRequest['run']): Promise<Item> {

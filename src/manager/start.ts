@@ -1,10 +1,11 @@
 import type { Inputs } from '../api/table.ts'
+import { allDone } from '../domain/all-done.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import type { NewEvent } from '../domain/event.ts'
 import { isWorkspaceId, type WorkspaceId } from '../domain/ids.ts'
 import type { WorkspaceName } from '../domain/names.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
-import { nameOf, type Workspace } from '../domain/workspace/state.ts'
+import { nameOf, type Source, type Workspace } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
 import { createFrom, nameFor } from './create.ts'
 import { destroy } from './destroy.ts'
@@ -25,13 +26,13 @@ export async function createForRun(
   input: Inputs['run'],
   request: Request,
   asked: RunRequest,
-): Promise<WorkspaceId> {
+): Promise<{ id: WorkspaceId; notes: readonly string[] }> {
   try {
     const also = (name: WorkspaceName): NewEvent[] => [firstRun(core, request, name, asked)]
-    const { id } = await createWith(core, input, request, also)
-    const made = await core.store.get(id as WorkspaceId)
-    if (made?.run === undefined) await requestRun(core, request, id as WorkspaceId, asked)
-    return id as WorkspaceId
+    const { id: made, notes = [] } = await createWith(core, input, request, also)
+    const id = made as WorkspaceId
+    if ((await core.store.get(id))?.run === undefined) await requestRun(core, request, id, asked)
+    return { id, notes }
   } catch (error) {
     // The workspace is kept, empty: its run has failed.
     const { id } = toAwError(error).data
@@ -54,11 +55,30 @@ async function createWith(
       hint: 'Leave profile out',
       data: { field: 'profile' },
     })
-  return view(
-    await replacing(core, input, request, () =>
-      createFrom(core, { ...input, profile }, source, request, { access, also }),
-    ),
+  const noting = uncommittedNote(core, input, source, request)
+  const making = replacing(core, input, request, () =>
+    createFrom(core, { ...input, profile }, source, request, { access, also }),
   )
+  const made = view(await allDone(making, noting))
+  const note = await noting
+  return note === undefined ? made : { ...made, notes: [note] }
+}
+
+/** Who does not say which commit may think that a repository comes as it is now. */
+async function uncommittedNote(
+  core: Core,
+  { ref, from }: Inputs['create'],
+  source: Source,
+  { signal }: Request,
+): Promise<string | undefined> {
+  const named = ref ?? (typeof from === 'object' ? from.git?.ref : undefined)
+  if (source.kind !== 'git' || named !== undefined) return undefined
+  const { url } = source
+  // What is wrong with the repository is told by what is made of it.
+  const left = await core.repositories.uncommitted(url, signal).catch(() => undefined)
+  if (!left) return undefined
+  const what = left === 1 ? '1 path is' : `${left} paths are`
+  return `${what} not committed in ${url}, and not in the workspace: commit first, or take the folder as it is with --from`
 }
 
 /**
