@@ -2,7 +2,7 @@ import { durationText } from './duration.ts'
 import { bytesAbove, type Space, usedPercent, type Watermarks } from './watermarks.ts'
 
 /** In the order in which they go: what is made again by itself first, what somebody worked on last. */
-export const thingKinds = ['leftover', 'base', 'cache', 'tree', 'snapshot', 'archive', 'workspace'] as const
+export const thingKinds = ['leftover', 'base', 'cache', 'damaged', 'tree', 'snapshot', 'archive', 'workspace'] as const
 
 export type ThingKind = (typeof thingKinds)[number]
 
@@ -10,7 +10,7 @@ export type ThingKind = (typeof thingKinds)[number]
 export interface Thing {
   readonly kind: ThingKind
   readonly name: string
-  /** When it was used last; of a tree, since when it is in the trash; of an archive, when it was made. */
+  /** When it was used last; of a tree, since when it is in the trash; of what is damaged, when it was put aside; of an archive, when it was made. */
   readonly since: string
   /** It is spare whatever its age, for this reason. */
   readonly spare?: string | undefined
@@ -68,7 +68,7 @@ export const recentMs = 3_600_000
 
 /**
  * What goes, and why. First all whose time is over; then, if the storage is fuller than its high mark, what could have
- * stayed: bases and caches, then trees in the trash, the oldest first, then workspaces, the least recently used first.
+ * stayed: bases and caches, what is damaged, then trees in the trash, the oldest first, then workspaces, the least recently used first.
  * That ends when the low mark is reached. A workspace in the trash gives nothing back yet, so what is there, and will be
  * erased as soon as it may be, counts as if it were gone: else every workspace would have to go for the first byte.
  */
@@ -105,7 +105,7 @@ export async function planRetention<T extends Thing>(
   const full = `the storage is ${Math.floor(usedPercent(space))}% full`
   const rest = inOrder.filter((thing) => !seen.has(thing))
   const spare = rest.filter(({ since }) => ageOf(since, policy) >= recentMs)
-  for (const thing of spare.filter(({ kind }) => kind === 'base' || kind === 'cache' || kind === 'tree'))
+  for (const thing of spare.filter(({ kind }) => pressable.has(kind)))
     if (sum.frees < wanted) await take(thing, `${full}; ${ageText(thing, policy)}`, true)
   const workspaces = spare.filter(({ kind }) => kind === 'workspace')
   if (sum.frees + sum.later >= wanted || workspaces.length === 0) return { goes, stays, ...sum }
@@ -116,6 +116,8 @@ export async function planRetention<T extends Thing>(
   return { goes, stays, ...sum }
 }
 
+const pressable: ReadonlySet<ThingKind> = new Set(['base', 'cache', 'damaged', 'tree'])
+
 const byCost = (one: Thing, other: Thing): number =>
   thingKinds.indexOf(one.kind) - thingKinds.indexOf(other.kind) || Date.parse(one.since) - Date.parse(other.since)
 
@@ -124,7 +126,7 @@ export function dueReason(thing: Thing, policy: RetentionPolicy): string | undef
   if (thing.spare !== undefined) return thing.spare
   if (thing.expires_at !== undefined && thing.expires_at <= policy.now)
     return `the time it was made for was over ${durationText(ageOf(thing.expires_at, policy))} ago`
-  const kind = thing.kind === 'cache' ? 'base' : thing.kind
+  const kind = thing.kind === 'cache' ? 'base' : thing.kind === 'damaged' ? 'tree' : thing.kind
   if (kind === 'leftover' || kind === 'snapshot') return undefined
   const keep = policy.keepMs[kind]
   return keep !== null && ageOf(thing.since, policy) >= keep
@@ -144,6 +146,7 @@ const ageOf = (since: string, { now }: RetentionPolicy): number => Date.parse(no
 function ageText({ kind, since, origin }: Thing, policy: RetentionPolicy): string {
   const age = durationText(ageOf(since, policy))
   if (kind === 'tree') return `${origin ?? 'came into the trash'} ${age} ago`
+  if (kind === 'damaged') return `found damaged ${age} ago`
   if (kind === 'base') return `no workspace began as it, and it was not used for ${age}`
   return kind === 'archive' ? `archived ${age} ago` : `not used for ${age}`
 }

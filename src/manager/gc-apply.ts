@@ -49,7 +49,7 @@ export async function carryOut(
 ): Promise<Done> {
   const done: Doing = { items: [], left: [] }
   const due = goes.filter(({ pressed }) => !pressed)
-  const early: readonly string[] = ['leftover', 'base', 'cache', 'tree']
+  const early: readonly string[] = ['leftover', 'base', 'cache', 'damaged', 'tree']
   try {
     await letAllGo(
       core,
@@ -150,6 +150,9 @@ async function fateOf(core: Core, request: Request, one: Planning, policy: Reten
       return letBaseGo(core, request, thing)
     case 'cache':
       return letCacheGo(core, thing)
+    case 'damaged':
+      await core.storage.damaged?.erase(thing.name)
+      return gone
     case 'tree':
       return letTreeGo(core, request, thing)
     case 'archive':

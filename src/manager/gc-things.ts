@@ -17,6 +17,7 @@ export type GcThing = Thing & { readonly workspace: Workspace | null } & (
     | { readonly kind: 'leftover'; readonly place: Place }
     | { readonly kind: 'base'; readonly base: Base }
     | { readonly kind: 'cache'; readonly bytes: number }
+    | { readonly kind: 'damaged'; readonly bytes: number }
     | { readonly kind: 'tree' }
     | { readonly kind: 'snapshot'; readonly bytes: number }
     | { readonly kind: 'archive'; readonly bytes: number; readonly digest: string }
@@ -35,6 +36,7 @@ export async function gcThings(core: Core, request: Request, cutoff: string): Pr
     ...leftovers.map((place) => leftover(place)),
     ...(await bases(core, workspaces)),
     ...(await caches(core)),
+    ...(await damagedContents(core)),
     ...workspaces.flatMap((workspace) => workspace.trash.map((entry) => treeThing(workspace, entry))),
     ...(await sharedTrees(core)),
     ...(await spareSnapshots(core, request, cutoff)),
@@ -76,6 +78,18 @@ const latest = (one: string, other: string): string => (one > other ? one : othe
 async function caches(core: Core): Promise<GcThing[]> {
   const found = await core.repositories.list()
   return found.map(({ name, bytes, used_at: since }) => ({ kind: 'cache', name, since, workspace: null, bytes }))
+}
+
+/** The bytes that a snapshot should have had and has not: they are of use only to who wants to know what befell them. */
+async function damagedContents({ storage }: Core): Promise<GcThing[]> {
+  const found = (await storage.damaged?.list()) ?? []
+  return found.map(({ name, bytes, at }) => ({
+    kind: 'damaged',
+    name,
+    since: at.toISOString(),
+    workspace: null,
+    bytes,
+  }))
 }
 
 const origins: Readonly<Record<TrashedTree['reason'], string>> = {
@@ -146,7 +160,7 @@ export const isKept = ({ labels }: Workspace): boolean => Object.hasOwn(labels, 
 
 /** About what erasing it gives back. What cannot be measured gives nothing. */
 export async function bytesOfThing(core: Core, thing: GcThing): Promise<number> {
-  if (thing.kind === 'cache' || thing.kind === 'snapshot' || thing.kind === 'archive') return thing.bytes
+  if ('bytes' in thing) return thing.bytes
   let sum = 0
   for (const place of placesOf(thing)) {
     if (!(await core.storage.exists(place))) continue

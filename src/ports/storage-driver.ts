@@ -158,6 +158,9 @@ export interface StorageDriver extends AsyncDisposable {
   /** What is really on disk, in all areas. */
   list(): Promise<Place[]>
 
+  /** Contents that were found not to be what they were, and were put aside; absent where none ever are. */
+  readonly damaged?: DamagedContents
+
   /**
    * Holds a tree to so many bytes more than it has now (less than 0: than that), or to none if null; only where `capabilities.quota` is `kernel`,
    * else `unsupported`. What was written to it and is not durable yet may count as more.
@@ -169,6 +172,12 @@ export interface StorageDriver extends AsyncDisposable {
 
   /** What the mount still has room for. */
   free(): Promise<Free>
+}
+
+export interface DamagedContents {
+  list(): Promise<readonly { readonly name: string; readonly bytes: number; readonly at: Date }[]>
+  /** Absent = done. */
+  erase(name: string): Promise<void>
 }
 
 export type Area = 'volumes' | 'trash' | 'tmp' | 'snapshots' | 'bases' | 'found'

@@ -101,7 +101,7 @@ export const careOperations = [
     scope: 'admin',
     summary: 'Erase what nobody needs any more, and move workspaces to the trash whose time is over',
     details:
-      'Goes first what is made again by itself: unfinished trees, bases and caches that were not used for long. Then trees that were in the trash for long enough, spare snapshots, old archives. Workspaces only move to the trash, and only those with a time of their own (--ttl) or if workspaces.retention_days or space.high_percent is set; never one that a process or a lease holds, or that has the label keep.',
+      'Goes first what is made again by itself: unfinished trees, bases and caches that were not used for long. Then damaged contents that were put aside, and trees that were in the trash, for long enough; spare snapshots, old archives. Workspaces only move to the trash, and only those with a time of their own (--ttl) or if workspaces.retention_days or space.high_percent is set; never one that a process or a lease holds, or that has the label keep.',
     input: object({
       plan: optional(boolean('Only show what would go')),
       older_than: optional(
@@ -116,7 +116,9 @@ export const careOperations = [
         object({
           kind: choice(thingKinds, 'What it is'),
           action: choice(['erase', 'trash'], 'Whether it is erased, or moved to the trash'),
-          tree: string('Its name: of a tree, snapshot, base or cache, the path of an archive, the id of a workspace'),
+          tree: string(
+            'Its name: of a tree, snapshot, base, cache or damaged content, the path of an archive, the id of a workspace',
+          ),
           workspace: nullable(string('Whose it was')),
           shared: nullable(string('The shared area that it was')),
           reason: string('Why it may go'),

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Place, StorageCapabilities, StorageDriver } from '../../ports/storage-driver.ts'
 import { compareTrees } from '../../sys/compare-trees.ts'
 import { createFrom } from '../../sys/content-store/create.ts'
+import { eraseAside, listAside } from '../../sys/content-store/damaged.ts'
 import { differences } from '../../sys/content-store/differences.ts'
 import { freeze, lookBeside } from '../../sys/content-store/freeze.ts'
 import { usageOfFrozen, verifyFrozen } from '../../sys/content-store/inspect.ts'
@@ -227,6 +228,17 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
     async list() {
       assertRoot(root, key)
       return listAreas(root, areas) as Place[]
+    },
+
+    damaged: {
+      async list() {
+        assertRoot(root, key)
+        return listAside(root)
+      },
+      async erase(name) {
+        assertRoot(root, key)
+        eraseAside(root, name)
+      },
     },
 
     async limit() {

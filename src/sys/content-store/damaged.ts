@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { ensureDirectory, syncDirectory } from '../directories.ts'
 import { hasCode, unless } from '../errno.ts'
@@ -6,7 +7,7 @@ import { hostFs } from '../host-fs.ts'
 import type { Steps } from '../safe-fs/steps.ts'
 import { politely } from '../trees/politely.ts'
 import { openObjects } from './objects.ts'
-import type { Store } from './store.ts'
+import { type Store, unlinkIfPresent } from './store.ts'
 
 /** In a storage root. */
 const damagedDirectory = 'damaged'
@@ -16,7 +17,7 @@ const cannotWrite = ['EROFS', 'ENOSPC', 'EDQUOT', 'EACCES', 'EPERM', 'ENOTDIR', 
 
 /**
  * Takes the name from contents that are not what it says, so that the next snapshot which has the right bytes stores
- * them, for the older ones too. Nothing is erased: the bytes are kept under `damaged`. Not now if somebody adds to the
+ * them, for the older ones too. The bytes are kept under `damaged` until somebody erases them. Not now if somebody adds to the
  * store and does not end soon.
  *
  * @param found their sizes, by name
@@ -45,3 +46,28 @@ function* putAsideSteps(store: Store, found: ReadonlyMap<string, number>): Steps
   }
   syncDirectory(directory)
 }
+
+export interface Aside {
+  readonly name: string
+  readonly bytes: number
+  /** Since when it is there. */
+  readonly at: Date
+}
+
+/** All that was put aside, by name. */
+export function listAside(root: string): Aside[] {
+  const directory = join(root, damagedDirectory)
+  const names = unless(['ENOENT', 'ENOTDIR'], () => fs.readdirSync(directory)) ?? []
+  return names.filter(isAside).flatMap((name) => {
+    const found = fs.lstatSync(join(directory, name), { throwIfNoEntry: false })
+    // A new name is a change of the file.
+    return found?.isFile() === true ? [{ name, bytes: found.size, at: found.ctime }] : []
+  })
+}
+
+/** Erases one of them. Absent = done. */
+export function eraseAside(root: string, name: string): void {
+  if (isAside(name)) unlinkIfPresent(join(root, damagedDirectory, name))
+}
+
+const isAside = (name: string): boolean => /^[0-9a-f]+\.[0-9a-f]{8}$/.test(name)
