@@ -34,7 +34,7 @@ export function assertAllowed(workspace: Workspace, useCase: UseCase): void {
     'invalid_state',
     `${nameOf(workspace)} is ${workspace.state}; ${verb} needs it to be ${states.join(' or ')}`,
     {
-      hint: hintFor(workspace),
+      hint: hintFor(workspace, useCase),
       data: { id: workspace.id, state: workspace.state, allowed: states, problem: workspace.problem },
     },
   )
@@ -61,12 +61,15 @@ export function assertDoing(
   })
 }
 
-function hintFor(workspace: Workspace): string {
+function hintFor(workspace: Workspace, useCase: UseCase): string {
+  const name = nameOf(workspace)
   if (hasWayBack(workspace)) return `Make it anew from its last snapshot: aw undelete ${workspace.id}`
-  if (workspace.state === 'trashed') return `Bring it back first: aw undelete ${nameOf(workspace)}`
+  if (workspace.state === 'trashed') return `Bring it back first: aw undelete ${name}`
   if (workspace.state === 'purged') return 'Its bytes are gone; create a new workspace'
   if (workspace.state === 'creating' || workspace.state === 'destroying') {
     return 'Wait for the operation in progress, or run: aw recover'
   }
-  return `Look at it with: aw show ${nameOf(workspace)}`
+  if (useCase === 'purge')
+    return `Move it to the trash first: aw destroy ${name}; or erase it at once: aw destroy ${name} --purge`
+  return `Look at it with: aw show ${name}`
 }

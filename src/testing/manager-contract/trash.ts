@@ -94,6 +94,8 @@ export function trashContract(open: OpenManager): void {
     const made = await aw.create({ id: 'p' })
     await made.files.write('work/a', 'x'.repeat(1000))
     await expect(aw.purge('p')).rejects.toEqual(code('invalid_state', { state: 'ready' }))
+    const hint = 'Move it to the trash first: aw destroy p/main; or erase it at once: aw destroy p/main --purge'
+    await expect(aw.purge('p')).rejects.toMatchObject({ hint })
     await aw.destroy('p')
     const { purged, bytes } = await aw.purge('p')
     expect(purged).toBe(true)
