@@ -114,3 +114,67 @@ describe('files with several names that their owner may not read', () => {
     })
   })
 })
+
+describe('attributes of what its owner may not read', () => {
+  it('are kept, forked and restored, also where a program helps to look', () => {
+    const told = asOrdinary(`
+      const { execFileSync } = await import('node:child_process')
+      const at = (name, top = path) => top + '/work/' + name
+      const locked = { secret: 0, 'write-only': 0o200, closed: 0o300 }
+      const shown = (top) => Object.entries(locked).map(([name, mode]) => {
+        const place = at(name, top)
+        if ((fs.statSync(place).mode & 0o777) !== mode) return name + ' has another mode'
+        fs.chmodSync(place, 0o700)
+        const value = execFileSync('getfattr', ['--only-values', '-n', 'user.note', place], { encoding: 'utf8', stdio: 'pipe' })
+        fs.chmodSync(place, mode)
+        return value
+      })
+      for (let n = 0; n < 1000; n++) fs.writeFileSync(at('file-' + n), '')
+      fs.mkdirSync(at('closed'))
+      for (const name of ['secret', 'write-only']) fs.writeFileSync(at(name), 'x')
+      for (const [name, mode] of Object.entries(locked)) {
+        execFileSync('setfattr', ['-n', 'user.note', '-v', 'of ' + name, at(name)])
+        fs.chmodSync(at(name), mode)
+      }
+      // The second one finds what is remembered of the first.
+      for (const label of ['one', 'two']) {
+        await new Promise((resolve) => setTimeout(resolve, 50))
+        await manager.call('snapshot', { id, label, consistent: true })
+      }
+      const { dirty } = await manager.call('describe', { id })
+      const { forks } = await manager.call('fork', { id, to: ['b'] })
+      const forked = shown(forks[0].workspace.path)
+      for (const name of Object.keys(locked)) {
+        fs.chmodSync(at(name), 0o700)
+        execFileSync('setfattr', ['-x', 'user.note', at(name)])
+        fs.chmodSync(at(name), locked[name])
+      }
+      const { differences } = await manager.call('restore', { id, snapshot: 'two' })
+      return { dirty, forked, differences: differences.map((one) => one.path), restored: shown(path) }`)
+    const notes = ['of secret', 'of write-only', 'of closed']
+    expect(told).toEqual({
+      dirty: false,
+      forked: notes,
+      differences: ['work/closed', 'work/secret', 'work/write-only'],
+      restored: notes,
+    })
+  })
+  it('are those of what is written over it', () => {
+    const told = asOrdinary(`
+      const { execFileSync } = await import('node:child_process')
+      const told = []
+      for (const mode of [0o400, 0o200, 0]) {
+        const file = path + '/work/file-' + mode.toString(8)
+        fs.writeFileSync(file, 'old')
+        execFileSync('setfattr', ['-n', 'user.note', '-v', 'kept', file])
+        fs.chmodSync(file, mode)
+        await manager.call('fs write', { id, path: 'work/file-' + mode.toString(8), content: 'new' })
+        const now = fs.statSync(file).mode & 0o777
+        fs.chmodSync(file, 0o600)
+        const value = execFileSync('getfattr', ['--only-values', '-n', 'user.note', file], { encoding: 'utf8', stdio: 'pipe' })
+        told.push([now.toString(8), fs.readFileSync(file, 'utf8'), value].join(' '))
+      }
+      return told`)
+    expect(told).toEqual(['400 new kept', '200 new kept', '0 new kept'])
+  })
+})

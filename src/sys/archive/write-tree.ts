@@ -8,12 +8,12 @@ import { asText, overLimit } from '../../domain/archive/refusals.ts'
 import { encodeSparseMap, type Segment } from '../../domain/archive/sparse-map.ts'
 import { AwError } from '../../domain/errors.ts'
 import { unless } from '../errno.ts'
-import { namingFlags, readFlags } from '../safe-fs/descriptors.ts'
+import { readFlags } from '../safe-fs/descriptors.ts'
 import { readAttributes } from '../trees/attributes.ts'
 import { linkTarget } from '../trees/link-target.ts'
 import { atBytes } from '../trees/names.ts'
 import { type Facts, factsOf, look, type Print } from '../trees/stat.ts'
-import { openSeen, unlock } from '../trees/unlock.ts'
+import { openSeen } from '../trees/unlock.ts'
 import { type Visit, walkTree } from '../trees/walk.ts'
 import { type Chunks, chunkSize, newChunks } from './chunks.ts'
 import { segmentsOf } from './holes.ts'
@@ -101,10 +101,8 @@ function memberOf({ path, name, directory }: Visit, facts: Facts, firstNames: Fi
   return { ...about, kind, attributes, ...((kind === 'char' || kind === 'block') && { major, minor }) }
 }
 
-/** Of what its owner may not read too, as its content is. */
 function attributesOf(path: string, directory: number, name: string): Member['attributes'] {
   const place = atBytes(directory, name === '' ? '.' : name)
-  using _ = unlocked(place)
   const found = readAttributes(place).filter(([key]) => !key.startsWith(aclOfXfs))
   if (found.length === 0) return noContent.attributes
   const bytes = found.reduce((all, [key, value]) => all + key.length + value.length, 0)
@@ -115,21 +113,6 @@ function attributesOf(path: string, directory: number, name: string): Member['at
 
 /** There each ACL is seen a second time, as an attribute that no other file system knows. */
 const aclOfXfs = 'trusted.SGI_ACL_'
-
-/** Asked once: it is needed for each entry. */
-const isRoot = process.getuid?.() === 0
-
-function unlocked(place: string | Buffer): Disposable | undefined {
-  if (isRoot) return undefined
-  const fd = fs.openSync(place, namingFlags)
-  const unlocking = fs.fstatSync(fd).isSymbolicLink() ? undefined : unlock(fd, 0o400)
-  return {
-    [Symbol.dispose]() {
-      unlocking?.[Symbol.dispose]()
-      fs.closeSync(fd)
-    },
-  }
-}
 
 const tooLarge = (path: string): AwError =>
   new AwError('source_failed', `The tree cannot be packed: ${asText(path)} says that it has more than 8 PiB`, {

@@ -25,11 +25,14 @@ export function* entryOf(visit: Visit, options: ReadOptions): Steps<Known | unde
   const found = yield* contentOf(visit, options)
   if (found === undefined) return undefined
   const { kind, mode, uid, gid, mtimeNs, inode, links } = factsOf(found.print)
-  const attributes = attributesText(atBytes(directory, name))
+  const attributes = attributesText(atBytes(directory, name === '' ? '.' : name))
   const { content, size } = found
   const shown = { links: kind === 'directory' ? 1 : links, size }
   const line = formatEntry({ path, kind, mode, uid, gid, mtimeNs, inode, ...shown, content, attributes })
-  return { line, print: found.torn ? '' : found.print }
+  if (found.torn) return { line, print: '' }
+  // To read attributes of what its owner may not read, its mode is changed as well.
+  const isTouched = attributes !== '' && (mode & 0o400) === 0
+  return { line, print: isTouched ? (look(directory, name)?.print ?? '') : found.print }
 }
 
 interface Content {

@@ -1,5 +1,6 @@
 import * as fs from 'node:fs'
 import { hostFs } from '../host-fs.ts'
+import { unlock } from '../trees/unlock.ts'
 import { at, errnoOf, readFlags } from './descriptors.ts'
 import { ownLikeParent } from './make-directory.ts'
 import type { Root } from './root.ts'
@@ -49,9 +50,10 @@ function syncDirectory(dir: number): void {
   }
 }
 
-/** Opens the regular file at a spot for reading, if it may be read. */
+/** Opens the regular file at a spot for reading, if it may be read: by its owner always. */
 function withContentOf(spot: Spot, act: (old: { stats: fs.Stats; fd: number | undefined }) => void): void {
   if (!spot.stats || spot.fd === undefined) return
+  using _ = unlock(spot.fd, 0o400)
   let fd: number | undefined
   try {
     fd = fs.openSync(at(spot.fd), readFlags)

@@ -39,9 +39,9 @@ export function modeAfterWrite(mode: number): number {
   return mode & (groupRuns ? 0o1777 : 0o3777)
 }
 
-/** Owner, then mode (a change of owner clears bits), then attributes (an ACL brings its own mask). */
+/** Owner, then attributes, then mode: a change of owner clears bits, an ACL brings its own, and a mode may forbid both. */
 export function keepAttributes(old: { stats: fs.Stats; fd: number | undefined }, to: number): void {
   attempt(() => hostFs.fchownSync(to, old.stats.uid, old.stats.gid))
-  hostFs.fchmodSync(to, modeAfterWrite(old.stats.mode))
   if (old.fd !== undefined) copyAttributes(old.fd, to)
+  hostFs.fchmodSync(to, modeAfterWrite(old.stats.mode))
 }

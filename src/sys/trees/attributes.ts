@@ -1,7 +1,8 @@
-import { unless } from '../errno.ts'
+import { hasCode, unless } from '../errno.ts'
 import { hostFs } from '../host-fs.ts'
 import { native } from '../native.ts'
 import { refused } from '../safe-fs/xattr.ts'
+import { unlockNamed } from './unlock.ts'
 
 /**
  * Extended attributes, ACLs and file capabilities: what belongs to the content of a tree. Others under `security.` are
@@ -13,15 +14,30 @@ const counts = (name: string): boolean =>
   name === 'security.capability' ||
   (name.startsWith('trusted.') && !name.startsWith('trusted.overlay.'))
 
-/** Each with its value, in the order of names. The path leads to one name in an open directory; a link is not followed. */
+/** It may have gone meanwhile. */
+const absent = [...refused.filter((code) => code !== 'EACCES'), 'ENOENT']
+
+/**
+ * Each with its value, in the order of names. The path leads to one name in an open directory; a link is not followed.
+ * Who may not read something may see the names alone: as its owner we are allowed the rest for the moment, which the
+ * kernel tells as a change.
+ */
 export function readAttributes(path: string | Buffer): (readonly [string, Buffer])[] {
-  const calls = native()
-  if (calls === undefined) return []
-  return namesAt(path).flatMap((name) => {
-    const value = attempt(() => calls.lgetxattr(path, name))
+  const names = namesAt(path)
+  try {
+    return valuesAt(path, names, absent)
+  } catch (error) {
+    if (!hasCode(error, 'EACCES')) throw error
+  }
+  using _ = unless(['ENOENT'], () => unlockNamed(path, 0o400))
+  return valuesAt(path, names, [...absent, 'EACCES'])
+}
+
+const valuesAt = (path: string | Buffer, names: readonly string[], without: readonly string[]) =>
+  names.flatMap((name) => {
+    const value = unless(without, () => native()?.lgetxattr(path, name))
     return value === undefined ? [] : [[name, value] as const]
   })
-}
 
 /** As one text without blanks: equal if and only if they are; empty if there are none. */
 export const attributesText = (path: string | Buffer): string => formatAttributes(readAttributes(path))
@@ -51,5 +67,4 @@ const unescaped = (name: string): string =>
 const namesAt = (path: string | Buffer): string[] =>
   attempt(() => native()?.llistxattr(path).filter(counts).toSorted()) ?? []
 
-/** It may have gone meanwhile. */
-const attempt = <T>(call: () => T): T | undefined => unless([...refused, 'ENOENT'], call)
+const attempt = <T>(call: () => T): T | undefined => unless([...absent, 'EACCES'], call)

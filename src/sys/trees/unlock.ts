@@ -27,6 +27,18 @@ export function unlock(fd: number, need: number): Disposable | undefined {
   }
 }
 
+/** The same for what a name in an open directory leads to, which may be a link: that has no mode of its own. */
+export function unlockNamed(path: string | Buffer, need: number): Disposable {
+  const fd = fs.openSync(path, namingFlags)
+  const unlocked = fs.fstatSync(fd).isSymbolicLink() ? undefined : unlock(fd, need)
+  return {
+    [Symbol.dispose]: () => {
+      unlocked?.[Symbol.dispose]()
+      fs.closeSync(fd)
+    },
+  }
+}
+
 /**
  * Opens a file for reading, if the name still is what was seen there; undefined if not. What it is, is known before it is
  * opened: a pipe or a device would notice. The caller closes it.

@@ -21,6 +21,7 @@ const everybody = {
   'odd names': 'names',
   'paths that are too long for a call': 'deep',
   'what its owner may not read or write': 'locked',
+  'attributes of what its owner may not read or write': 'locked_attributes',
   'pipes and sockets': 'specials',
 }
 const onlyRoot = {

@@ -131,6 +131,24 @@ def attributes():
     os.chmod('read-only', 0o400)
 
 
+def locked_attributes():
+    """Only who may read a file may read the attributes of users, and only who may write to it may set them."""
+    for name, mode in {'secret': 0, 'write only': 0o200, 'read-only': 0o400, 'run only': 0o100}.items():
+        for path, content in ((name, b'x'), ('empty ' + name, b'')):
+            put(path, content)
+            os.link(path, 'twin of ' + path)
+            os.setxattr(path, 'user.text', name.encode())
+            os.chmod(path, mode)
+    for mode in (0, 0o100, 0o200, 0o300, 0o400, 0o500, 0o600):
+        name = 'directory %o' % mode
+        os.makedirs(name + '/inner')
+        put(name + '/inner/file', b'x')
+        for path in (name + '/inner/file', name + '/inner', name):
+            os.setxattr(path, 'user.text', name.encode())
+            os.chmod(path, mode if path == name else 0o200)
+    os.setxattr('.', 'user.text', b'of the tree itself')
+
+
 def acls():
     def acl(*entries):
         return struct.pack('<I', 2) + b''.join(struct.pack('<HHI', *entry) for entry in entries)
