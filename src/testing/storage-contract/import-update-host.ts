@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import * as fs from 'node:fs'
+import nodeFs, * as fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { expect, it, onTestFinished } from 'vitest'
@@ -121,27 +122,30 @@ export function importUpdateHostContract(open: OpenStorage): void {
     expect(await bases.renew()).toMatchObject({ skipped: [] })
   })
 
-  it('never copies what a link that is swapped in leads to', async () => {
+  it.each(swaps)('never copies what a link leads to: %s', async (_, { to, when, copied }) => {
     const subject = await open()
     const bases = await withFolder(subject, sample)
     const secret = subject.folder({ inner: { kind: 'file', content: 'SECRET' } })
     await settle()
     await bases.renew()
-    const swapper = await start(swapping, { source: bases.folder, secret })
-    let links = 0
-    for (let round = 0; round < 60; round++) {
-      const place: Place = { area: 'tmp', name: `round_${round}` }
-      await subject.storage.create(place, { from: { area: 'bases', name: 'folder-1' } })
+    for (const name of swapped) putFace(bases.folder, name, to === 'link' ? 'plain' : 'link', secret)
+    const place: Place = { area: 'tmp', name: 'swapped' }
+    await subject.storage.create(place, { from: { area: 'bases', name: 'folder-1' } })
+    const left = new Set<string>(swapped)
+    {
+      using _hook = aroundOpening(when, (path) => {
+        const name = [...left].find((one) => path.endsWith(`/${one.slice(one.lastIndexOf('/') + 1)}`))
+        if (name !== undefined && left.delete(name)) putFace(bases.folder, name, to, secret)
+      })
       const index = { name: 'folder-2', since: 'folder-1' }
       await subject.storage.import(place, { folder: bases.folder }, { into: 'here', index })
-      const tree = JSON.stringify(subject.read(place))
-      expect(tree).not.toContain('SECRET')
-      if (tree.includes(secret)) links += 1
-      await subject.storage.erase(place)
     }
-    await swapper.terminate()
-    // The race took place.
-    expect(links).toBeGreaterThan(0)
+    // Each was swapped in that very moment.
+    expect([...left]).toEqual([])
+    const tree = subject.read(place)
+    expect(JSON.stringify(tree)).not.toContain('SECRET')
+    expect(swapped.map((name) => tree[`here/${name}`]?.kind)).toEqual(copied)
+    await subject.storage.erase(place)
     await bases.renew()
   })
 
@@ -181,24 +185,58 @@ async function start(program: string, workerData: unknown): Promise<Worker> {
 }
 
 /** Names that are now a file or directory, now a link to something outside. */
-const swapping = `
-const { workerData: { source, secret }, parentPort } = require('node:worker_threads')
-const fs = require('node:fs')
-const next = source + '.next'
-for (let round = 0; ; round++) {
-  for (const [name, target] of [['x', secret + '/inner'], ['d/empty', secret], ['d/e', secret]]) {
-    for (const kind of ['link', 'plain']) {
-      fs.rmSync(next, { recursive: true, force: true })
-      if (kind === 'link') fs.symlinkSync(target, next)
-      else if (name === 'x') fs.writeFileSync(next, 'harmless')
-      else fs.mkdirSync(next)
-      if (name !== 'x') fs.rmSync(source + '/' + name, { recursive: true, force: true })
-      fs.renameSync(next, source + '/' + name)
-    }
-  }
-  if (round === 0) parentPort.postMessage('swapping')
+const swapped = ['x', 'd/empty', 'd/e'] as const
+
+interface Swap {
+  readonly to: 'link' | 'plain'
+  /** What was seen under the name is swapped before that is opened, or after. */
+  readonly when: 'before' | 'after'
+  /** What of them is in the copy. */
+  readonly copied: readonly unknown[]
 }
-`
+
+const swaps: readonly (readonly [string, Swap])[] = [
+  [
+    'one that has come since it was looked at',
+    { to: 'link', when: 'before', copied: ['symlink', 'symlink', 'symlink'] },
+  ],
+  // Of a directory that was removed nothing can be read.
+  ['one that comes when it is open', { to: 'link', when: 'after', copied: ['file', undefined, undefined] }],
+  ['one that has gone since', { to: 'plain', when: 'before', copied: ['file', 'directory', 'directory'] }],
+  ['one that goes when it is known', { to: 'plain', when: 'after', copied: [undefined, undefined, undefined] }],
+]
+
+function putFace(folder: string, name: string, face: 'link' | 'plain', secret: string): void {
+  const place = join(folder, name)
+  fs.rmSync(place, { recursive: true, force: true })
+  if (face === 'link') fs.symlinkSync(name === 'x' ? join(secret, 'inner') : secret, place)
+  else if (name === 'x') fs.writeFileSync(place, 'harmless')
+  else fs.mkdirSync(place)
+}
+
+/** Does something right before or after anything is opened by a path in this process. */
+function aroundOpening(when: Swap['when'], act: (path: string) => void): Disposable {
+  const { openSync } = nodeFs
+  let isActing = false
+  const meddle = (path: fs.PathLike): void => {
+    if (isActing) return
+    isActing = true
+    act(String(path))
+    isActing = false
+  }
+  const opening = (...call: Parameters<typeof openSync>): number => {
+    if (when === 'before') meddle(call[0])
+    const fd = openSync(...call)
+    if (when === 'after') meddle(call[0])
+    return fd
+  }
+  const put = (open: typeof openSync): void => {
+    nodeFs.openSync = open
+    syncBuiltinESMExports()
+  }
+  put(opening)
+  return { [Symbol.dispose]: () => put(openSync) }
+}
 
 /** Writes, links, unlinks and renames: a few names, so that each changes often. */
 const writing = `
