@@ -38,6 +38,8 @@ export interface Staged {
   readonly path: string
   /** Where its copy is; null if the snapshot does not have it. */
   readonly copy: string | null
+  /** What of it is a file with other names in the snapshot, which are none of what is copied. */
+  readonly apart: readonly string[]
 }
 
 const stageName = ({ profile }: Workspace): string => `${profileOf(profile).metadata}/restoring`
@@ -55,10 +57,10 @@ export async function stagePaths(
   await unstage(core, workspace)
   const staged: Staged[] = []
   for (const [i, path] of paths.entries()) {
-    const copy = await copyOut(core, request, workspace, path, `${stageName(workspace)}/${i}`)
-    const hasPlace = await assertPlace(core, workspace, { path, copy })
+    const one = { path, ...(await copyOut(core, request, workspace, path, `${stageName(workspace)}/${i}`)) }
+    const hasPlace = await assertPlace(core, workspace, one)
     if (!hasPlace && !again) throw nowhere(workspace, path)
-    if (hasPlace) staged.push({ path, copy })
+    if (hasPlace) staged.push(one)
   }
   await core.storage.sync(volumeOf(workspace))
   return staged
@@ -83,21 +85,22 @@ function nowhere({ profile }: Workspace, path: string): AwError {
   })
 }
 
-/** The path of the copy, or null if the snapshot has nothing there. */
+/** Where the copy is: nowhere if the snapshot has nothing there. */
 async function copyOut(
   core: Core,
   request: Request,
   workspace: Workspace,
   path: string,
   into: string,
-): Promise<string | null> {
+): Promise<Omit<Staged, 'path'>> {
   const place = snapshotPlace(intentOf(workspace, 'restore').snapshot)
   const source = { place, path: Buffer.from(path).toString('latin1') }
   try {
-    const { single } = await core.storage.import(volumeOf(workspace), source, { into, signal: request.signal })
-    return single === true ? `${into}/${path.slice(path.lastIndexOf('/') + 1)}` : into
+    const report = await core.storage.import(volumeOf(workspace), source, { into, signal: request.signal })
+    const copy = report.single === true ? `${into}/${path.slice(path.lastIndexOf('/') + 1)}` : into
+    return { copy, apart: (report.apart ?? []).map(shownPath) }
   } catch (error) {
-    if (toAwError(error).code === 'file_not_found') return null
+    if (toAwError(error).code === 'file_not_found') return { copy: null, apart: [] }
     throw error
   }
 }

@@ -63,7 +63,8 @@ export async function restoreTo(core: Core, request: Request, workspace: Workspa
   if (done.problem !== undefined) throw halfWay(begun, done.problem, keep)
   const changes = early ?? (await counted())
   const isSpare = isHead && (await removed(core, request, after, keep))
-  return { workspace: nameOf(workspace), snapshot, branch, kept: isSpare ? null : keep, paths, ...changes }
+  const { split = [] } = done
+  return { workspace: nameOf(workspace), snapshot, branch, kept: isSpare ? null : keep, paths, ...changes, split }
 }
 
 /** Both are frozen: whatever is written meanwhile, this is true. */
@@ -90,6 +91,8 @@ async function removed(core: Core, request: Request, workspace: Workspace, id: S
 
 interface Done {
   readonly frozen: Exchanged
+  /** What has no other names any more, though it has in the snapshot. */
+  readonly split?: readonly string[]
   /** Some of the paths, or of the tree, could not be put in their place. */
   readonly problem?: AwError
 }
@@ -156,6 +159,7 @@ async function exchangePaths(
     const resumed = await keepLater(core, workspace, paths)
     return {
       frozen: { ...frozen, resumed },
+      split: staged.flatMap(({ apart }) => apart),
       ...(await attempt(core, workspace, () => placePaths(core, workspace, staged))),
     }
   } catch (error) {

@@ -31,6 +31,11 @@ export interface ImportReport {
   readonly single?: boolean | undefined
   /** Paths that were left out, relative to the folder, with the reason. */
   readonly skipped: readonly { path: string; reason: SkipReason }[]
+  /**
+   * Of a path of a place: files of it that have other names in their tree, which were not copied: the copies are files of
+   * their own. By their paths there; absent if there are none.
+   */
+  readonly apart?: readonly string[] | undefined
   /** How many things `exclude` and `ignored` left out; what is below a directory that was is not counted. */
   readonly excluded?: number | undefined
   /** With `index.since`: how many things differ from then, or may; undefined if all was copied. 0: none does. */

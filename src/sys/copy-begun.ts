@@ -1,6 +1,6 @@
 import { harmless } from './copy-attributes.ts'
 import { copyPlain, copyProgram } from './copy-program.ts'
-import { type Begun, type State, trusted } from './copy-state.ts'
+import { type Begun, noteName, type State, trusted } from './copy-state.ts'
 import { hostFs } from './host-fs.ts'
 import { atBytes, nodeName } from './trees/names.ts'
 import { factsOf, identityIn, type Print } from './trees/stat.ts'
@@ -27,6 +27,7 @@ export async function beginCopy(state: State): Promise<boolean> {
     signal: options.signal,
     onProgress: options.onProgress,
     onDirectory: (path, { names, prints, ...directory }, whole) => {
+      names.forEach((name, at) => noteName(state, path === '' ? name : `${path}/${name}`, prints[at] ?? ''))
       if (whose.outward) mighty.push(...mightyIn(path, names, prints))
       const trustedPrints = prints.map((print) => trusted(state, print))
       if (!whole) begun.set(path, { ...directory, names, prints: trustedPrints })

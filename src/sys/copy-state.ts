@@ -10,7 +10,7 @@ import { monotonicMs } from './monotonic.ts'
 import { at, display, type Name } from './safe-fs/descriptors.ts'
 import type { Levels } from './safe-fs/levels.ts'
 import { nodeName } from './trees/names.ts'
-import type { Print } from './trees/stat.ts'
+import { identityIn, kindOf, linksIn, type Print } from './trees/stat.ts'
 import { type Cleaning, isSettled } from './trees/write-out.ts'
 
 /** Where a copy of a tree is, and what it has found so far. Names are bytes, one character each (latin1). */
@@ -60,6 +60,8 @@ export interface State {
   readonly links: Map<string, Twin>
   /** Of those that stayed as they were: where they all are. */
   readonly kept: Map<string, (readonly Name[])[]>
+  /** Where each of them is in the copy. */
+  readonly names: Map<string, { readonly links: number; readonly paths: string[] }>
   readonly skipped: { path: string; reason: SkipReason }[]
   readonly whose: Whose
   /** Directories that are in the copy already, but for some of what is in them, by their paths. */
@@ -130,9 +132,18 @@ export const pathsOf = (state: State, name: string): [string | Buffer, string | 
 ]
 
 /** Something is in the copy now. What was seen before it was read is what a later change is told by. */
-export function record(state: State, { names, prints }: Frame, name: string, print: Print): void {
+export function record(state: State, { path, names, prints }: Frame, name: string, print: Print): void {
   names.push(name)
+  noteName(state, path + name, print)
   prints.push(trusted(state, print))
+}
+
+/** @param path of its copy */
+export function noteName({ names }: Pick<State, 'names'>, path: string, print: Print): void {
+  if (print === '' || kindOf(print) === 'directory' || linksIn(print) === 1) return
+  const known = names.get(identityIn(print))
+  if (known === undefined) names.set(identityIn(print), { links: linksIn(print), paths: [path] })
+  else known.paths.push(path)
 }
 
 /** Empty if a later change might not show. */

@@ -56,6 +56,7 @@ async function copyAll(source: number, target: number, options: CopyOptions, onl
     frames: [],
     links: new Map(),
     kept: new Map(),
+    names: new Map(),
     skipped: [],
     whose: {
       uid: process.getuid?.() ?? 0,
@@ -82,14 +83,16 @@ async function copyAll(source: number, target: number, options: CopyOptions, onl
       if (name === undefined) await leave(state, frame)
       else if (name !== '') await copyNext(state, frame, name)
     }
-    return reportOf(state)
+    return reportOf(state, only)
   } finally {
     abandon(state)
   }
 }
 
-function reportOf({ options, files, bytes, reflinked, skipped, excluded, changed }: State): ImportReport {
+function reportOf(state: State, only: string | undefined): ImportReport {
+  const { options, files, bytes, reflinked, skipped, excluded, changed } = state
   const isByDifference = options.before !== undefined && options.before !== 'unknown'
+  const apart = apartIn(state, only)
   return {
     files,
     bytes,
@@ -97,7 +100,16 @@ function reportOf({ options, files, bytes, reflinked, skipped, excluded, changed
     skipped: skipped.toSorted((one, other) => (one.path < other.path ? -1 : 1)),
     ...(options.rules && { excluded }),
     ...(isByDifference && { changed }),
+    ...(apart.length > 0 && { apart }),
   }
+}
+
+/** Of a part of a tree. */
+function apartIn({ options: { own, path = '.' }, names }: State, only: string | undefined): string[] {
+  if (!own || path === '.') return []
+  const above = only === undefined ? path : path.slice(0, -only.length - 1)
+  const lone = [...names.values()].filter(({ links, paths }) => paths.length < links)
+  return lone.flatMap(({ paths }) => paths.map((one) => (above === '' ? one : `${above}/${one}`))).toSorted()
 }
 
 /** Of what is open, so it is there. */

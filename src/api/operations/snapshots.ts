@@ -25,6 +25,10 @@ const restored = object({
     }),
     'The same, and what happened to each',
   ),
+  split: list(
+    string('A path'),
+    'Restored files that are of their own now: in the snapshot they have other names, which did not come back with them',
+  ),
   ended: boolean('Whether something ran in its sandbox and was ended for this'),
 })
 

@@ -18,6 +18,7 @@ describe('restore, undo, redo', () => {
       { path: 'f1', change: 'renamed', from: 'f0' },
       ...['f2', 'f3', 'f4', 'f\u001b5', 'f6'].map((path) => ({ path, change: 'changed' as const, from: null })),
     ],
+    split: [],
     ended: false,
   }
 
@@ -27,6 +28,11 @@ describe('restore, undo, redo', () => {
       stdout: `${first}  R  f0 → f1\n  M  f2\n  M  f3\n  M  f4\n  M  f\\x1b5\n  and 1 more\n`,
       stderr: `What was there is kept. Take it back with: aw restore a/main ${id('b')}\n`,
     })
+    const split = { ...done, paths: ['f1'], added: 0, removed: 0, changed: 0, differences: [], split: ['f\u001b1'] }
+    expect((await shown(['restore', 'x', 'y', '--path', 'f1'], split)).stdout).toBe(
+      `1 path of a/main is as in ${id('a')}; nothing had to change\n` +
+        'f\\x1b1 is a file of its own now: its other names were not restored with it\n',
+    )
     expect((await shown(['undo', 'x', '-q'], done)).stdout).toBe('')
   })
 

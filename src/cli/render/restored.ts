@@ -38,6 +38,9 @@ function told(output: Restored, view: View, notice: string): Shown {
   const verb = paths === null || paths.length === 1 ? 'is' : 'are'
   const onward = [
     ...(view.input['branch'] === undefined ? [] : [`Work goes on with ${branch}`]),
+    ...output.split.map(
+      (path) => `${visible(path)} is a file of its own now: its other names were not restored with it`,
+    ),
     ...(output.ended ? ['What ran in its sandbox was ended'] : []),
   ]
   if (total === 0) return { out: [`${what} ${verb} as in ${snapshot}; nothing had to change`, ...onward].join('\n') }

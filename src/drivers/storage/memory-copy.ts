@@ -13,6 +13,21 @@ export function nodeAt(tree: DirectoryNode, path: string): Node | undefined {
   return here
 }
 
+/** As `ImportReport` has it. */
+export function apartFrom(tree: DirectoryNode, path: string): string[] {
+  if (path === '.') return []
+  const all = [...leavesIn(tree)]
+  const isInside = (one: string): boolean => one === path || one.startsWith(`${path}/`)
+  const outside = new Set(all.filter(([one]) => !isInside(one)).map(([, node]) => node))
+  return all.flatMap(([one, node]) => (isInside(one) && outside.has(node) ? [one] : [])).toSorted()
+}
+
+function* leavesIn(tree: DirectoryNode, prefix = ''): Generator<readonly [string, Node]> {
+  for (const [name, node] of tree.entries)
+    if (node.kind === 'directory') yield* leavesIn(node, `${prefix}${name}/`)
+    else yield [prefix + name, node]
+}
+
 const readIn =
   (directory: DirectoryNode): ReadRules =>
   (path) => {

@@ -4,7 +4,7 @@ import { diffEntries, type DiffEntry, exactly } from '../../domain/tree-diff.ts'
 import type { Area, Place, StorageCapabilities, StorageDriver } from '../../ports/storage-driver.ts'
 import { walkNodes, type DirectoryNode, type Disk, type FileNode, type Node } from '../files/memory-disk.ts'
 import { assertOptions } from './import-options.ts'
-import { bytesIn, copyInto, nodeAt, rulesOf } from './memory-copy.ts'
+import { apartFrom, bytesIn, copyInto, nodeAt, rulesOf } from './memory-copy.ts'
 
 const areas: readonly Area[] = ['volumes', 'snapshots', 'bases', 'trash', 'tmp']
 const marker = '.aw-storage'
@@ -84,10 +84,14 @@ export function memoryStorage({ disk, root = '/storage' }: { disk: Disk; root?: 
       const target = disk.makeDirectory(into === '.' ? path(place) : `${path(place)}/${into}`)
       // By difference would be no quicker here.
       if (index?.since !== undefined) target.entries.clear()
-      if (wanted.kind === 'directory')
-        return copyInto(wanted, target, 'folder' in source ? { isFolder: true, rules: rulesOf(wanted, options) } : {})
+      const apart = apartFrom(from, below)
+      const more = apart.length > 0 && { apart }
+      if (wanted.kind === 'directory') {
+        const how = 'folder' in source ? { isFolder: true, rules: rulesOf(wanted, options) } : {}
+        return { ...copyInto(wanted, target, how), ...more }
+      }
       const name = below.slice(below.lastIndexOf('/') + 1)
-      return { ...copyInto({ ...target, entries: new Map([[name, wanted]]) }, target), single: true }
+      return { ...copyInto({ ...target, entries: new Map([[name, wanted]]) }, target), single: true, ...more }
     },
     async snapshot(volume, into, { exclude, since, after } = {}) {
       await after

@@ -1,6 +1,5 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { escapePath } from '../../domain/escape-path.ts'
 import type { ImportReport, OnProgress } from '../../ports/storage-driver.ts'
 import { copyProgram, makePlain, type PlainlyMade } from '../copy-program.ts'
 import { hasCode } from '../errno.ts'
@@ -155,21 +154,4 @@ function makeDirectory(path: string | Buffer): void {
     // Nothing but a directory is joined.
     fs.closeSync(fs.openSync(path, directoryFlags))
   }
-}
-
-/**
- * The part of a tree that a path leads to, by itself: of a directory what is in it, of anything else that alone, under
- * its own name. Undefined if there is nothing.
- */
-export function partOf(
-  lines: readonly string[],
-  path: string,
-): { lines: readonly string[]; single: boolean } | undefined {
-  if (path === '.') return { lines, single: false }
-  const start = escapePath(path)
-  const about = lines.find((line) => line.startsWith(`${start} `))?.slice(start.length)
-  if (about === undefined) return undefined
-  if (!about.startsWith(' d ')) return { lines: [`${nameOf(start)}${about}`], single: true }
-  const below = lines.filter((line) => line.startsWith(`${start}/`)).map((line) => line.slice(start.length + 1))
-  return { lines: [`.${about}`, ...below], single: false }
 }

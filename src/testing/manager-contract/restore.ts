@@ -130,6 +130,22 @@ export function restoreContract(open: OpenManager): void {
     expect(await workOf(made)).toEqual(before)
   })
 
+  it('a path that is one of several names of a file comes back as a file of its own, which is told', async () => {
+    const { aw, folder } = await open()
+    const twin = { kind: 'hardlink', to: 'f' } as const
+    const from = { folder: folder({ f: { kind: 'file', content: 'first' }, g: twin, h: twin }) }
+    const made = await aw.create({ id: 'a', from })
+    await aw.snapshot('a', { label: 'first' })
+    await made.files.append('work/alone', 'new')
+    expect(await aw.restore('a', { paths: ['work/alone'] })).toMatchObject({ split: [] })
+    expect(await aw.restore('a', { paths: ['work/g'] })).toMatchObject({ split: ['work/g'] })
+    // They are copied one by one.
+    const both = await aw.restore('a', { paths: ['work/h', 'work/f'] })
+    expect(both.split.toSorted()).toEqual(['work/f', 'work/h'])
+    expect(await aw.restore('a', { paths: ['work'] })).toMatchObject({ split: [] })
+    expect(await aw.restore('a')).toMatchObject({ split: [] })
+  })
+
   it('a path comes back whose directory is gone, and whatever its name is', async () => {
     const { aw, made } = await withSnapshot(open)
     const odd = ['work/ä ö/日本', 'work/-x', 'work/a"b\'c', 'work/ leading', 'work/emoji 🎉', 'work/d/e/.hidden']

@@ -118,6 +118,25 @@ export function keepingContract(open: OpenStorage): void {
     expect(await treeAt(subject, snap(1))).toEqual(before)
   })
 
+  it('tells what of a path is a file that has names elsewhere in the tree', async () => {
+    const subject = await withVolume(open)
+    const { storage } = subject
+    const link = (path: string, to: string) => ({ do: 'link', path, to }) as const
+    // Files with two names, with three of which two are in one directory, and with two in one.
+    subject.edit(volume, link('d/e/x', 'x'), link('d/x', 'x'), { do: 'write', path: 'd/one', content: '1' })
+    subject.edit(volume, link('d/two', 'd/one'))
+    await storage.snapshot(volume, snap(1))
+    await storage.create(staged)
+    const apart = async (path: string, into: string): Promise<unknown> =>
+      (await storage.import(staged, { place: snap(1), path }, { into })).apart
+    expect(await apart('b', '1')).toEqual(['b'])
+    expect(await apart('d/e', '2')).toEqual(['d/e/x'])
+    expect(await apart('d', '3')).toEqual(['d/e/x', 'd/x'])
+    expect(await apart('d/two', '4')).toEqual(['d/two'])
+    for (const [i, whole] of ['.', 'l', 'd/empty', 'd/e/f'].entries())
+      expect([whole, await apart(whole, `whole ${i}`)]).toEqual([whole, undefined])
+  })
+
   it('copies one path of a snapshot: what is in a directory, or a file under its name', async () => {
     const subject = await withVolume(open)
     const { storage } = subject

@@ -2,7 +2,7 @@ import { AwError } from '../../../domain/errors.ts'
 import type { ImportOptions, ImportReport, ImportSource, Place } from '../../../ports/storage-driver.ts'
 import { importFrozen } from '../../../sys/content-store/create.ts'
 import type { Manifest } from '../../../sys/content-store/manifest.ts'
-import { partOf } from '../../../sys/content-store/materialise.ts'
+import { apartFrom, partOf } from '../../../sys/content-store/part.ts'
 import type { Store } from '../../../sys/content-store/store.ts'
 import { copyTree } from '../../../sys/copy-tree.ts'
 import { identitiesIn } from '../../../sys/source-folder.ts'
@@ -40,7 +40,8 @@ export async function importInto(
   using target = openInto(path(place), into)
   if (part !== undefined) {
     const report = await importFrozen(store, part.lines, target.path, { signal, onProgress })
-    return part.single ? { ...report, single: true } : report
+    const apart = apartFrom(from?.lines ?? [], below)
+    return { ...report, ...(part.single && { single: true }), ...(apart.length > 0 && { apart }) }
   }
   const copying = { signal, onProgress, own: true, path: below, guarded: identitiesIn(guarded) }
   return await copyTree(folder, target.path, copying)
