@@ -21,7 +21,7 @@ export interface ChangeEntry {
   readonly target?: string | undefined
 }
 
-/** An entry of a tree, with all that makes a difference. */
+/** An entry of a tree, with all that makes a difference; docs/guides/snapshots.md tells what does, and to whom. */
 export interface DiffEntry extends ChangeEntry {
   /**
    * Equal if and only if the contents are, of two that are compared: at one path, or with one identity. A hash, say, or a
