@@ -17,6 +17,8 @@ export default defineConfig({
     pool: 'forks',
     // For two cores: a third of the time a test waits for a process or a disk.
     maxWorkers: 3,
+    // What is waited for comes, but when is not ours to say: the default of a second is over soon where much is going on.
+    expect: { poll: { timeout: 20 * second } },
     projects: [
       {
         extends: true,

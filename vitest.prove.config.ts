@@ -23,6 +23,8 @@ export default defineConfig({
     include: ['test/prove/**/*.test.ts', ...drawn],
     env: { AW_ALL: '1', NODE_COMPILE_CACHE: compileCache() },
     globalSetup: ['test/build-once.ts'],
+    // As in vitest.config.ts.
+    expect: { poll: { timeout: minute / 3 } },
     testTimeout: 60 * minute,
     hookTimeout: 10 * minute,
   },

@@ -2,7 +2,7 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { cpus, release } from 'node:os'
 import { join } from 'node:path'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { standing } from '../src/testing/standing.ts'
 import { code } from '../src/testing/storage-contract.ts'
 import { readTree } from '../src/testing/tree.ts'
@@ -158,7 +158,7 @@ it('a mount in a namespace that no process is in counts too, where the kernel te
   } finally {
     execFileSync('umount', [kept])
   }
-  await vi.waitFor(async () => expect(await storage.isIdle?.(volume)).toBe(true), 5000)
+  await expect.poll(() => storage.isIdle?.(volume)).toBe(true)
   expect(fs.existsSync(path(volume))).toBe(true)
 })
 

@@ -1,5 +1,5 @@
 import type { Sandbox, SandboxDriver, SandboxSpec } from '../../src/ports/sandbox-driver.ts'
-import type { LevelName, Place } from '../sandbox/place.ts'
+import { isRoot, type LevelName, type Place } from '../sandbox/place.ts'
 
 /** Where an attack is tried: without any wall first, to see that it is one; then behind those of each level. */
 export type Where = 'plain' | LevelName
@@ -9,6 +9,14 @@ export type Outcome = 'held' | 'not held' | 'refused'
 
 /** One for both, or one for an ordinary user and one for root, whose boxes run as a user of their own. */
 export type Expected = Outcome | { readonly user: Outcome; readonly root: Outcome }
+
+/** What must come of it, for whoever this is. None where it may come to either. */
+export function outcomeOf(attack: Attack, where: Where): Outcome | undefined {
+  // Without walls each must succeed; one that says why it does not may do so on another machine.
+  if (where === 'plain') return attack.plainly === undefined ? 'not held' : undefined
+  const expected = attack.expected[where]
+  return typeof expected === 'string' ? expected : expected[isRoot ? 'root' : 'user']
+}
 
 export interface Attack {
   readonly name: string
@@ -51,6 +59,10 @@ export interface Stage extends Ground {
   readonly run: (argv: readonly string[], options?: RunOptions) => Promise<Ended>
   /** Runs it until it says that it has tried; it stays until the stage is left. */
   readonly hold: (argv: readonly string[], options?: RunOptions) => Promise<void>
+  /** Waits until it is seen that the attack got through: for as long as it takes if it must, for so long if it must not. */
+  readonly harmed: (ms: number, isSo: () => boolean) => Promise<boolean>
+  /** Waits until it is seen that the attack was held: for as long as it takes if it must be, for so long if not. */
+  readonly held: (ms: number, isSo: () => boolean) => Promise<boolean>
   /** Undefined where there is no wall. */
   readonly box: BoxParts | undefined
   /** At the end, whatever happens. */

@@ -36,6 +36,9 @@ export const isAlive = (pid: number): boolean => /^State:\s+[^ZX]/m.test(fileOf(
 
 export const residentKb = (pid: number): number => Number(/^VmRSS:\s+(\d+)/m.exec(fileOf(pid, 'status'))?.[1] ?? 0)
 
+/** For what must come: a busy machine may be late with it. */
+export const patience = 20_000
+
 /** Waits until it is so, for a bounded time; answers whether it came to be. */
 export async function within(ms: number, isSo: () => boolean): Promise<boolean> {
   for (const until = performance.now() + ms; performance.now() < until;) {

@@ -1,7 +1,7 @@
 /** The attacks that need luck, often; and those of the corpus in which time plays a part, again and again. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isRoot, levels } from '../sandbox/place.ts'
-import type { Expected, Outcome } from './attack.ts'
+import { levels } from '../sandbox/place.ts'
+import { type Outcome, outcomeOf } from './attack.ts'
 import { attacks } from './corpus.ts'
 import { races } from './races.ts'
 import { openTheatre, type Theatre } from './stage.ts'
@@ -15,8 +15,6 @@ const timed = [
   'outlives-supervisor',
 ]
 const times = Number(process.env['AW_ESCAPE_ROUNDS'] ?? 20)
-const here = (expected: Expected): Outcome =>
-  typeof expected === 'string' ? expected : expected[isRoot ? 'root' : 'user']
 
 describe.each(['plain', ...levels] as const)('%s', (where) => {
   let theatre: Theatre
@@ -26,14 +24,14 @@ describe.each(['plain', ...levels] as const)('%s', (where) => {
   afterAll(() => theatre[Symbol.asyncDispose]())
 
   it.each(races)('$name', async (race) => {
-    const wanted = where === 'plain' ? 'not held' : here(race.expected[where])
+    const wanted = outcomeOf(race, where)
     const outcome = await theatre.perform(race)
     // Where nothing is promised, luck decides.
     expect(wanted === 'not held' && where !== 'plain' ? ['held', 'not held'] : [wanted]).toContain(outcome)
   })
 
   it.each(attacks.filter(({ name }) => timed.includes(name)))('$name, again and again', async (attack) => {
-    const wanted = where === 'plain' ? 'not held' : here(attack.expected[where])
+    const wanted = outcomeOf(attack, where)
     const outcomes: Outcome[] = []
     for (let time = 0; time < (where === 'plain' ? 1 : times); time++) {
       outcomes.push(await theatre.perform({ ...attack, name: `${attack.name}-${time}` }))

@@ -5,9 +5,19 @@ import { join } from 'node:path'
 import { AwError } from '../../src/domain/errors.ts'
 import type { Sandbox, SandboxSpec } from '../../src/ports/sandbox-driver.ts'
 import { boxUid, isRoot, type LevelName, openPlace, owner, type Place } from '../sandbox/place.ts'
-import type { Attack, BoxParts, Ended, Ground, Outcome, RunOptions, Stage, Where } from './attack.ts'
+import {
+  type Attack,
+  type BoxParts,
+  type Ended,
+  type Ground,
+  type Outcome,
+  outcomeOf,
+  type RunOptions,
+  type Stage,
+  type Where,
+} from './attack.ts'
 import { endGroup, runOnHost, startOnHost } from './host-run.ts'
-import { processesWith, within } from './looks.ts'
+import { patience, processesWith, within } from './looks.ts'
 
 const uid = isRoot ? boxUid : (process.getuid?.() ?? 0)
 const tools = process.env['AW_ESCAPE_TOOLS'] ?? ''
@@ -35,7 +45,7 @@ export function openTheatre(where: Where): Theatre {
       cleanup.defer(() => endMarked(ground.marker))
       try {
         const box = place && (await boxFor(attack, place, ground, cleanup))
-        const stage = stageOf({ where, tree, ground, box, cleanup })
+        const stage = stageOf({ where, tree, ground, box, cleanup, expected: outcomeOf(attack, where) })
         const outcome = (await attack.attempt(stage)) ? 'not held' : 'held'
         if (box !== undefined && box.sandbox === shared) await mustLive(box)
         return outcome
@@ -101,9 +111,10 @@ interface Staging {
   readonly ground: Ground
   readonly box: BoxParts | undefined
   readonly cleanup: AsyncDisposableStack
+  readonly expected: Outcome | undefined
 }
 
-function stageOf({ where, tree, ground, box, cleanup }: Staging): Stage {
+function stageOf({ where, tree, ground, box, cleanup, expected }: Staging): Stage {
   const { own: directory, marker } = ground
   const cwdOf = ({ cwd }: RunOptions): string => cwd ?? (directory.split('/').at(-1) as string)
   const marked = (argv: readonly string[]): string[] => argv.map((word) => (word === '%marker' ? marker : word))
@@ -121,7 +132,7 @@ function stageOf({ where, tree, ground, box, cleanup }: Staging): Stage {
       cleanup.defer(() => endGroup(child))
       let ended = false
       child.once('exit', () => (ended = true))
-      await within(8_000, () => ended || existsSync(done))
+      await within(patience, () => ended || existsSync(done))
     } else {
       const stop = new AbortController()
       let ended = false
@@ -132,7 +143,7 @@ function stageOf({ where, tree, ground, box, cleanup }: Staging): Stage {
         stop.abort()
         await over
       })
-      await within(8_000, () => ended || existsSync(done))
+      await within(patience, () => ended || existsSync(done))
     }
   }
 
@@ -144,6 +155,8 @@ function stageOf({ where, tree, ground, box, cleanup }: Staging): Stage {
     tool: '../attack',
     run,
     hold,
+    harmed: (ms, isSo) => within(expected === 'not held' ? patience : ms, isSo),
+    held: (ms, isSo) => within(expected === 'held' ? patience : ms, isSo),
     defer: (act) => cleanup.defer(async () => void (await act())),
   }
 }
@@ -173,7 +186,7 @@ function notFound(error: unknown): { code: number } {
 
 /** Whatever an attack left, in a box or out of it. */
 async function endMarked(marker: string): Promise<void> {
-  const gone = await within(2_000, () => {
+  const gone = await within(patience, () => {
     for (const pid of processesWith(marker)) tryKill(pid)
     return processesWith(marker).length === 0
   })

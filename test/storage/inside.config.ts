@@ -13,6 +13,8 @@ export default defineConfig({
     maxConcurrency: 8,
     // The report has only the message of a failure: it must say everything.
     chaiConfig: { truncateThreshold: 0 },
+    // As in vitest.config.ts.
+    expect: { poll: { timeout: 20 * second } },
     testTimeout: 60 * second,
     hookTimeout: 60 * second,
   },

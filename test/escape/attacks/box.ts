@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { boxUid, isRoot, openPlace, owner } from '../../sandbox/place.ts'
 import type { Attack, BoxParts, Stage } from '../attack.ts'
 import { canaryFile, canaryProcess, isLooted, listener } from '../canaries.ts'
-import { fileOf, isAlive, processesWith, within } from '../looks.ts'
+import { fileOf, isAlive, patience, processesWith, within } from '../looks.ts'
 
 /** Root's boxes run as users of their own, each as another. */
 const byOwner = { none: { user: 'not held', root: 'held' }, guarded: 'held', namespace: 'held' } as const
@@ -26,15 +26,14 @@ function initOf({ sandbox }: BoxParts): number {
 }
 
 /** It answers, and runs commands. */
-async function isBroken({ sandbox }: BoxParts): Promise<boolean> {
-  const answer = Promise.race([
-    sandbox.exec({ argv: ['true'], cwd: '.', env: {}, limits: {} }).exit.then(
-      ({ code }) => code === 0,
-      () => false,
-    ),
-    new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 3_000).unref()),
-  ])
-  return !(await answer)
+async function isBroken({ box, held }: Stage): Promise<boolean> {
+  let answer: number | null | undefined
+  box?.sandbox.exec({ argv: ['true'], cwd: '.', env: {}, limits: {} }).exit.then(
+    ({ code }) => (answer = code),
+    () => (answer = null),
+  )
+  await held(3_000, () => answer !== undefined)
+  return answer !== 0
 }
 
 export const boxAttacks: readonly Attack[] = [
@@ -47,7 +46,7 @@ export const boxAttacks: readonly Attack[] = [
     async attempt(stage) {
       const target = stage.box === undefined ? (await canaryProcess(stage)).pid : initOf(stage.box)
       await stage.run([stage.tool, 'every-signal', '%marker', String(target)]).catch(() => undefined)
-      return stage.box === undefined ? within(100, () => !isAlive(target)) : isBroken(stage.box)
+      return stage.box === undefined ? stage.harmed(100, () => !isAlive(target)) : isBroken(stage)
     },
   },
   {
@@ -66,8 +65,8 @@ export const boxAttacks: readonly Attack[] = [
       await stage.run([stage.tool, 'get-fd', '%marker', String(target), canary === undefined ? '3' : '9'])
       const files = 'for f in 3 4 5; do echo x > /proc/$1/fd/$f; echo x > /proc/1/fd/$f; done'
       await stage.run(['timeout', '2', 'sh', '-c', files, '%marker', String(target)])
-      if (canary !== undefined) return isLooted(stage, canary.secret) && within(100, canary.isHit)
-      return isBroken(stage.box as BoxParts)
+      if (canary !== undefined) return isLooted(stage, canary.secret) && stage.harmed(100, canary.isHit)
+      return isBroken(stage)
     },
   },
   {
@@ -83,7 +82,7 @@ export const boxAttacks: readonly Attack[] = [
       const before = readFileSync(program)
       const script = 'for p in /proc/1/exe /run/aw/box /proc/$1/exe "$2"; do echo x >> $p; cp /bin/true $p; done'
       await stage.run(['sh', '-c', script, '%marker', String(initOf(stage.box)), isRoot ? program : '/nowhere'])
-      return !before.equals(readFileSync(program)) || isBroken(stage.box)
+      return !before.equals(readFileSync(program)) || isBroken(stage)
     },
   },
   {
@@ -95,7 +94,7 @@ export const boxAttacks: readonly Attack[] = [
     async attempt(stage) {
       const target = stage.box === undefined ? (await canaryProcess(stage)).pid : stage.box.sandbox.owner.pid
       await stage.run([stage.tool, 'every-signal', '%marker', String(target)]).catch(() => undefined)
-      return within(100, () => !isAlive(target))
+      return stage.harmed(100, () => !isAlive(target))
     },
   },
   {
@@ -115,7 +114,7 @@ export const boxAttacks: readonly Attack[] = [
       const other = await otherBox(stage)
       const { pid } = other.sandbox.owner
       await stage.run([stage.tool, 'stop-box', '%marker', join(other.place.base, 'run', 'other', 's')])
-      return within(300, () => !isAlive(pid))
+      return stage.harmed(300, () => !isAlive(pid))
     },
   },
   {
@@ -147,7 +146,7 @@ export const boxAttacks: readonly Attack[] = [
       const other = await otherBox(stage)
       const target = await processIn(other, stage)
       await stage.run([stage.tool, 'signal', '%marker', String(target)])
-      return within(100, () => !isAlive(target))
+      return stage.harmed(100, () => !isAlive(target))
     },
   },
 ]
@@ -169,7 +168,7 @@ async function processIn({ sandbox }: Pick<BoxParts, 'sandbox'>, stage: Stage): 
   const word = `victim-${stage.marker.slice(-8)}`
   const running = sandbox.exec({ argv: ['sh', '-c', 'sleep 20; :', word], cwd: '.', env: {}, limits: {} })
   running.exit.catch(() => undefined)
-  await within(3_000, () => processesWith(word).length > 0)
+  await within(patience, () => processesWith(word).length > 0)
   const [pid] = processesWith(word)
   if (pid === undefined) throw new Error('the other box runs nothing')
   return pid

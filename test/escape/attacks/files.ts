@@ -13,7 +13,7 @@ import {
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { isRoot, openPlace } from '../../sandbox/place.ts'
-import type { Attack, Stage } from '../attack.ts'
+import type { Attack } from '../attack.ts'
 import { canaryFile, isLooted } from '../canaries.ts'
 
 const sh = (script: string, ...args: readonly string[]): string[] => ['sh', '-c', script, '%marker', ...args]
@@ -153,8 +153,7 @@ export const fileAttacks: readonly Attack[] = [
       const name = randomBytes(8).toString('hex')
       await stage.hold([stage.tool, 'watch', '%marker', stage.outside])
       writeFileSync(join(stage.outside, name), '')
-      await until(stage, name)
-      return isLooted(stage, name)
+      return stage.harmed(1_000, () => isLooted(stage, name))
     },
   },
   {
@@ -270,8 +269,3 @@ export const fileAttacks: readonly Attack[] = [
     },
   },
 ]
-
-/** The attack writes down what it saw a moment later. */
-async function until(stage: Stage, text: string): Promise<void> {
-  for (let turn = 0; turn < 100 && !isLooted(stage, text); turn++) await new Promise((go) => setTimeout(go, 10))
-}

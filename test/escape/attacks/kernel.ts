@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Attack, Expected, Stage } from '../attack.ts'
 import { helper } from '../canaries.ts'
 import { runOnHost } from '../host-run.ts'
-import { descriptorsOf, fileOf, namespaceOf, processesWith, within } from '../looks.ts'
+import { descriptorsOf, fileOf, namespaceOf, patience, processesWith, within } from '../looks.ts'
 
 type Levels = Readonly<Record<'none' | 'guarded' | 'namespace', Expected>>
 
@@ -160,7 +160,7 @@ export const kernelAttacks: readonly Attack[] = [
     async attempt(stage) {
       const [terminal, typed] = await otherTerminal(stage)
       await stage.run([stage.tool, 'tiocsti', '%marker', terminal])
-      return within(300, () => existsSync(typed) && readFileSync(typed, 'latin1').includes('planted'))
+      return stage.harmed(300, () => existsSync(typed) && readFileSync(typed, 'latin1').includes('planted'))
     },
   },
   {
@@ -171,7 +171,7 @@ export const kernelAttacks: readonly Attack[] = [
     async attempt(stage) {
       const [terminal, , shown] = await otherTerminal(stage)
       await stage.run(['sh', '-c', 'echo "$0" > "$1"', '%marker', terminal])
-      return within(300, () => existsSync(shown) && readFileSync(shown, 'latin1').includes(stage.marker))
+      return stage.harmed(300, () => existsSync(shown) && readFileSync(shown, 'latin1').includes(stage.marker))
     },
   },
   {
@@ -238,7 +238,7 @@ export const kernelAttacks: readonly Attack[] = [
 
 async function go(stage: Stage): Promise<void> {
   writeFileSync(join(stage.own, 'go'), '')
-  await within(5_000, () => existsSync(join(stage.own, 'over')))
+  await within(patience, () => existsSync(join(stage.own, 'over')))
 }
 
 /** A terminal that nobody of the attack has; what is typed there and what is shown there are kept in files. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Limits } from '../../../src/domain/sandbox/spec.ts'
 import type { Attack, Expected, Stage } from '../attack.ts'
-import { isAlive, processesWith, residentKb, within } from '../looks.ts'
+import { isAlive, patience, processesWith, residentKb, within } from '../looks.ts'
 
 type Levels = Readonly<Record<'none' | 'guarded' | 'namespace', Expected>>
 
@@ -87,7 +87,7 @@ export const limitAttacks: readonly Attack[] = [
     async (stage) => {
       const script = 'trap "" TERM INT HUP QUIT; : > done; while :; do sleep 0.05; done'
       await stage.hold(['sh', '-c', script, '%marker'])
-      return !(await within(2_000, () => processesWith(stage.marker).length === 0))
+      return !(await stage.held(2_000, () => processesWith(stage.marker).length === 0))
     },
   ),
   {
@@ -98,7 +98,7 @@ export const limitAttacks: readonly Attack[] = [
     expected: never,
     async attempt(stage) {
       await stage.hold([stage.tool, 'outlive', '%marker'])
-      await within(2_000, () => existsSync(join(stage.own, 'done')))
+      await within(patience, () => existsSync(join(stage.own, 'done')))
       await stage.box?.sandbox.stop({ graceMs: 100 })
       return processesWith(stage.marker).some(isAlive)
     },
@@ -111,9 +111,9 @@ export const limitAttacks: readonly Attack[] = [
     expected: never,
     async attempt(stage) {
       await stage.hold([stage.tool, 'outlive', '%marker'])
-      await within(2_000, () => existsSync(join(stage.own, 'done')))
+      await within(patience, () => existsSync(join(stage.own, 'done')))
       if (stage.box !== undefined) process.kill(stage.box.sandbox.owner.pid, 'SIGKILL')
-      return !(await within(2_000, () => !processesWith(stage.marker).some(isAlive)))
+      return !(await stage.held(2_000, () => !processesWith(stage.marker).some(isAlive)))
     },
   },
   {
@@ -151,12 +151,12 @@ async function startChain(stage: Stage, restMicros: number): Promise<() => Promi
   const rest = stage.box === undefined ? 3_000 : restMicros
   void stage.run([stage.tool, 'chain', '%marker', String(rest)]).catch(() => undefined)
   stage.defer(() => rmSync(file, { force: true }))
-  await within(3_000, () => existsSync(join(stage.own, 'done')))
+  await within(patience, () => existsSync(join(stage.own, 'done')))
   return async () => {
     const before = statSync(file).size
     const hasGrown = (): boolean => statSync(file).size > before
     // Where nobody keeps it back it goes on, if only when a busy machine lets it.
-    if (stage.box === undefined) return within(3_000, hasGrown)
+    if (stage.box === undefined) return within(patience, hasGrown)
     await sleep(150)
     return hasGrown()
   }
@@ -166,7 +166,7 @@ async function startChain(stage: Stage, restMicros: number): Promise<() => Promi
 async function signalOnce(marker: string, signal: NodeJS.Signals): Promise<void> {
   const seen = processesWith(marker)
   // By then others have taken their places; on a busy machine that takes a while.
-  await within(3_000, () => !processesWith(marker).some((pid) => seen.includes(pid)))
+  await within(patience, () => !processesWith(marker).some((pid) => seen.includes(pid)))
   for (const pid of seen) {
     try {
       process.kill(pid, signal)

@@ -7,7 +7,6 @@ import type { SandboxSpec } from '../../../src/ports/sandbox-driver.ts'
 import type { Attack, Expected, Stage } from '../attack.ts'
 import { datagrams, helper, listener, type Listener } from '../canaries.ts'
 import { existsSync, readFileSync } from 'node:fs'
-import { within } from '../looks.ts'
 
 type Levels = Readonly<Record<'none' | 'guarded' | 'namespace', Expected>>
 
@@ -33,7 +32,7 @@ const reaching = (
   async attempt(stage) {
     const { argv, heard } = await listen(stage)
     await stage.run([stage.tool, ...argv, stage.marker])
-    return within(50, () => heard(stage.marker))
+    return stage.harmed(50, () => heard(stage.marker))
   },
 })
 

@@ -6,7 +6,7 @@ import { isRoot } from '../../sandbox/place.ts'
 import type { Attack, Expected, Stage } from '../attack.ts'
 import { canaryProcess, type CanaryProcess, helper, isLooted } from '../canaries.ts'
 import { runOnHost } from '../host-run.ts'
-import { descriptorsOf, fileOf, isAlive, processesWith, within } from '../looks.ts'
+import { descriptorsOf, fileOf, isAlive, processesWith } from '../looks.ts'
 
 const held = { none: 'not held', guarded: 'held', namespace: 'held' } as const
 
@@ -31,8 +31,8 @@ const onProcess = (
   },
 })
 
-const isHit = ({ isHit: now }: CanaryProcess): Promise<boolean> => within(100, now)
-const isDead = ({ pid }: CanaryProcess): Promise<boolean> => within(100, () => !isAlive(pid))
+const isHit = ({ isHit: now }: CanaryProcess, stage: Stage): Promise<boolean> => stage.harmed(100, now)
+const isDead = ({ pid }: CanaryProcess, stage: Stage): Promise<boolean> => stage.harmed(100, () => !isAlive(pid))
 
 /** Reads in /proc what belongs to processes that are not its own. */
 const inProc = (name: string, does: string, script: string, expected: Levels = held): Attack => ({
