@@ -79,8 +79,10 @@ describe.each(levels)('in a box of level %s, a command that is kept', (level) =>
   test('does not go on with half of its input when its client goes; with all of it, it does', async () => {
     const [half, whole] = [keptFolder(), keptFolder()]
     const { client } = await startBox({ level })
-    const line = 'sleep 0.3; cat'
-    const ids = [half, whole].map((folder) => exec(client, ...script(line, ['K', folder], ['i', ''])))
+    const ids = [
+      exec(client, ...script('sleep 1000; cat', ['K', half], ['i', ''])),
+      exec(client, ...script('sleep 0.3; cat', ['K', whole], ['i', ''])),
+    ]
     for (const id of ids) await client.answer(type.started, id)
     for (const id of ids) client.send(type.stdin, id, Buffer.from('told'))
     client.send(type.eof, ids[1] ?? 0)

@@ -62,9 +62,8 @@ test.each(['write', 'upload'])('one signal is enough while fs %s waits for its i
   using here = place()
   here.aw('create', 'a')
   const child = here.start('fs', command, 'a', 'work/file')
-  // Its first words would be lost if it were stopped before it listens.
-  child.stdin.write('half of it')
-  await new Promise((resolve) => setTimeout(resolve, 1000))
+  // More than a pipe holds: who has taken it has begun to read, and listens.
+  await new Promise((resolve) => child.stdin.write(Buffer.alloc(600_000, 'x'), resolve))
   const ended = once(child, 'exit')
   child.kill('SIGINT')
   expect(await ended).toEqual([130, null])

@@ -1,13 +1,14 @@
 /** The daemon is told to end while it is busy: what is under way is finished or undone, and what belongs to nobody goes on. */
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { connect } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { expect, test } from 'vitest'
 import { toAwError } from '../../src/domain/errors.ts'
 import { connectedTo, type Connected } from '../../src/mcp/testing.ts'
-import { place } from '../cli/built.ts'
+import { place, type Place } from '../cli/built.ts'
 import { isAlive, startDaemon, type Served } from './daemon.ts'
 import { eventsOf } from './told.ts'
 
@@ -20,7 +21,9 @@ function agentOf(daemon: Served): Promise<Connected> {
   return connectedTo(new Client({ name: 'test', version: '1' }), (one) => one.connect(transport))
 }
 
-const lasting = ['sh', '-c', 'sleep 3; echo done > left']
+/** Goes on until it is let: see `letGo`. */
+const waiting = (then: string): string[] => ['sh', '-c', `until [ -e ../output/go ]; do sleep 0.05; done; ${then}`]
+const letGo = ({ home }: Place, id: string): void => writeFileSync(join(home, `workspaces/${id}/main/output/go`), '')
 
 /** Those that have begun and not ended. */
 async function commandsIn({ aw }: Served): Promise<number> {
@@ -62,7 +65,7 @@ test('what is under way is answered whole; nothing more is taken, and those who 
   })
   const heard = listening.text()
 
-  const slowly = ['sh', '-c', 'sleep 1; echo done']
+  const slowly = waiting('echo done')
   const command = (await aw.get('a')).exec(slowly, { stdin: 'none' }).text()
   const called = agent.call('exec', { id: 'b', argv: slowly })
   const followed = all(aw.run({ id: 'c', argv: slowly }))
@@ -70,13 +73,15 @@ test('what is under way is answered whole; nothing more is taken, and those who 
   await expect.poll(() => commandsIn(daemon), { timeout: 20_000 }).toBe(3)
   const asking = connect({ path: `${at.home}/aw.sock` })
   asking.write('GET /api/ready HTTP/1.1\r\nHost: localhost\r\n')
-  await sleep(50)
+  // Whoever comes later has been answered: so the first half of this was heard.
+  expect(at.aw('serve', '--status').code).toBe(0)
 
   process.kill(pid, 'SIGTERM')
   expect(await heard).toMatch(/event: closing\n/)
   asking.write('\r\n')
   expect(String((await once(asking, 'data'))[0])).toMatch(/^HTTP\/1.1 503 /)
   await expect(fetch(`${url}/api/health`)).rejects.toThrow('fetch failed')
+  for (const id of ['a', 'b', 'c']) letGo(at, id)
   file.finish()
   expect(await file.status).toBe(200)
   expect(await command).toMatchObject({ stdout: 'done\n', exit: { code: 0 } })
@@ -92,9 +97,9 @@ test('what takes longer is cancelled and undone; a run is left to itself, and is
   for (const id of ['a', 'b', 'c']) await first.aw.create({ id })
   await using agent = await agentOf(first)
   const command = (await first.aw.get('a')).exec(['sleep', '600'], { stdin: 'none' }).text()
-  const followed = all(first.aw.run({ id: 'b', argv: lasting }))
+  const followed = all(first.aw.run({ id: 'b', argv: waiting('echo done > left') }))
   const leftAlone = followed.then(String, toAwError)
-  const called = agent.call('run', { id: 'c', argv: lasting }).catch(String)
+  const called = agent.call('run', { id: 'c', argv: waiting('echo done > left') }).catch(String)
   const file = upload(first, 'a')
   await expect.poll(() => commandsIn(first), { timeout: 20_000 }).toBe(3)
   process.kill(first.pid, 'SIGTERM')
@@ -105,6 +110,7 @@ test('what takes longer is cancelled and undone; a run is left to itself, and is
   await first.aw[Symbol.asyncDispose]()
   await agent.client.close()
   await called
+  for (const id of ['b', 'c']) letGo(at, id)
 
   await using second = startDaemon({ at })
   expect(await eventsOf(second.aw.manager)).toContainEqual(

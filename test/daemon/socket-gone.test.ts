@@ -8,8 +8,11 @@ test('a daemon whose socket is taken away, or replaced, is found again', async (
   await using daemon = startDaemon()
   const { at, pid } = daemon
   const socket = join(at.home, 'aw.sock')
+  // Else it could have put it back before anybody has looked.
+  process.kill(pid, 'SIGSTOP')
   rmSync(socket)
   expect(at.aw('serve', '--status').code).toBe(3)
+  process.kill(pid, 'SIGCONT')
   await until(() => at.aw('serve', '--status').code === 0)
   expect(statSync(socket).mode & 0o777).toBe(0o600)
   rmSync(socket)

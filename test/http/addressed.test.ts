@@ -20,6 +20,7 @@ const auth = 'Authorization: Bearer admin'
 const bye = 'Connection: close'
 const here = (): string => `127.0.0.1:${door.port}`
 const upgrade = ['Upgrade: websocket', 'Connection: Upgrade', 'Sec-WebSocket-Version: 13']
+const wholeHead = /\r\n\r\n/
 const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='
 
 /** Each as a plain request, and as one that would become a WebSocket. */
@@ -29,10 +30,10 @@ const ways = [
 ] as const
 
 describe.each(ways)('$way', ({ first, rest, fine }) => {
-  const send = (...headers: readonly string[]): Promise<string> => raw(door, lines(first, ...headers, ...rest), 2_000)
+  const send = (...headers: readonly string[]): Promise<string> => raw(door, lines(first, ...headers, ...rest))
 
   test.each(['127.0.0.1', 'localhost', '[::1]', 'LOCALHOST'])('that is addressed to %s is answered', async (host) => {
-    const answer = await raw(door, lines(first, `Host: ${host}:${door.port}`, auth, ...rest), 300)
+    const answer = await raw(door, lines(first, `Host: ${host}:${door.port}`, auth, ...rest), wholeHead)
     expect(statusIn(answer)).toBe(fine)
   })
 
@@ -61,7 +62,7 @@ describe.each(ways)('$way', ({ first, rest, fine }) => {
   test('that names another server in its target is refused', async () => {
     const path = first.split(' ')[1] ?? ''
     for (const target of [`http://${here()}${path}`, `http://evil.com${path}`, 'evil.com:80', '*']) {
-      const answer = await raw(door, lines(`GET ${target} HTTP/1.1`, `Host: ${here()}`, auth, ...rest), 2_000)
+      const answer = await raw(door, lines(`GET ${target} HTTP/1.1`, `Host: ${here()}`, auth, ...rest))
       expect(statusIn(answer), `on ${target}`).toBe(400)
     }
   })
@@ -205,7 +206,7 @@ test('a request that two servers would read in two ways is refused', async () =>
 test('what is left of a body that nobody has read is not the next request', async () => {
   const inner = lines('DELETE /api/workspaces/there HTTP/1.1', `Host: ${here()}`, auth)
   const head = ['POST /api/none HTTP/1.1', `Host: ${here()}`, auth, `Content-Length: ${inner.length}`]
-  const text = await raw(door, lines(...head) + inner, 3_000)
+  const text = await raw(door, lines(...head) + inner)
   expect(text.match(/HTTP\/1\.1/g)).toHaveLength(1)
   expect(statusIn(text)).toBe(404)
 })

@@ -55,8 +55,11 @@ const answerOf = (status: number, headers: IncomingHttpHeaders, body: Buffer): A
   },
 })
 
-/** Bytes as they are. Answers all that came until the daemon closed the connection, or for as long as it may take. */
-export function raw(door: Served, bytes: string | Uint8Array, ms = 5_000): Promise<string> {
+/**
+ * Bytes as they are. Answers all that came until the daemon closed the connection, or until that is enough; the latter for
+ * what stays open.
+ */
+export function raw(door: Served, bytes: string | Uint8Array, enough?: RegExp): Promise<string> {
   return new Promise((resolve) => {
     const socket = dial(door)
     let text = ''
@@ -65,8 +68,11 @@ export function raw(door: Served, bytes: string | Uint8Array, ms = 5_000): Promi
       socket.destroy()
       resolve(text)
     }
-    const late = setTimeout(end, ms)
-    socket.on('data', (part) => (text += part.toString('latin1')))
+    const late = setTimeout(end, 20_000)
+    socket.on('data', (part) => {
+      text += part.toString('latin1')
+      if (enough?.test(text)) end()
+    })
     socket.on('error', end)
     socket.on('close', end)
     socket.write(bytes)
@@ -94,7 +100,7 @@ export const held = (...workspaces: readonly string[]): Principal => ({
   workspaces,
 })
 
-export async function until(what: () => boolean | Promise<boolean>, ms = 10_000): Promise<void> {
+export async function until(what: () => boolean | Promise<boolean>, ms = 20_000): Promise<void> {
   const end = performance.now() + ms
   while (!(await what())) {
     if (performance.now() > end) throw new Error('It did not come to that')

@@ -184,17 +184,17 @@ test('an upload may take longer than a request as long as it goes on; what stand
   const upload = '/api/workspaces/one/files/upload?path=work/slow'
   const slow = begin(upload, raws['content-type'])
   const answer = said(slow)
-  for (let i = 0; i < 5; i++) {
+  for (let i = 0; i < 12; i++) {
     slow.write('1\r\na\r\n')
-    await pause(400)
+    await pause(100)
   }
   slow.write('0\r\n\r\n')
   expect(statusIn(await answer)).toBe(200)
-  expect((await core.call('fs stat', { id: 'one', path: 'work/slow' })).size).toBe(5)
+  expect((await core.call('fs stat', { id: 'one', path: 'work/slow' })).size).toBe(12)
   const still = [begin(upload, raws['content-type']), begin('/api/workspaces/one/env', json['content-type'])]
   for (const socket of still) socket.write('1\r\n{\r\n')
   for (const socket of still) expect(statusIn(await said(socket))).toBe(408)
-  expect((await core.call('fs stat', { id: 'one', path: 'work/slow' })).size).toBe(5)
+  expect((await core.call('fs stat', { id: 'one', path: 'work/slow' })).size).toBe(12)
 })
 
 test('content that is packed for the way is not kept as it came', async () => {

@@ -104,8 +104,7 @@ describe('a page of another origin', () => {
         new EventSource('${target}/api/events')
       </script>"></iframe>`,
     )
-    await opened.waitForTimeout(500)
-    expect(door.logged.length).toBeGreaterThan(1)
+    await expect.poll(() => door.logged.length).toBeGreaterThan(2)
     await nothingCame()
     await opened.close()
   })

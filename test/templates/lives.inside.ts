@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import * as fs from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Progress } from '../../src/ports/manager.ts'
@@ -80,7 +80,7 @@ it('others recover while a set-up runs, and two run at once; neither is disturbe
   const mark = `985.${process.pid}`
   const make = (name: string) =>
     aw.template.create(
-      { name, from, setup: [`echo up; timeout 3 sleep ${mark}; true`] },
+      { name, from, setup: [`echo up; timeout 50 sleep ${mark}; true`] },
       { onProgress: ({ output }: Progress) => void (output && begun.add(name)) },
     )
   const both = Promise.all([make('one'), make('two')])
@@ -88,6 +88,7 @@ it('others recover while a set-up runs, and two run at once; neither is disturbe
   expect(await aw.recover()).toMatchObject({ leftovers: [], orphans: [] })
   const users = new Set(running('sleep', mark).map((file) => fs.statSync(dirname(file)).uid))
   expect(users.size).toBe(process.getuid?.() === 0 ? 2 : 1)
+  for (const file of running('sleep', mark)) process.kill(Number(basename(dirname(file))))
   expect((await both).map(({ setup }) => setup?.reused)).toEqual([false, false])
   await assertClean(ground)
 })
