@@ -94,6 +94,42 @@ describe('what is left out of a folder', () => {
     expect(folderRules({ exclude: ['.git'] }, reading(''))?.verdict('.git', true)).toBe('out')
   })
 
+  it.each([
+    ['of version 2', []],
+    ['of version 3', ['update-index', '--skip-worktree', 'out/kept/a']],
+    ['of version 4', ['update-index', '--index-version', '4']],
+    ['that is split', ['update-index', '--split-index']],
+  ])('is nothing that git tracks, with an index %s', (_, then) => {
+    make({ '.gitignore': 'out/\n*.log\nown\n', '.worktreeinclude': 'out/cache\n', 'a.log': '', 'b.log': '' })
+    make({
+      'out/kept/a': '',
+      'out/kept/b': '',
+      'out/cache/x': '',
+      'own/.gitignore': '*.tmp\n',
+      'own/a': '',
+      'own/b.tmp': '',
+    })
+    for (const sha of ['sha1', 'sha256']) {
+      fs.rmSync(join(base, '.git'), { recursive: true, force: true })
+      git('init', '-q', `--object-format=${sha}`)
+      git('add', '-f', 'a.log', 'out/kept/a')
+      // As a submodule is: git tracks that it is there.
+      make({ 'own/.git/HEAD': '' })
+      git('update-index', '--add', '--cacheinfo', `160000,${'1'.repeat(sha === 'sha1' ? 40 : 64)},own`)
+      if (then.length > 0) git(...then)
+      const kept = ['.gitignore', '.worktreeinclude', 'a.log', 'out/kept/a', 'own', 'own/.gitignore', 'own/a']
+      expect(taken({ ignored: 'none' })).toEqual(kept)
+      expect(taken({ ignored: 'listed' })).toEqual([...kept, 'out/cache', 'out/cache/x'].toSorted())
+      expect(taken({ ignored: 'none', exclude: ['out'] })).not.toContain('out/kept/a')
+    }
+  })
+
+  it('cannot be told if nobody knows what git tracks', () => {
+    make({ '.git/HEAD': '', '.git/index': 'DIRC' })
+    expect(() => taken({ ignored: 'none' })).toThrow('its .git/index cannot be read')
+    expect(taken({ exclude: ['x'] })).toEqual([])
+  })
+
   it('is left to a repository inside it', () => {
     make({ '.gitignore': '*.log\n', 'own/.git/HEAD': '', 'own/.git/info/exclude': '*.tmp\n' })
     make({
@@ -107,6 +143,19 @@ describe('what is left out of a folder', () => {
     expect(kept).toEqual(['.gitignore', 'linked', 'linked/a.log', 'own', 'own/a.log', 'plain'])
   })
 })
+
+function git(...args: string[]): string {
+  const env = { PATH: process.env['PATH'], GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' }
+  const { stdout, stderr, status } = spawnSync('git', args, {
+    cwd: base,
+    input: paths.join('\0'),
+    env,
+    encoding: 'utf8',
+  })
+  // check-ignore ends with 1 if nothing is.
+  if (status !== 0 && args[0] !== 'check-ignore') throw new Error(stderr)
+  return stdout
+}
 
 const paths = ['a', 'b', 'd', 'd/a', 'd/b', 'd/e', 'd/e/a', 'd/e/c', 'f', 'f/a', 'f/e', 'f/e/b']
 const line = fc.oneof(
@@ -134,10 +183,6 @@ const file = fc.array(line, { maxLength: 4 }).map((lines) => lines.join('\n'))
 
 it('git says the same about lists in several directories', () => {
   make(Object.fromEntries(['a', 'b', 'd/a', 'd/b', 'd/e/a', 'd/e/c', 'f/a', 'f/e/b'].map((path) => [path, ''])))
-  const git = (...args: string[]): string => {
-    const env = { PATH: process.env['PATH'], GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' }
-    return spawnSync('git', args, { cwd: base, input: paths.join('\0'), env, encoding: 'utf8' }).stdout
-  }
   git('init', '-q')
   let found = 0
   fc.assert(

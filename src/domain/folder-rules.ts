@@ -1,3 +1,5 @@
+import { AwError } from './errors.ts'
+import { parseIndex, submoduleMode, type IndexEntry } from './git-index.ts'
 import { ignoreRules, parseIgnoreFile, type IgnoreRules } from './ignore-rules.ts'
 
 /**
@@ -8,8 +10,8 @@ import { ignoreRules, parseIgnoreFile, type IgnoreRules } from './ignore-rules.t
  *   `listed`: they are left out, but for those that the patterns in the folder's `.worktreeinclude` fit.
  *
  * What git ignores is what the folder's own `.gitignore` files say, and `.git/info/exclude`; neither a user's own
- * file nor those above the folder are looked for. A repository inside the folder has rules of its own. Which files git
- * tracks although they are ignored is known to git alone, and it is not asked: such a file is left out.
+ * file nor those above the folder are looked for. What is in the index is not ignored, whatever fits it: a copy without
+ * it would look as if somebody had removed it. A repository inside the folder has rules and an index of its own.
  */
 export interface FolderRulesOptions {
   readonly exclude?: readonly string[] | undefined
@@ -26,7 +28,7 @@ export interface FolderRules {
   readonly below: (name: string, verdict: Verdict, read: ReadRules) => FolderRules
 }
 
-/** The text of a file of that directory, by its path; undefined if there is none. */
+/** The text of a file of that directory, by its path; undefined if there is none, or it is not to count. */
 export type ReadRules = (path: string) => string | undefined
 
 interface Level {
@@ -36,6 +38,16 @@ interface Level {
   readonly within: 'ignored' | 'listed' | undefined
   /** The nearest first, each with the length of the path of the directory that it is for. */
   readonly lists: readonly { readonly from: number; readonly rules: IgnoreRules }[]
+  readonly tracked: Tracked
+}
+
+/** What the index of the repository has, by paths from its top. */
+interface Tracked {
+  readonly from: number
+  /** Whether each is a directory itself: a repository in this one. */
+  readonly paths: ReadonlyMap<string, boolean>
+  /** Those that they are in. */
+  readonly directories: ReadonlySet<string>
 }
 
 /** For the top of a folder; undefined if nothing is left out. */
@@ -50,22 +62,27 @@ export function folderRules(options: FolderRulesOptions, read: ReadRules): Folde
     if (excluded.verdict(path, isDirectory) === true) return 'out'
     if (ignored === 'all' || level.within === 'listed' || !isIgnored(level, name, isDirectory)) return 'in'
     if (listed.verdict(path, isDirectory) === true) return 'in'
-    return isDirectory && listed.mayConcern(path) ? 'perhaps' : 'out'
+    const holdsSome = level.tracked.directories.has(path.slice(level.tracked.from))
+    return isDirectory && (holdsSome || listed.mayConcern(path)) ? 'perhaps' : 'out'
   }
   const at = (level: Level): FolderRules => ({
     verdict: (name, isDirectory) => verdictAt(level, name, isDirectory),
     below(name, verdict, readBelow) {
       const path = `${level.path}${name}/`
       if (ignored === 'all' || level.within === 'listed') return at({ ...level, path })
-      if (verdict === 'perhaps') return at({ path, within: 'ignored', lists: [] })
-      if (isIgnored(level, name, true)) return at({ path, within: 'listed', lists: [] })
-      return at({ path, within: undefined, lists: listsOf(path.length, level.lists, readBelow) })
+      if (verdict === 'perhaps') return at({ ...level, path, within: 'ignored', lists: [] })
+      if (isIgnored(level, name, true)) return at({ ...level, path, within: 'listed', lists: [] })
+      return at({ path, within: undefined, ...knownOf(path.length, level, readBelow) })
     },
   })
-  return at({ path: '', within: undefined, lists: ignored === 'all' ? [] : listsOf(0, [], read) })
+  const top: Level = { path: '', within: undefined, lists: [], tracked: nothing }
+  return at(ignored === 'all' ? top : { ...top, ...knownOf(0, top, read) })
 }
 
-function isIgnored({ path, within, lists }: Level, name: string, isDirectory: boolean): boolean {
+const nothing: Tracked = { from: 0, paths: new Map(), directories: new Set() }
+
+function isIgnored({ path, within, lists, tracked }: Level, name: string, isDirectory: boolean): boolean {
+  if (tracked.paths.get(path.slice(tracked.from) + name) === isDirectory) return false
   if (within === 'ignored') return true
   // The repository itself, which git has no rules for.
   if (name === '.git') return false
@@ -77,11 +94,41 @@ function isIgnored({ path, within, lists }: Level, name: string, isDirectory: bo
 }
 
 /** A directory with a repository, or that is a working tree of one elsewhere, begins anew. */
-function listsOf(from: number, above: Level['lists'], read: ReadRules): Level['lists'] {
+function knownOf(from: number, above: Pick<Level, 'lists' | 'tracked'>, read: ReadRules): typeof above {
   const list = (path: string): Level['lists'] => {
     const text = read(path)
     return text === undefined ? [] : [{ from, rules: parseIgnoreFile(text) }]
   }
   const isRepository = (read('.git/HEAD') ?? read('.git')) !== undefined
-  return [...list('.gitignore'), ...(isRepository ? list('.git/info/exclude') : above)]
+  return {
+    lists: [...list('.gitignore'), ...(isRepository ? list('.git/info/exclude') : above.lists)],
+    tracked: isRepository ? trackedBy(from, read) : above.tracked,
+  }
+}
+
+function trackedBy(from: number, read: ReadRules): Tracked {
+  const paths = new Map(
+    entriesIn('.git/index', read).map(({ path, mode }): [string, boolean] => [path, mode === submoduleMode]),
+  )
+  const directories = new Set<string>()
+  for (const path of paths.keys())
+    for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
+      if (directories.has(path.slice(0, end))) break
+      directories.add(path.slice(0, end))
+    }
+  return { from, paths, directories }
+}
+
+/** Of a split index also what it has taken out of the shared one: that it is tracked no more is not told apart. */
+function entriesIn(file: string, read: ReadRules): readonly IndexEntry[] {
+  const text = read(file)
+  if (text === undefined) return []
+  const index = parseIndex(Buffer.from(text, 'latin1'))
+  if (index === undefined)
+    throw new AwError('source_failed', `What git tracks in the folder cannot be told: its ${file} cannot be read`, {
+      hint: 'See that git status works there, or copy the ignored files too',
+      data: { file },
+    })
+  const { entries, base } = index
+  return base === undefined ? entries : [...entries, ...entriesIn(`.git/sharedindex.${base}`, read)]
 }

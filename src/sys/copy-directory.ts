@@ -7,7 +7,7 @@ import { type Frame, pathsOf, reading, record, type State, trusted } from './cop
 import { displace, makeDirectory, touch } from './copy-target.ts'
 import { hostFs } from './host-fs.ts'
 import { type Native, native } from './native.ts'
-import { readRules } from './read-rules.ts'
+import { readUserRules } from './read-rules.ts'
 import { at, readFlags } from './safe-fs/descriptors.ts'
 import { atBytes, nodeName } from './trees/names.ts'
 import { isSame, kindOf, look, type Print } from './trees/stat.ts'
@@ -24,7 +24,7 @@ export async function enterTop(state: State, top: FoundDirectory): Promise<void>
   const known = before === undefined || before === 'unknown' ? '' : before.top
   open(state, top, (names) => {
     const frame = frameOf(top, '', before === undefined ? undefined : known)
-    state.frames.push({ ...frame, left: names, before: beforeOf(state, frame), rules: rules?.(readRules(top.fd)) })
+    state.frames.push({ ...frame, left: names, before: beforeOf(state, frame), rules: rules?.(readUserRules(top.fd)) })
     if (frame.differs) touch(state)
   })
 }
@@ -106,7 +106,7 @@ function beforeOf(state: State, { copy, path }: Frame): Map<string, Print> {
 
 function rulesBelow(above: FolderRules, { name, fd, verdict }: FoundDirectory, names: readonly string[]): FolderRules {
   const hasFiles = names.includes('.gitignore') || names.includes('.git')
-  return above.below(name, verdict, hasFiles ? readRules(fd) : () => undefined)
+  return above.below(name, verdict, hasFiles ? readUserRules(fd) : () => undefined)
 }
 
 function isDirectory(state: State, name: string): boolean {

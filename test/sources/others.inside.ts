@@ -32,6 +32,29 @@ it('a folder comes with all that is in it; of one that changed only the changes 
   expect(namesIn(some)).toEqual(['.gitignore', 'README'])
 })
 
+it('a file that git tracks although it is ignored comes along, also of a linked work tree', async () => {
+  const ground = await openGround()
+  const { aw, base } = ground
+  const repository = makeRepository(ground)
+  fs.writeFileSync(join(repository, '.gitignore'), 'built\n')
+  fs.mkdirSync(join(repository, 'built'))
+  fs.writeFileSync(join(repository, 'built/tracked'), '')
+  git(repository, 'add', '--force', '.')
+  git(repository, 'commit', '--quiet', '--message', 'built')
+  const linked = join(base, 'linked')
+  git(repository, 'worktree', 'add', '--quiet', linked)
+  for (const folder of [repository, linked]) {
+    fs.writeFileSync(join(folder, 'built/ignored'), '')
+    const { id, path } = await aw.create({ generate: 'one', from: { folder, ignored: 'none' } })
+    expect(fs.readdirSync(join(path, 'work/built'))).toEqual(['tracked'])
+    // It is no longer tracked, so the next one is without.
+    git(folder, 'rm', '--quiet', '--cached', 'built/tracked')
+    expect(namesIn(await aw.create({ generate: 'two', from: { folder, ignored: 'none' } }))).not.toContain('built')
+    await aw.reset(id)
+    expect(namesIn({ path })).not.toContain('built')
+  }
+})
+
 it('what git does in a copy of a linked work tree, or of one that shares objects, is not done to the repository', async () => {
   const ground = await openGround()
   const { aw, base } = ground
