@@ -121,7 +121,6 @@ export const workspaceView = object(
       ),
     ),
     imported: nullable(json('What was copied from the source, and what was left out')),
-    notes: optional(list(string('A note'), 'Of one that was just made: what its owner should know')),
     size_limit: optional(sizeLimitView),
     size_bytes: optional(nullable(integer('Bytes of its tree; null if not measured'))),
     size_complete: optional(boolean('False if measuring stopped at a limit: the tree is at least that large')),

@@ -1,11 +1,10 @@
 import type { Inputs, Outputs } from '../api/table.ts'
-import type { Source } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
 import { merged, settled } from './exec-all.ts'
 import { fork } from './fork.ts'
 import { assertRunnable, beginningNotes, runOne, workspaceFor } from './run.ts'
 import { commandFor } from './run-command.ts'
-import { create } from './start.ts'
+import { createNoting } from './start.ts'
 
 type Input = Inputs['run']
 type Item = Outputs['run']
@@ -34,8 +33,8 @@ async function startFor(core: Core, input: Input, request: Request) {
   const found = await workspaceFor(core, input)
   await assertRunnable(core, input, found)
   if (found !== undefined) return { id: found.id, notes: [] }
-  const { id, source, notes = [] } = await create(core, partsOf(input).creation, request)
-  return { id, notes: [...notes, ...beginningNotes({ source: source as Source })] }
+  const { id, source, notes } = await createNoting(core, partsOf(input).creation, request)
+  return { id, notes: [...notes, ...beginningNotes({ source })] }
 }
 
 /** What a workspace is made with, and what is run in it. */

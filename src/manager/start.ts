@@ -29,8 +29,7 @@ export async function createForRun(
 ): Promise<{ id: WorkspaceId; notes: readonly string[] }> {
   try {
     const also = (name: WorkspaceName): NewEvent[] => [firstRun(core, request, name, asked)]
-    const { id: made, notes = [] } = await createWith(core, input, request, also)
-    const id = made as WorkspaceId
+    const { id, notes } = await createNoting(core, input, request, also)
     if ((await core.store.get(id))?.run === undefined) await requestRun(core, request, id, asked)
     return { id, notes }
   } catch (error) {
@@ -55,30 +54,39 @@ async function createWith(
       hint: 'Leave profile out',
       data: { field: 'profile' },
     })
-  const noting = uncommittedNote(core, input, source, request)
-  const making = replacing(core, input, request, () =>
-    createFrom(core, { ...input, profile }, source, request, { access, also }),
+  return view(
+    await replacing(core, input, request, () =>
+      createFrom(core, { ...input, profile }, source, request, { access, also }),
+    ),
   )
-  const made = view(await allDone(making, noting))
-  const note = await noting
-  return note === undefined ? made : { ...made, notes: [note] }
+}
+
+/** With what its owner should know before anything runs in it. That takes git longer than a create does, so they go side by side. */
+export async function createNoting(
+  core: Core,
+  input: Inputs['create'],
+  request: Request,
+  also?: (name: WorkspaceName) => readonly NewEvent[],
+): Promise<{ id: WorkspaceId; source: Source; notes: readonly string[] }> {
+  const noting = uncommittedNotes(core, input, request)
+  const { id, source } = await allDone(createWith(core, input, request, also), noting)
+  return { id: id as WorkspaceId, source: source as Source, notes: await noting }
 }
 
 /** Who does not say which commit may think that a repository comes as it is now. */
-async function uncommittedNote(
+async function uncommittedNotes(
   core: Core,
-  { ref, from }: Inputs['create'],
-  source: Source,
+  { repo, ref }: Inputs['create'],
   { signal }: Request,
-): Promise<string | undefined> {
-  const named = ref ?? (typeof from === 'object' ? from.git?.ref : undefined)
-  if (source.kind !== 'git' || named !== undefined) return undefined
-  const { url } = source
+): Promise<readonly string[]> {
+  if (repo === undefined || ref !== undefined) return []
   // What is wrong with the repository is told by what is made of it.
-  const left = await core.repositories.uncommitted(url, signal).catch(() => undefined)
-  if (!left) return undefined
+  const left = await core.repositories.uncommitted(repo, signal).catch(() => undefined)
+  if (!left) return []
   const what = left === 1 ? '1 path is' : `${left} paths are`
-  return `${what} not committed in ${url}, and not in the workspace: commit first, or take the folder as it is with --from`
+  return [
+    `${what} not committed in ${repo}, and not in the workspace: commit first, or take the folder as it is with --from`,
+  ]
 }
 
 /**

@@ -161,31 +161,26 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
     expect(json('show', 'folder')).toMatchObject({ source: { kind: 'folder' } })
   })
 
-  test('what is not committed is left out, and told, by whatever makes the workspace', () => {
+  test('what is not committed is left out, and told, also of several at once', () => {
     const repository = join(here.folder, 'site')
     const git = 'git -c user.name=Ada -c user.email=ada@example.com'
     expect(
       here.sh(`git init -q -b main '${repository}' && cd '${repository}' && echo '*.log' > .gitignore && echo a > a &&
         echo b > b && git add . && ${git} commit -qm first`).code,
     ).toBe(0)
-    const told = (id: string): string => here.aw('run', '--id', id, '--repo', repository, '--', 'true').stderr
+    const told = (id: string, ...ref: string[]): string =>
+      here.aw('run', '--id', id, '--repo', repository, ...ref, '--', 'true').stderr
     expect(told('clean')).not.toContain('committed')
     here.sh(`cd '${repository}' && git config core.fsmonitor 'touch ran' && echo c >> a && rm b && echo x > x.log &&
       mkdir new && echo 1 > new/1 && echo 2 > new/2 && echo s > s && git -c core.fsmonitor=false add s`)
     const note = `4 paths are not committed in ${repository}, and not in the workspace`
     expect(told('dirty')).toContain(`aw: ${note}`)
-    const { stdout, stderr } = here.aw('create', 'made', '--repo', repository)
-    expect(stdout).toBe(`${join(here.home, 'workspaces/made/main')}\n`)
-    expect(stderr).toBe(`aw: ${note}: commit first, or take the folder as it is with --from\n`)
-    expect(here.aw('create', '-q', 'quiet', '--repo', repository).stderr).toBe('')
     const notes = [expect.stringContaining(note)]
-    expect(json('create', 'told', '--repo', repository)).toMatchObject({ notes })
     const started = here.aw('run', '--json', '--count', '2', '--id', 'many', '--repo', repository, '--', 'true').stdout
     const items = started.split('\n').filter((line) => line.includes('"started"'))
     expect(items.map((line) => JSON.parse(line) as unknown)).toMatchObject([{ notes }, { notes }])
     // Whoever says which commit knows that it is one.
-    expect(here.aw('create', 'named', '--repo', repository, '--ref', 'main').stderr).toBe('')
-    expect(json('show', 'told')).not.toHaveProperty('notes')
+    expect(told('named', '--ref', 'main')).not.toContain('committed')
     expect(here.sh(`ls '${repository}'`).stdout).toBe('a\nnew\ns\nx.log\n')
   })
 

@@ -62,7 +62,11 @@ const template = string('Start from a template: NAME, or NAME@VERSION')
 /** What something is made from. */
 export const beginning = {
   from: optional(either(empty, object(origins), about, { 'x-cli': 'start' })),
-  repo: optional(string('Start from a git repository: a url or a path', { 'x-cli': 'repository' })),
+  repo: optional(
+    string('Start from a commit of a git repository: a url or a path; what is not committed stays behind', {
+      'x-cli': 'repository',
+    }),
+  ),
   ref: optional(string('Which branch, tag or commit of it (default: the default branch)')),
   full: optional(boolean('With the whole history of it')),
   from_workspace: optional(string('Start as a fork of this workspace')),

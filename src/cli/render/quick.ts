@@ -6,7 +6,7 @@ import type { Shown, View } from './view.ts'
 export const pathOnly = (output: { path: string }): Shown => ({ out: output.path })
 
 /** What was left out of a copy is said, or somebody would believe to have it all. */
-export function made(output: Made, { input, quiet }: View): Shown {
+export function made(output: { path: string; imported: unknown; source?: unknown }, { input }: View): Shown {
   const imported = (output.imported ?? {}) as Partial<Imported>
   const {
     skipped = 0,
@@ -35,15 +35,7 @@ export function made(output: Made, { input, quiet }: View): Shown {
     ...(submodules.length === 0 ? [] : [`submodules are empty: ${some(submodules, submodules.length)}`]),
     ...(lfs === 0 ? [] : [`${lfs} of its files are kept by git-lfs, and are pointers here`]),
   ]
-  const lines = [...(left.length === 0 ? [] : [left.join('; ')]), ...(quiet ? [] : (output.notes ?? []).map(visible))]
-  return lines.length === 0 ? pathOnly(output) : { out: output.path, warning: lines.join('\naw: ') }
-}
-
-interface Made {
-  readonly path: string
-  readonly imported: unknown
-  readonly source?: unknown
-  readonly notes?: readonly string[]
+  return left.length === 0 ? pathOnly(output) : { out: output.path, warning: left.join('; ') }
 }
 
 interface Begun {
