@@ -44,22 +44,19 @@ export async function usage(
     expected.set(one.id, await expectedBytes(core, workspace, one))
   }
   const frozen: Of<'bases'>[] = []
+  const once: Amount[] = []
   for (const { base, source } of bases) {
     const users = await usersOf(core, base)
-    const measured = sharingOf(await ruler(basePlace(base), { own: true }))
-    frozen.push({ name: base, from: originOf(source), ...measured, workspaces: users.length })
+    const measured = await ruler(basePlace(base), { own: true })
+    frozen.push({ name: base, from: originOf(source), ...sharingOf(measured), workspaces: users.length })
+    once.push({ ...amountOf(measured), ...(measured?.portion !== undefined && { bytes: measured.portion }) })
   }
   const shared: Of<'shared'>[] = []
   for (const { place, ...area } of areas) shared.push({ ...area, ...amountOf(await ruler(place)) })
   const repositories = ids.length > 0 ? [] : await core.repositories.list()
   const limits = reservations(core, all)
   const fetched = sum(repositories.map(({ bytes }) => ({ bytes, complete: true })))
-  const together = sum([
-    ...chosen.map((one, at) => onceOf(one, workspaces[at], expected)),
-    ...frozen,
-    ...shared,
-    fetched,
-  ])
+  const together = sum([...chosen.map((one, at) => onceOf(one, workspaces[at], expected)), ...once, ...shared, fetched])
   return {
     workspaces: workspaces.toSorted(
       (a, b) => (expected.get(b.id) ?? 0) - (expected.get(a.id) ?? 0) || (a.name < b.name ? -1 : 1),
@@ -130,9 +127,11 @@ async function ofWorkspace(core: Core, ruler: Ruler, workspace: Workspace): Prom
   const growth = live ? await growthOf(core, workspace, ruler, tree) : null
   const kept = workspace.snapshots.all === 0 ? [] : [...(await snapshotsOf(core, workspace.id)).keys()]
   const own = { bytes: live ? (tree?.bytes ?? null) : 0, complete: live ? (tree?.complete ?? false) : true }
-  const all = await each(kept, async (id) => ({ id, ...(await measured(snapshotPlace(id))) }))
-  // What each would give back: what they share with one another is told nowhere else.
-  const snapshots = { count: all.length, ...sum(all.map((one) => ({ ...one, bytes: one.own_bytes }))), all }
+  const frozen = await each(kept, async (id) => ({ id, found: await ruler(snapshotPlace(id), { own: true }) }))
+  const all = frozen.map(({ id, found }) => ({ id, ...sharingOf(found) }))
+  // Where nobody knows what they share with one another alone, it is what each would give back.
+  const parts = frozen.map(({ found }) => ({ ...amountOf(found), bytes: found?.portion ?? found?.own ?? null }))
+  const snapshots = { count: all.length, ...sum(parts), all }
   const trees = await each(workspace.trash, async ({ tree: name }) => ({
     tree: name,
     ...(await measured(trashOf(name))),

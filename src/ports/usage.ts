@@ -17,6 +17,11 @@ export interface Usage {
   readonly complete: boolean
   /** Bytes that erasing the tree would give back; only with `own`, null if that cannot be told. */
   readonly own?: number | null
+  /**
+   * Those, and an equal part of what it shares with other frozen trees: of all of them together, all that they take up.
+   * Only with `own`, and where they share with nothing else.
+   */
+  readonly portion?: number
   /** Only with `beyond`; null if that takes a comparison of the two. */
   readonly beyond?: number | null
 }

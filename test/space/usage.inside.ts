@@ -39,3 +39,19 @@ it('tells of each snapshot, base and tree in the trash what is its own and what 
   expect(bases).toHaveLength(isBtrfs ? 1 : 0)
   for (const base of bases) expect(base).toMatchObject({ own_bytes: 0, shared_bytes: base.bytes })
 })
+
+it('counts what only snapshots share, where the storage can tell', async () => {
+  await using home = await openHome()
+  const { aw } = home
+  const ws = await aw.create({ id: 'a' })
+  await ws.files.write('work/one', Buffer.alloc(MB, '1'))
+  for (const label of ['first', 'second', 'third']) await aw.snapshot('a', { label })
+  const together = async (): Promise<number> => (await aw.usage()).workspaces[0]?.snapshots.bytes ?? 0
+  const totals = async (): Promise<number> => (await aw.usage()).totals.all.bytes ?? 0
+  const isDir = (await aw.usage()).storage.driver === 'dir'
+  expect(Math.round((await together()) / MB)).toBe(isDir ? 1 : 0)
+  expect(Math.round((await totals()) / MB)).toBe(isDir ? 2 : 1)
+  // A template has the same contents; what it takes up is counted there, and once in all.
+  await aw.template.create({ name: 't', from: { workspace: 'a' } })
+  if (isDir) expect(Math.round((await totals()) / MB)).toBe(2)
+})

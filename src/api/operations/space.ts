@@ -31,7 +31,7 @@ const workspaceUsage = object(
         ...amount,
         all: list(object({ id: string('The snapshot'), ...amount, ...sharing }), 'Each of them, oldest first'),
       },
-      'Its snapshots: what each would give back, together',
+      'Its snapshots: what they take up together, or where that cannot be told, what each alone would give back',
     ),
     trash: object(
       {

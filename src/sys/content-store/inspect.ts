@@ -72,17 +72,23 @@ export async function usageOfFrozen(
   const all = distinct(entriesOf(manifest).filter(({ kind }) => kind === 'file'))
   const { files, bytes } = measured(all.slice(0, maxFiles))
   const usage = { files, bytes, complete: files < maxFiles }
-  return own ? { ...usage, own: await politely(ownSteps(store, file, areas)) } : usage
+  return own ? { ...usage, ...(await politely(ownSteps(store, file, areas))) } : usage
 }
 
-/** What its contents take up that no other manifest refers to. */
-function* ownSteps(store: Store, file: string, areas: readonly string[]): Steps<number> {
+/** What its contents take up that no other manifest refers to, and its part of those that others do refer to. */
+function* ownSteps(store: Store, file: string, areas: readonly string[]): Steps<{ own: number; portion: number }> {
   const mine = contentsIn(file)
   const users = yield* usersOf(store, areas)
   const objects = openObjects(store.root)
-  return [...mine]
-    .filter((content) => users.get(content) === 1)
-    .reduce((sum, content) => sum + bytesAt(objects.path(content)), 0)
+  let own = 0
+  let shared = 0
+  for (const content of mine) {
+    const bytes = bytesAt(objects.path(content))
+    const count = users.get(content) ?? 1
+    if (count === 1) own += bytes
+    else shared += bytes / count
+  }
+  return { own, portion: own + Math.round(shared) }
 }
 
 const contentsIn = (file: string): Set<string> =>
