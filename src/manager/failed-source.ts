@@ -46,7 +46,7 @@ export async function keepEmpty(
       : ''
   const next = `${name} is kept, empty: try again with aw reset ${name}, or remove it with aw destroy ${name}${another}`
   return new AwError(code, message, {
-    hint: hint === undefined ? next : `${hint}. ${next}`,
+    hint: hint === undefined ? next : `${hint}${hint.endsWith('?') ? '' : '.'} ${next}`,
     data: { ...data, id: workspace.id, workspace: name },
     cause,
   })

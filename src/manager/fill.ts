@@ -80,15 +80,18 @@ export const copying = (request: Request, into: string): ImportOptions => ({
   onProgress: (done) => request.onProgress?.({ phase: 'copying', ...done }),
 })
 
-/** The first few of what was left out are kept. */
+/** A few of what was left out are kept, what may hold somebody's work before what never does. */
 export const importedOf = ({ files, bytes, reflinked, skipped, excluded }: ImportReport): Imported => ({
   files,
   bytes,
   reflinked,
   skipped: skipped.length,
-  skipped_paths: skipped.slice(0, 20),
+  skipped_paths: skipped.toSorted((a, b) => Number(isEmpty(a)) - Number(isEmpty(b))).slice(0, 20),
   ...(excluded !== undefined && { excluded }),
 })
+
+const isEmpty = ({ reason }: ImportReport['skipped'][number]): boolean =>
+  reason === 'socket' || reason === 'fifo' || reason === 'device'
 
 /** The repository came with the files: what it takes up is no more the workspace's own than they are. */
 const withBytes = (made: Filled, more: number): Filled => ({

@@ -142,6 +142,12 @@ test('of a repository with tags alone a tag is to be named', async () => {
   await expect(repositories.resolve({ url: source, ref: null })).rejects.toMatchObject(refusal)
 })
 
+test('a name that a branch and a tag have is told once', async () => {
+  place.git(source, 'tag', 'main')
+  const refusal = { hint: 'There are: main', data: { known: ['main'] } }
+  await expect(repositories.resolve({ url: source, ref: 'other-thing' })).rejects.toMatchObject(refusal)
+})
+
 test('a branch is looked up without starting git', async () => {
   const path = process.env['PATH']
   process.env['PATH'] = place.path('nowhere')

@@ -106,7 +106,10 @@ it('who asks again for a name that waits for its source means the new try', asyn
   const ground = await openGround()
   const { aw } = ground
   const repo = makeRepository(ground)
-  expect(await codeOf(aw.create({ id: 'typo', repo, ref: 'mian' }))).toBe('source_failed')
+  await expect(aw.create({ id: 'typo', repo, ref: 'mian' })).rejects.toMatchObject({
+    code: 'source_failed',
+    hint: expect.stringContaining('Did you mean main? typo/main is kept') as unknown,
+  })
   expect(await codeOf(aw.create({ id: 'typo', repo, ref: 'nowhere' }))).toBe('source_failed')
   const made = await aw.create({ id: 'typo', repo, ref: 'main' })
   expect(made).toMatchObject({ state: 'ready', source: { branch: 'main' } })

@@ -89,7 +89,7 @@ export function unknownRef(url: string, ref: GitRef, known: readonly string[]): 
       data: { url },
     })
   }
-  const short = known.map((name) => name.replace(/^refs\/(?:heads|tags)\//, ''))
+  const short = [...new Set(known.map(shortName))]
   const near = nearest(ref.name, short)
   const hint = /^[0-9a-f]{4,39}$/.test(ref.name)
     ? 'A commit is given by its whole id, of 40 digits: git rev-parse tells it'
@@ -104,8 +104,10 @@ export function unknownRef(url: string, ref: GitRef, known: readonly string[]): 
   })
 }
 
-const shown = (names: readonly string[]): string =>
-  names
-    .slice(0, 5)
-    .map((name) => name.replace(/^refs\/(?:heads|tags)\//, ''))
-    .join(', ') + (names.length > 5 ? ' …' : '')
+/** A branch and a tag may have the same name. */
+function shown(names: readonly string[]): string {
+  const short = [...new Set(names.map(shortName))]
+  return short.slice(0, 5).join(', ') + (short.length > 5 ? ' …' : '')
+}
+
+const shortName = (name: string): string => name.replace(/^refs\/(?:heads|tags)\//, '')
