@@ -66,6 +66,7 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/pool-report.ts': 'nothing: asks how much is free',
   'src/sys/pool.ts': 'the mount point of a pool',
   'src/sys/content-store/create.ts': 'the top of a tree that it makes, and of one that it fills',
+  'src/sys/content-store/damaged.ts': 'nothing: lists and asks about contents that the store has put aside',
   'src/sys/content-store/directories.ts': 'directories of a tree, each by one name in an open one',
   'src/sys/content-store/freeze.ts': 'the top of a tree',
   'src/sys/content-store/inspect.ts': 'nothing: asks how large contents of the store are',
