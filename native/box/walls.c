@@ -1,6 +1,6 @@
 /*
  * Run inside a box by `aw doctor`, as any command is: tries what must not succeed, and does no harm where it does. One line
- * for each try: a wall, `held` or `open`, and what was tried.
+ * for each try: a wall, `held` or `open`, and what was tried; or `untried`, and besides why in brackets.
  */
 #include "walls.h"
 
@@ -110,7 +110,7 @@ static bool reaches_log(void) {
 }
 
 /* What the proxy says to a request for a port of the host: its status, 0 if nothing. */
-static int asked_proxy(uint16_t proxy, unsigned port) {
+static int asked_proxy(uint16_t proxy, unsigned port, char reason[32]) {
   char text[512];
   struct timeval soon = {.tv_sec = 10};
   int fd = connect_to(proxy);
@@ -120,7 +120,21 @@ static int asked_proxy(uint16_t proxy, unsigned port) {
   ssize_t count = write_all(fd, text, (size_t)length) ? read(fd, text, sizeof text - 1) : -1;
   close_fd(&fd);
   text[count > 0 ? count : 0] = 0;
+  const char *why = strstr(text, "\r\nX-Aw-Reason: ");
+  if (why) sscanf(why, "\r\nX-Aw-Reason: %31[a-z_]", reason);
   return strncmp(text, "HTTP/1.1 ", 9) == 0 ? atoi(text + 9) : 0;
+}
+
+/* One that neither lets it through nor refuses it has not looked at its list: it has no room to write, say. */
+static void try_proxy(uint16_t proxy, unsigned port, int wanted, const char *what) {
+  char reason[32] = "";
+  int said = asked_proxy(proxy, port, reason);
+  if (said == 200 || said == 403)
+    tell("proxy", said == wanted, what);
+  else if (said)
+    printf("proxy untried %s (the proxy says %d%s%s)\n", what, said, *reason ? " " : "", reason);
+  else
+    printf("proxy untried %s (no proxy answers)\n", what);
 }
 
 static void try_network(uint16_t port, uint16_t proxy) {
@@ -129,8 +143,8 @@ static void try_network(uint16_t port, uint16_t proxy) {
   close_fd(&fd);
   tell("network", !reaches_log(), "nor its sockets with a path");
   if (!proxy) return;
-  tell("proxy", asked_proxy(proxy, port) == 200, "lets through what is on the list");
-  tell("proxy", asked_proxy(proxy, port == 1 ? 2 : 1) == 403, "and nothing else");
+  try_proxy(proxy, port, 200, "lets through what is on the list");
+  try_proxy(proxy, port == 1 ? 2 : 1, 403, "and nothing else");
 }
 
 int try_walls(char **given) {

@@ -51,7 +51,7 @@ const weaknesses: Readonly<Record<Isolation, () => readonly string[]>> = {
   namespace: () => [],
 }
 
-/** One for each wall: at which levels it held, and what got through. */
+/** One for each wall: at which levels it held, what got through, and what could not be tried. */
 function walls(trials: Trials): Finding[] {
   const levels = isolations.filter((level) => level !== 'none' && trials[level].usable)
   const triesAt = (level: Isolation): readonly Try[] => (trials[level].usable ? trials[level].tries : [])
@@ -59,9 +59,18 @@ function walls(trials: Trials): Finding[] {
   return names.map((wall) => {
     const of = (level: Isolation): Try[] => triesAt(level).filter((one) => one.wall === wall)
     const tried = levels.filter((level) => of(level).length > 0)
-    const open = tried.filter((level) => of(level).some(({ held }) => !held))
+    const having = (verdict: Try['verdict']): Isolation[] =>
+      tried.filter((level) => of(level).some((one) => one.verdict === verdict))
+    const [open, untried] = [having('open'), having('untried')]
     const about = tried.flatMap((level) => of(level).map(({ what }) => what))
     const name = `wall ${wall}`
+    if (open.length === 0 && untried.length > 0)
+      return {
+        name,
+        status: 'problem',
+        message: `could not be tried at ${untried.join(' and ')}: ${[...new Set(about)].join(', ')}`,
+        hint: 'Nobody knows whether it holds. If the disk of the home is full, make room there (aw gc); then look again: aw doctor',
+      }
     if (open.length === 0)
       return {
         name,
@@ -69,7 +78,9 @@ function walls(trials: Trials): Finding[] {
         message: `held at ${tried.join(' and ')}: ${[...new Set(about)].join(', ')}`,
         hint: null,
       }
-    const through = open.flatMap((level) => of(level).flatMap(({ held, what }) => (held ? [] : [`${level}: ${what}`])))
+    const through = open.flatMap((level) =>
+      of(level).flatMap(({ verdict, what }) => (verdict === 'open' ? [`${level}: ${what}`] : [])),
+    )
     return {
       name,
       status: 'problem',

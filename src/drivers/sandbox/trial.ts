@@ -8,8 +8,9 @@ import { listenOnLoopback } from '../../sys/loopback.ts'
 /** One try to get through a wall, from inside. */
 export interface Try {
   readonly wall: string
-  readonly held: boolean
-  /** As it should be, in words. */
+  /** Untried: nobody knows, as something else was in the way. */
+  readonly verdict: 'held' | 'open' | 'untried'
+  /** As it should be, in words; and why it was not tried. */
   readonly what: string
 }
 
@@ -82,9 +83,15 @@ async function triesIn(box: Sandbox, { outside }: TrialPlace, port: number, prox
   for await (const { data } of output) chunks.push(data)
   const { code, signal } = await exit
   if (code !== 0) throw new Error(`what tries the walls ended with ${signal ?? code}`)
-  const lines = Buffer.concat(chunks).toString('latin1').trim().split('\n')
-  return lines.map((line) => {
-    const [, wall = '', verdict = '', what = ''] = /^(\w+) (held|open) (.+)$/.exec(line) ?? []
-    return { wall, held: verdict === 'held', what }
-  })
+  return readTries(Buffer.concat(chunks).toString('latin1'))
 }
+
+/** What the program that tries the walls has written. What cannot be read has held nothing. */
+export const readTries = (text: string): Try[] =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const [, wall = '', verdict = 'open', what = ''] = /^(\w+) (held|open|untried) (.+)$/.exec(line) ?? []
+      return { wall, verdict: verdict as Try['verdict'], what }
+    })
