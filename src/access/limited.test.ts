@@ -78,6 +78,23 @@ test('the log has no lease in it with which one would be another', async () => {
   expect((await mine.call('lease renew', { id, lease: second })).id).toBe(second)
 })
 
+test('the last so many events are those of its own', async () => {
+  const { manager, id, mine } = await scene()
+  await mine.call('snapshot', { id })
+  const own = await collect(mine.stream('events', {}))
+  for (const agent of ['a', 'b']) await manager.call('create', { id: `elsewhere/${agent}` })
+  expect(own.length).toBeGreaterThan(2)
+  expect(await collect(mine.stream('events', { tail: 2 }))).toEqual(own.slice(-2))
+  const stop = new AbortController()
+  const seen: number[] = []
+  for await (const { position } of mine.stream('events', { tail: 1, follow: true }, { signal: stop.signal })) {
+    if (seen.push(position) === 1) await mine.call('snapshot', { id })
+    if (seen.length === 2) stop.abort()
+  }
+  const positions = (await collect(mine.stream('events', {}))).map(({ position }) => position)
+  expect(seen).toEqual(positions.slice(own.length - 1, own.length + 1))
+})
+
 test('an error within an answer tells as little of the machine as one that ends a call', async () => {
   const { manager, id, principal, places } = await scene()
   const problem = { code: 'source_failed', message: "EACCES: open '/srv/secret/key', and /asked/for is not there" }

@@ -9,6 +9,7 @@ import { errorWithoutOthers, othersHidden } from './others.ts'
 import { pinned } from './references.ts'
 import { assertScope, isAdmin, reaches, type Principal } from './principal.ts'
 import { redactedError, redaction, type Places } from './redact.ts'
+import { seenEvents } from './seen-events.ts'
 import { assertModest } from './wishes.ts'
 
 export interface HomeFacts {
@@ -97,12 +98,18 @@ export function limited(manager: Manager, principal: Principal, facts: HomeFacts
         const own = (await admitted(name, input, context, seen)) as Inputs['events']
         // Of what is left out, nothing counts.
         const { limit: left = Infinity, ...rest } = name === 'events' ? own : { ...own, limit: undefined }
-        const items = manager.stream(name, (name === 'events' ? rest : own) as never, contextOf(context, seen))
+        const items: AsyncIterable<unknown> =
+          name === 'events'
+            ? seenEvents(
+                (wanted) => manager.stream('events', wanted, contextOf(context, seen)),
+                (event) => sees(principal, event),
+                rest,
+              )
+            : manager.stream(name, own as never, contextOf(context, seen))
         const [hide, tell] = [othersHidden(manager, principal, input), teller(input, seen)]
         let count = 0
         for await (const item of items) {
-          if (name === 'events' && !sees(principal, item as Outputs['events'])) continue
-          yield await tell(await hide(item))
+          yield (await tell(await hide(item))) as never
           if (++count >= left) return
         }
       } catch (error) {

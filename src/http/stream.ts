@@ -108,6 +108,6 @@ function afterLast({ request, operation, input }: Call): Record<string, unknown>
   const last = request.headers['last-event-id']
   const isPosition = typeof last === 'string' && /^\d{1,15}$/.test(last)
   if (operation.name !== 'events' || !isPosition) return input
-  const { from_now: _, ...rest } = input
+  const { from_now: _, tail: __, ...rest } = input
   return { ...rest, after: Number(last) }
 }

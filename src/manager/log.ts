@@ -27,7 +27,7 @@ async function* follow(
   const live = input.follow === true ? (request.signal ?? new AbortController().signal) : undefined
   let left = input.limit ?? Infinity
   let isEmpty = true
-  for await (const event of core.store.follow({ ...(await filter), after: await start, live })) {
+  for await (const event of core.store.follow({ ...(await filter), after: await start, last: input.tail, live })) {
     if (request.signal?.aborted) return
     isEmpty = false
     yield event as unknown as Outputs['events']

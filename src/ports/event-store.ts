@@ -124,6 +124,8 @@ export interface AppendResult {
 
 export interface FollowOptions {
   readonly after?: number | undefined
+  /** Of those that are stored now, only the last so many. */
+  readonly last?: number | undefined
   readonly live?: AbortSignal | undefined
   readonly task?: string | undefined
   readonly agent?: string | undefined

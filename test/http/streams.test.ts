@@ -97,11 +97,16 @@ describe('server-sent events', () => {
       // Who comes again comes with the address of the first time.
       ['/api/events?after=0', last],
       ['/api/events?follow=false', last],
+      // Of what it has missed nothing is left out.
+      ['/api/events?tail=1', last],
     ] as const) {
       const again = await read(door, path, id === undefined ? {} : { last: id })
       await until(() => again.isOver())
       expect(again.seen.map(({ data }) => data)).toEqual(all.slice(1).map((event) => ({ ...event })))
     }
+    const tail = await read(door, '/api/events?tail=2')
+    await until(() => tail.isOver())
+    expect(tail.seen.map(({ id }) => Number(id))).toEqual(all.slice(-2).map(({ position }) => position))
     const end = await read(door, '/api/events', { last: String(10 ** 14) })
     await until(() => end.isOver())
     expect(end.seen).toEqual([])

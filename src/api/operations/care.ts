@@ -29,6 +29,7 @@ export const careOperations = [
       correlation: optional(string('Only of this request: the correlation_id of its events')),
       after: optional(integer('Only after this position', { minimum: 0 })),
       limit: optional(integer('At most so many', { minimum: 1 })),
+      tail: optional(integer('Of what happened before only the last so many', { minimum: 1, maximum: 1_000_000 })),
       follow: optional(boolean('Go on with what happens next')),
       from_now: optional(boolean('Leave out what happened before')),
     }),
@@ -37,7 +38,7 @@ export const careOperations = [
     positional: ['workspace'],
     flags: { 'task-id': 'task' },
     errors: ['workspace_not_found', 'invalid_input', 'log_busy'],
-    examples: ['aw events fix-login', 'aw events --task task-1', 'aw events --follow --json'],
+    examples: ['aw events fix-login', 'aw events --tail 20', 'aw events --task task-1', 'aw events --follow --json'],
   }),
   operation({
     name: 'audit verify',

@@ -48,11 +48,17 @@ export function memoryEvents(): EventStore {
   const fold = (events: readonly AnyEvent[]): Workspace | undefined =>
     events.reduce(evolve, undefined as Workspace | undefined)
 
+  const startOf = ({ after = 0, last, ...wanted }: FollowOptions): number => {
+    if (last === undefined) return after
+    const found = log.filter((record) => record.position > after && matchesRecord(record, wanted))
+    return found.length > last ? (found.at(-last)?.position ?? 1) - 1 : after
+  }
+
   async function* follow(options: FollowOptions): AsyncGenerator<AnyEvent> {
     const { live: signal } = options
     const end = signal ? Infinity : log.length
     const over = (): boolean => closed || signal?.aborted === true
-    for (let next = options.after ?? 0; next < end && !over();) {
+    for (let next = startOf(options); next < end && !over();) {
       const record = log[next]
       if (record === undefined) {
         await once(news, signal)

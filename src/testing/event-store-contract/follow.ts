@@ -40,6 +40,27 @@ export function followContract(open: OpenStore): void {
     }
   })
 
+  it('begins with the last so many that match', async () => {
+    const store = await open()
+    for (const task of ['a', 'b', 'c']) await make(store, task)
+    const log = await all(store)
+    const types = ['workspace_created'] as const
+    const after = log[2]?.position ?? 0
+    for (let last = 1; last <= log.length + 1; last++) {
+      expect(await all(store, { last })).toEqual(log.slice(-last))
+      expect(await all(store, { last, types })).toEqual((await all(store, { types })).slice(-last))
+      expect(await all(store, { last, after })).toEqual(log.slice(3).slice(-last))
+    }
+    expect(await all(store, { last: 1, task: 'nobody' })).toEqual([])
+    const stop = new AbortController()
+    const seen: AnyEvent[] = []
+    for await (const event of store.follow({ last: 1, types, live: stop.signal })) {
+      if (seen.push(event) === 1) for (const task of ['d', 'e']) await make(store, task)
+      if (seen.length === 3) stop.abort()
+    }
+    expect(seen).toEqual((await all(store, { types })).slice(-3))
+  })
+
   it('begins after the end of the log as it is now', async () => {
     const store = await open()
     await make(store, 'a')

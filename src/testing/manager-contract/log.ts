@@ -42,6 +42,32 @@ export function logContract(open: OpenManager): void {
     )
   })
 
+  it('the last so many, of all or of some, oldest first, and what comes next if that is wanted', async () => {
+    const { aw, manager } = await open()
+    await aw.create({ id: 't1/a' })
+    await aw.create({ id: 't2/a' })
+    const all = await collect(aw.events({}))
+    expect(await collect(aw.events({ tail: 3 }))).toEqual(all.slice(-3))
+    expect(await collect(aw.events({ tail: 1000 }))).toEqual(all)
+    const [made] = await collect(aw.events({ task: 't1', tail: 1 }))
+    expect(made).toMatchObject({ type: 'workspace_created', data: { task_id: 't1' } })
+    expect(await collect(aw.events({ type: ['workspace_created'], tail: 1 }))).toMatchObject([
+      { stream: all.at(-1)?.stream },
+    ])
+    expect(await collect(aw.events({ tail: 3, limit: 1 }))).toEqual(all.slice(-3, -2))
+    expect(await collect(aw.events({ tail: 1, after: all.at(-1)?.position }))).toEqual([])
+    expect(await collect(manager.stream('events', { tail: 1, from_now: true }))).toEqual([])
+    await expect(collect(aw.events({ tail: 1, workspace: 'nope' }))).rejects.toEqual(code('workspace_not_found'))
+
+    const stop = new AbortController()
+    const seen: unknown[] = []
+    for await (const { type } of manager.stream('events', { tail: 1, follow: true }, { signal: stop.signal })) {
+      if (seen.push(type) === 1) await aw.create({ id: 't3/a' })
+      if (seen.length === 3) stop.abort()
+    }
+    expect(seen).toEqual(['workspace_created', 'workspace_create_started', 'workspace_created'])
+  })
+
   it('of a name that nobody has had there is nothing to tell, and that is said', async () => {
     const { aw } = await open()
     await expect(collect(aw.events({ workspace: 'nope' }))).rejects.toEqual(

@@ -39,13 +39,16 @@ export function sqliteFeed(openReader: () => Promise<Database>): Feed {
     const select = pageQuery(options)
     let after = options.after ?? 0
     let end = Infinity
+    let { last } = options
 
     /** All in one go: the store may be closed whenever this waits. */
     const look = (): Look | undefined => {
       if (over()) return undefined
       // Without the top, a filter that nothing passes would read the same records again each time.
       const top = Math.min(end, lastPosition(database))
-      const page = database.all(select.sql, after, top, ...select.cells, pageSize)
+      if (last !== undefined) after = startOfLast(database, select, after, top, last)
+      last = undefined
+      const page = database.all(select.pages, after, top, ...select.cells, pageSize)
       if (!live) end = top
       const isLast = page.length < pageSize
       after = isLast ? Math.max(after, top) : Number(page.at(-1)?.['position'])
@@ -110,7 +113,20 @@ async function* sit(
   }
 }
 
-function pageQuery({ task, agent, stream, types, correlation }: FollowOptions): { sql: string; cells: Cell[] } {
+/** Where the last so many begin; those before it, and all that came earlier, are not read. */
+function startOfLast(database: Database, { lasts, cells }: Select, after: number, top: number, last: number): number {
+  const [first] = database.all(lasts, after, top, ...cells, last - 1)
+  return first === undefined ? after : Number(first['position']) - 1
+}
+
+interface Select {
+  readonly pages: string
+  /** So many from the end. */
+  readonly lasts: string
+  readonly cells: Cell[]
+}
+
+function pageQuery({ task, agent, stream, types, correlation }: FollowOptions): Select {
   const conditions = ['position > ?', 'position <= ?']
   const cells: Cell[] = []
   for (const [column, value] of Object.entries({ task, agent, stream })) {
@@ -126,6 +142,10 @@ function pageQuery({ task, agent, stream, types, correlation }: FollowOptions): 
     conditions.push("meta ->> '$.correlation_id' = ?")
     cells.push(correlation)
   }
-  const sql = `SELECT ${recordColumns} FROM events WHERE ${conditions.join(' AND ')} ORDER BY position LIMIT ?`
-  return { sql, cells }
+  const where = `FROM events WHERE ${conditions.join(' AND ')} ORDER BY position`
+  return {
+    pages: `SELECT ${recordColumns} ${where} LIMIT ?`,
+    lasts: `SELECT position ${where} DESC LIMIT 1 OFFSET ?`,
+    cells,
+  }
 }
