@@ -13,9 +13,9 @@ static bool begins(const char *name, const char *with) {
 
 /* As in src/sys/trees/attributes.ts. */
 static bool belongs_to_content(const char *name) {
-  return (begins(name, "user.") && !begins(name, "user.overlay.")) || begins(name, "system.posix_acl_") ||
-         strcmp(name, "security.capability") == 0 ||
-         (begins(name, "trusted.") && !begins(name, "trusted.overlay."));
+  if (wish.layer && (begins(name, "user.overlay.") || begins(name, "trusted.overlay."))) return false;
+  return begins(name, "user.") || begins(name, "trusted.") || begins(name, "system.posix_acl_") ||
+         strcmp(name, "security.capability") == 0;
 }
 
 /* As in src/sys/safe-fs/xattr.ts. */

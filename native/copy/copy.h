@@ -70,6 +70,8 @@ struct node {
 struct wish {
   /* A tree of our own: kept as it is. */
   bool exact;
+  /* Into what is a layer of an overlay, or may become one. */
+  bool layer;
   /* Later changes of its files must show. */
   bool remembered;
   /* The copy is to be durable in the end. */

@@ -41,7 +41,10 @@ static bool parse_word(const char *text, const char *yes, const char *no, bool *
 }
 
 static bool parse_copy(int count, char **arguments) {
-  if (count < 3 || !parse_word(arguments[0], "exact", "plain", &wish.exact)) return false;
+  if (count < 3) return false;
+  wish.layer = strcmp(arguments[0], "layer") == 0;
+  if (!wish.layer && !parse_word(arguments[0], "exact", "plain", &wish.exact)) return false;
+  wish.exact |= wish.layer;
   if (!parse_word(arguments[1], "remembered", "once", &wish.remembered)) return false;
   if (!parse_word(arguments[2], "early", "late", &wish.early)) return false;
   size_t guarded = (size_t)count - 3;
@@ -69,7 +72,7 @@ static int refuse(void) {
   fputs("usage: aw-copy PARENT THREADS UID GID give\n"
         "       aw-copy PARENT THREADS UID GID look [EXCLUDED...]\n"
         "       aw-copy PARENT THREADS UID GID make early|late\n"
-        "       aw-copy PARENT THREADS UID GID copy exact|plain remembered|once early|late [MAJOR:MINOR:INODE...]\n",
+        "       aw-copy PARENT THREADS UID GID copy exact|layer|plain remembered|once early|late [MAJOR:MINOR:INODE...]\n",
         stderr);
   return 2;
 }

@@ -3,7 +3,7 @@ import { type Change, type DiffEntry, diffEntries, exactly } from '../domain/tre
 import { pairByContent } from './pair-renames.ts'
 import { directoryFlags } from './safe-fs/descriptors.ts'
 import type { Steps } from './safe-fs/steps.ts'
-import { attributesText } from './trees/attributes.ts'
+import { attributesText, type Where } from './trees/attributes.ts'
 import { linkTarget } from './trees/link-target.ts'
 import { mountedIn } from './trees/mounted-in.ts'
 import { atBytes } from './trees/names.ts'
@@ -26,6 +26,8 @@ interface CompareOptions {
   readonly enough?: number | undefined
   /** As in `diff`. */
   readonly exact?: boolean | undefined
+  /** Of the attributes that are compared; `anywhere` unless it is told. */
+  readonly where?: Where | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -50,7 +52,7 @@ export async function compareTrees(before: string, after: string, options: Compa
 }
 
 function* compareSteps(before: number, after: number, options: CompareOptions): Steps<Change[]> {
-  const { enough = Infinity, exact = false } = options
+  const { enough = Infinity, exact = false, where = 'anywhere' } = options
   const renames = options.renames !== false && options.identity === 'inode'
   const [gone, come] = [new Map<string, DiffEntry>(), new Map<string, DiffEntry>()]
   const [left, arrived] = [new Map<string, Visit>(), new Map<string, Visit>()]
@@ -59,7 +61,7 @@ function* compareSteps(before: number, after: number, options: CompareOptions): 
   const [olds, news] = [visitsOf(before, mounted, options), visitsOf(after, mounted, options)]
   const [exactlyOld, exactlyNow] = exact ? [exactSide(), exactSide()] : [notAsked, notAsked]
   const onlyOne = (entries: Map<string, DiffEntry>, visits: Map<string, Visit>, visit: Visit): void => {
-    const entry = entryOf(visit, { renames })
+    const entry = entryOf(visit, where, { renames })
     entries.set(visit.path, entry)
     if (entry.kind === 'file' && entry.identity !== undefined) visits.set(entry.identity, visit)
   }
@@ -69,10 +71,10 @@ function* compareSteps(before: number, after: number, options: CompareOptions): 
       const order = compare(old?.path, now?.path)
       if (old && now && order === 0 && !mounted.has(now.path)) {
         const [was, is] = [exactlyOld(old), exactlyNow(now)]
-        const difference = (yield* differ(old, now)) ?? (was === is ? undefined : { sameContent: true })
+        const difference = (yield* differ(old, now, where)) ?? (was === is ? undefined : { sameContent: true })
         if (difference !== undefined) {
-          gone.set(old.path, { ...entryOf(old), exact: was })
-          come.set(now.path, { ...entryOf(now, difference), exact: is })
+          gone.set(old.path, { ...entryOf(old, where), exact: was })
+          come.set(now.path, { ...entryOf(now, where, difference), exact: is })
         }
       } else if (old && order < 0) {
         exactlyOld(old)
@@ -147,14 +149,15 @@ interface Difference {
 }
 
 /** Undefined if there is none. */
-function* differ(old: Visit, now: Visit): Steps<Difference | undefined> {
+function* differ(old: Visit, now: Visit, where: Where): Steps<Difference | undefined> {
   if (isSame(old.print, now.print)) return undefined
   const [a, b] = [factsOf(old.print), factsOf(now.print)]
   if (a.kind !== b.kind) return { sameContent: false }
   const sameContent = a.kind === 'file' ? yield* sameFiles(old, now) : smallContent(old, a) === smallContent(now, b)
   const sameMode = a.kind === 'symlink' || a.mode === b.mode
   const sameOwner = a.uid === b.uid && a.gid === b.gid
-  return sameContent && sameMode && sameOwner && attributesOf(old) === attributesOf(now) ? undefined : { sameContent }
+  const isSameElse = sameMode && sameOwner && attributesOf(old, where) === attributesOf(now, where)
+  return sameContent && isSameElse ? undefined : { sameContent }
 }
 
 function* sameFiles(old: Visit, now: Visit): Steps<boolean> {
@@ -183,7 +186,8 @@ function* isSameFile(old: readonly [number, Visit], now: readonly [number, Visit
   return false
 }
 
-const attributesOf = ({ directory, name }: Visit): string => attributesText(atBytes(directory, name))
+const attributesOf = ({ directory, name }: Visit, where: Where): string =>
+  attributesText(atBytes(directory, name), where)
 
 /** Of what is no file: a link's target, a device's number. */
 function smallContent({ directory, name }: Visit, { kind, major, minor }: Facts): string {
@@ -197,7 +201,7 @@ const other = 'another'
  * The content of a file is nothing that anybody is told: it is the same as that of what it is compared with, or not. A file
  * that has come or gone is compared with none, unless it was renamed.
  */
-function entryOf(visit: Visit, { renames = false, sameContent = true } = {}): DiffEntry {
+function entryOf(visit: Visit, where: Where, { renames = false, sameContent = true } = {}): DiffEntry {
   const facts = factsOf(visit.print)
   // One of several names may go while another stays: that is no rename.
   const movable = renames && (facts.kind === 'directory' || facts.links === 1)
@@ -206,7 +210,7 @@ function entryOf(visit: Visit, { renames = false, sameContent = true } = {}): Di
     size: facts.size,
     mode: facts.mode,
     owner: `${facts.uid}:${facts.gid}`,
-    attributes: attributesOf(visit),
+    attributes: attributesOf(visit, where),
     ...(movable && { identity: facts.inode }),
     content: facts.kind !== 'file' ? smallContent(visit, facts) : sameContent ? '' : other,
   }

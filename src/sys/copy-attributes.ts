@@ -3,7 +3,7 @@ import { hasCode } from './errno.ts'
 import { hostFs } from './host-fs.ts'
 import { native } from './native.ts'
 import { copyAttributes, modeAfterWrite } from './safe-fs/xattr.ts'
-import { attributesText, writeAttributes } from './trees/attributes.ts'
+import { attributesText, type Where, writeAttributes } from './trees/attributes.ts'
 
 /** Who copies, for whom, and whether it is the tree of a workspace, which is kept exactly as it is. */
 export interface Whose {
@@ -11,6 +11,8 @@ export interface Whose {
   /** Whom the copy belongs to if it is not exact: only root has a choice. */
   readonly owner: { readonly uid: number; readonly gid: number }
   readonly own: boolean
+  /** Of its attributes. */
+  readonly where: Where
   /** Out of a workspace, where others may have made it. */
   readonly outward: boolean
 }
@@ -26,7 +28,7 @@ interface Dressing {
 /** Owner, attributes, mode and times, in the order in which none undoes another. */
 export function dress(whose: Whose, { from, to, paths, stat }: Dressing, isTop = false): void {
   if (whose.uid === 0) hostFs.fchownSync(to, ...ownersOf(whose, stat))
-  if (whose.own) writeAttributes(paths[1], attributesText(paths[0]))
+  if (whose.own) copyAll(whose, paths)
   else if (from !== undefined) copyAttributes(from, to)
   // Before the mode, which may close the way there.
   hostFs.utimesNsSync(paths[1], stat.atimeNs, stat.mtimeNs)
@@ -37,10 +39,13 @@ export function dress(whose: Whose, { from, to, paths, stat }: Dressing, isTop =
 /** The same for what cannot be opened: a link, a pipe, a socket, a device. */
 export function dressUnopened(whose: Whose, { paths, stat }: Pick<Dressing, 'paths' | 'stat'>): void {
   if (whose.uid === 0) hostFs.lchownSync(paths[1], ...ownersOf(whose, stat))
-  if (whose.own) writeAttributes(paths[1], attributesText(paths[0]))
+  if (whose.own) copyAll(whose, paths)
   if (!stat.isSymbolicLink()) hostFs.chmodSync(paths[1], modeOf(stat))
   hostFs.utimesNsSync(paths[1], stat.atimeNs, stat.mtimeNs)
 }
+
+const copyAll = ({ where }: Whose, [from, to]: Dressing['paths']): void =>
+  writeAttributes(to, attributesText(from, where), where)
 
 const ownersOf = ({ own, owner }: Whose, stat: fs.BigIntStats): [number, number] =>
   own ? [Number(stat.uid), Number(stat.gid)] : [owner.uid, owner.gid]

@@ -20,6 +20,7 @@ export async function beginCopy(state: State): Promise<boolean> {
     from: source,
     to: target,
     own: whose.own,
+    where: whose.where,
     owner: whose.owner,
     remembered: options.clean !== undefined,
     durable: options.durable === true,

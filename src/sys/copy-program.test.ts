@@ -44,7 +44,7 @@ function described(top: string): Record<string, string> {
       told[path.toString('latin1').slice(top.length)] = [
         ...about,
         stat.nlink > 1n && !stat.isDirectory() ? twin : '',
-        attributesText(path),
+        attributesText(path, 'anywhere'),
         content.length > 64
           ? `${content.length} bytes, ${Buffer.from(content).readUInt32LE(content.length >> 1)}`
           : content,

@@ -6,6 +6,7 @@ import type { Begun } from './copy-state.ts'
 import { packageFolder } from './package-folder.ts'
 import { run } from './run.ts'
 import { systemError } from './system-error.ts'
+import type { Where } from './trees/attributes.ts'
 import { cancelled } from './trees/politely.ts'
 import type { Print } from './trees/stat.ts'
 
@@ -47,6 +48,7 @@ export interface PlainCopy {
   readonly to: number
   /** A tree of our own: kept exactly as it is. */
   readonly own: boolean
+  readonly where: Where
   /** Whom the copy belongs to, if it is not. */
   readonly owner: Owner
   /** Whether later changes of its files must show; see `cleaning`. */
@@ -71,7 +73,7 @@ export interface Counts {
 
 /** False if it cannot be done like this: then nothing was. */
 export async function copyPlain(copy: PlainCopy): Promise<Counts | false> {
-  const { program, from, to, own, owner, remembered, durable, guarded, signal } = copy
+  const { program, from, to, own, where, owner, remembered, durable, guarded, signal } = copy
   let counts: Counts | undefined
   let isRefused = false
   const take = (kind: string, record: Buffer): void => {
@@ -81,7 +83,8 @@ export async function copyPlain(copy: PlainCopy): Promise<Counts | false> {
     else if (kind === 'z') counts = countsIn(record)
     else if (kind === 'x') isRefused = true
   }
-  const how = [own ? 'exact' : 'plain', remembered ? 'remembered' : 'once', durable ? 'early' : 'late']
+  const exactly = where === 'layer' ? 'layer' : 'exact'
+  const how = [own ? exactly : 'plain', remembered ? 'remembered' : 'once', durable ? 'early' : 'late']
   await start(program, [...commonArguments(owner), 'copy', ...how, ...[...guarded].map(identityArgument)], {
     files: [from, to],
     signal,

@@ -9,6 +9,7 @@ import type { FolderIndex, IndexWriter } from './folder-index.ts'
 import { monotonicMs } from './monotonic.ts'
 import { at, display, type Name } from './safe-fs/descriptors.ts'
 import type { Levels } from './safe-fs/levels.ts'
+import type { Where } from './trees/attributes.ts'
 import { nodeName } from './trees/names.ts'
 import { identityIn, kindOf, linksIn, type Print } from './trees/stat.ts'
 import { type Cleaning, isSettled } from './trees/write-out.ts'
@@ -20,6 +21,8 @@ export interface CopyOptions {
   readonly guarded?: ReadonlySet<string> | undefined
   /** The tree of a workspace: kept exactly as it is and whole, or not copied at all. */
   readonly own?: boolean | undefined
+  /** What it is copied into; `layer` unless it is told. */
+  readonly where?: Where | undefined
   /** A folder of a user: a `.git` in it that leads to a repository elsewhere is left out; see `SkipReason`. */
   readonly ofUser?: boolean | undefined
   /** Out of a workspace: no file of the copy has the rights of whoever it belongs to then. */

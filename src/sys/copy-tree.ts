@@ -62,6 +62,7 @@ async function copyAll(source: number, target: number, options: CopyOptions, onl
       uid: process.getuid?.() ?? 0,
       owner: fs.fstatSync(target),
       own: options.own === true,
+      where: options.where ?? 'layer',
       outward: options.outward === true,
     },
     begun: new Map(),

@@ -95,8 +95,8 @@ export function makeLayer(root: string, { like, mode = 0o755, owner, id }: Layer
 function dressTop(to: string, like: string): void {
   const stat = fs.lstatSync(like, { bigint: true })
   if (process.getuid?.() === 0) hostFs.lchownSync(to, Number(stat.uid), Number(stat.gid))
-  const attributes = attributesText(like)
-  if (attributes !== '') writeAttributes(to, attributes)
+  const attributes = attributesText(like, 'layer')
+  if (attributes !== '') writeAttributes(to, attributes, 'layer')
   hostFs.chmodSync(to, Number(stat.mode) & 0o7777)
   hostFs.utimesNsSync(to, stat.atimeNs, stat.mtimeNs)
 }
@@ -117,7 +117,7 @@ const changedAt = (path: string): bigint => fs.lstatSync(path, { bigint: true })
 
 function aboutTop(path: string): string {
   const { mode, uid, gid, mtimeNs } = fs.lstatSync(path, { bigint: true })
-  return [mode, uid, gid, mtimeNs, attributesText(path)].join(' ')
+  return [mode, uid, gid, mtimeNs, attributesText(path, 'layer')].join(' ')
 }
 
 /**

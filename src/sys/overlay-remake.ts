@@ -248,7 +248,7 @@ function dressDirectories(work: Work): void {
 /** Owner, attributes, mode and times, in the order in which none undoes another. `to` is reached by nobody else. */
 function dress(from: string | Buffer, to: string | Buffer, facts: Facts): void {
   hostFs.lchownSync(to, facts.uid, facts.gid)
-  writeAttributes(to, attributesText(from))
+  writeAttributes(to, attributesText(from, 'layer'), 'layer')
   if (facts.kind !== 'symlink') hostFs.chmodSync(to, facts.mode)
   hostFs.utimesNsSync(to, facts.mtimeNs, facts.mtimeNs)
 }

@@ -113,8 +113,10 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
       assert()
       if ('folder' in source) return importTree(trees, place, source, options)
       const tree = trees.exists(source.place) ? path(source.place) : undefined
-      if (tree === undefined || isRoot) return importTree(trees, place, source, options)
-      return thawed(work, [tree], ([from = tree]) => importTree(trees, place, { ...source, tree: from }, options))
+      if (tree === undefined || isRoot) return importTree(trees, place, { ...source, where: 'anywhere' }, options)
+      return thawed(work, [tree], ([from = tree]) =>
+        importTree(trees, place, { ...source, tree: from, where: 'anywhere' }, options),
+      )
     },
 
     async snapshot(volume, into, { consistent = false, whole, since, exclude, after, signal } = {}) {

@@ -53,7 +53,6 @@ const capabilities: Omit<StorageCapabilities, 'idmap'> = {
       what: 'attributes under security., except file capabilities',
       why: "they are the machine's, not the tree's",
     },
-    { what: 'attributes named user.overlay.*', why: 'they are the notes of a file system, not of a user' },
     {
       what: 'extended attributes, pipes, sockets and nanoseconds, where system calls cannot be made',
       why: 'Node has no call for them',

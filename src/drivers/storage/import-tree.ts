@@ -3,6 +3,7 @@ import type { ImportOptions, ImportReport, ImportSource, Place } from '../../por
 import { copyTree } from '../../sys/copy-tree.ts'
 import { identitiesIn } from '../../sys/source-folder.ts'
 import { treeExists } from '../../sys/storage-root.ts'
+import type { Where } from '../../sys/trees/attributes.ts'
 import { openInto } from '../../sys/trees/open-into.ts'
 import { importFolder } from './import-folder.ts'
 import { assertOptions } from './import-options.ts'
@@ -11,6 +12,8 @@ import type { TreeRoot } from './tree-root.ts'
 type Source = ImportSource & {
   /** Where the place's tree is read, if not there. */
   readonly tree?: string | undefined
+  /** Of its attributes. */
+  readonly where?: Where | undefined
 }
 
 /** `import` of a driver whose writable trees are directories of the host. */
@@ -28,5 +31,6 @@ export async function importTree(
   if (!treeExists(folder)) throw new AwError('source_failed', `There is no tree ${folder}`, { data: { folder } })
   using directory = openInto(target, into)
   const guarded = identitiesIn(trees.guarded)
-  return await copyTree(folder, directory.path, { signal, onProgress, own: true, path: source.path, guarded })
+  const { path, where } = source
+  return await copyTree(folder, directory.path, { signal, onProgress, own: true, where, path, guarded })
 }

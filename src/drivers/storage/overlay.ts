@@ -57,10 +57,10 @@ const capabilities: StorageCapabilities = {
   measures: true,
   unfaithful: [
     { what: 'inode numbers', why: 'a file of a snapshot that is written to becomes another file' },
-    {
-      what: 'attributes named trusted.overlay.* or user.overlay.*',
-      why: 'the kernel keeps its own notes under these names',
-    },
+    ...['trusted', 'user'].map((space) => ({
+      what: `attributes named ${space}.overlay.*`,
+      why: 'the kernel keeps its own notes under these names: in a layer they say what it shows, whoever has set them',
+    })),
     { what: 'device number 0', why: 'the kernel marks with it what was removed, and lets nobody make one' },
     { what: 'mounts made inside a tree', why: 'a snapshot ends where another mount begins' },
     ...(isRoot ? [] : withoutRoot),

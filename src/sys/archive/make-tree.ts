@@ -150,7 +150,7 @@ export function newTreeMaker(top: number, options: MakeOptions): TreeMaker {
     const made = making(member, (spot) => {
       if (kind === 'symlink') makeSymlink(target, spot, path)
       else if (!makeNode(spot, { kind: looks.kind, content: `${major}:${minor}` })) return false
-      dress(spot, looks)
+      dress(spot, looks, 'layer')
       return true
     })
     if (made) files += 1

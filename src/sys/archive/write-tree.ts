@@ -103,7 +103,7 @@ function memberOf({ path, name, directory }: Visit, facts: Facts, firstNames: Fi
 
 function attributesOf(path: string, directory: number, name: string): Member['attributes'] {
   const place = atBytes(directory, name === '' ? '.' : name)
-  const found = readAttributes(place).filter(([key]) => !key.startsWith(aclOfXfs))
+  const found = readAttributes(place, 'layer').filter(([key]) => !key.startsWith(aclOfXfs))
   if (found.length === 0) return noContent.attributes
   const bytes = found.reduce((all, [key, value]) => all + key.length + value.length, 0)
   const most = mostExtendedBytes / 2

@@ -5,7 +5,7 @@ import { hostFs } from '../host-fs.ts'
 import { native } from '../native.ts'
 import { at, namingFlags } from '../safe-fs/descriptors.ts'
 import type { Steps } from '../safe-fs/steps.ts'
-import { writeAttributes } from '../trees/attributes.ts'
+import { type Where, writeAttributes } from '../trees/attributes.ts'
 import { atBytes } from '../trees/names.ts'
 import type { Entry } from './entry.ts'
 import type { Objects } from './objects.ts'
@@ -50,7 +50,7 @@ function* makeFile(objects: Objects, path: string | Buffer, entry: Entry): Steps
 export function dressFile(fd: number, path: string | Buffer, entry: Looks): void {
   if (isRoot) hostFs.fchownSync(fd, entry.uid, entry.gid)
   // Before the mode, which may forbid it.
-  if (entry.attributes !== '') writeAttributes(path, entry.attributes)
+  if (entry.attributes !== '') writeAttributes(path, entry.attributes, 'anywhere')
   hostFs.fchmodSync(fd, entry.mode)
   hostFs.utimesNsSync(path, entry.mtimeNs, entry.mtimeNs)
 }
@@ -79,11 +79,11 @@ const deviceOf = (major: number, minor: number): number =>
   ((minor & 0xff) | ((major & 0xfff) << 8) | ((minor & 0xfff00) << 12)) >>> 0
 
 /** Owner, attributes, mode and times, in the order in which none undoes or forbids another. A link is not followed. */
-export function dress(path: string | Buffer, entry: Looks): void {
+export function dress(path: string | Buffer, entry: Looks, where: Where = 'anywhere'): void {
   if (isRoot) hostFs.lchownSync(path, entry.uid, entry.gid)
   const isLink = entry.kind === 'symlink'
   if (!isLink) setMode(path, entry.mode | (entry.kind === 'directory' ? 0o700 : 0o600))
-  writeAttributes(path, entry.attributes)
+  writeAttributes(path, entry.attributes, where)
   hostFs.utimesNsSync(path, entry.mtimeNs, entry.mtimeNs)
   if (!isLink) setMode(path, entry.mode)
 }

@@ -25,7 +25,7 @@ export function* entryOf(visit: Visit, options: ReadOptions): Steps<Known | unde
   const found = yield* contentOf(visit, options)
   if (found === undefined) return undefined
   const { kind, mode, uid, gid, mtimeNs, inode, links } = factsOf(found.print)
-  const attributes = attributesText(atBytes(directory, name === '' ? '.' : name))
+  const attributes = attributesText(atBytes(directory, name === '' ? '.' : name), 'anywhere')
   const { content, size } = found
   const shown = { links: kind === 'directory' ? 1 : links, size }
   const line = formatEntry({ path, kind, mode, uid, gid, mtimeNs, inode, ...shown, content, attributes })

@@ -6,13 +6,15 @@ import { unlockNamed } from './unlock.ts'
 
 /**
  * Extended attributes, ACLs and file capabilities: what belongs to the content of a tree. Others under `security.` are
- * the machine's, and those of overlay the file system's own. Without system calls none can be read.
+ * the machine's. Without system calls none can be read.
  */
-const counts = (name: string): boolean =>
-  (name.startsWith('user.') && !name.startsWith('user.overlay.')) ||
+const counts = (name: string, where: Where): boolean =>
+  (/^(user|trusted)\./.test(name) && (where === 'anywhere' || !/^(user|trusted)\.overlay\./.test(name))) ||
   name.startsWith('system.posix_acl_') ||
-  name === 'security.capability' ||
-  (name.startsWith('trusted.') && !name.startsWith('trusted.overlay.'))
+  name === 'security.capability'
+
+/** In a layer of an overlay, or what may become one, those of overlay are the kernel's, and say what it shows. */
+export type Where = 'anywhere' | 'layer'
 
 /** It may have gone meanwhile. */
 const absent = [...refused.filter((code) => code !== 'EACCES'), 'ENOENT']
@@ -22,8 +24,8 @@ const absent = [...refused.filter((code) => code !== 'EACCES'), 'ENOENT']
  * Who may not read something may see the names alone: as its owner we are allowed the rest for the moment, which the
  * kernel tells as a change.
  */
-export function readAttributes(path: string | Buffer): (readonly [string, Buffer])[] {
-  const names = namesAt(path)
+export function readAttributes(path: string | Buffer, where: Where): (readonly [string, Buffer])[] {
+  const names = namesAt(path, where)
   try {
     return valuesAt(path, names, absent)
   } catch (error) {
@@ -40,15 +42,16 @@ const valuesAt = (path: string | Buffer, names: readonly string[], without: read
   })
 
 /** As one text without blanks: equal if and only if they are; empty if there are none. */
-export const attributesText = (path: string | Buffer): string => formatAttributes(readAttributes(path))
+export const attributesText = (path: string | Buffer, where: Where): string =>
+  formatAttributes(readAttributes(path, where))
 
 export const formatAttributes = (attributes: Iterable<readonly [string, Buffer]>): string =>
   [...attributes].map(([name, value]) => `${escaped(name)}=${value.toString('base64url')}`).join(',')
 
 /** Makes them what the text says. What the process may not set stays as it is. */
-export function writeAttributes(path: string | Buffer, text: string): void {
+export function writeAttributes(path: string | Buffer, text: string, where: Where): void {
   const wanted = new Map(text === '' ? [] : text.split(',').map(parse))
-  for (const name of namesAt(path)) if (!wanted.has(name)) attempt(() => hostFs.lremovexattrSync(path, name))
+  for (const name of namesAt(path, where)) if (!wanted.has(name)) attempt(() => hostFs.lremovexattrSync(path, name))
   for (const [name, value] of wanted) attempt(() => hostFs.lsetxattrSync(path, name, value))
 }
 
@@ -64,7 +67,9 @@ const escaped = (name: string): string =>
 const unescaped = (name: string): string =>
   name.replaceAll(/%([0-9A-F]{2})/g, (_, hex: string) => String.fromCodePoint(Number.parseInt(hex, 16)))
 
-const namesAt = (path: string | Buffer): string[] =>
-  attempt(() => native()?.llistxattr(path).filter(counts).toSorted()) ?? []
+const namesAt = (path: string | Buffer, where: Where): string[] => {
+  const names = attempt(() => native()?.llistxattr(path)) ?? []
+  return names.filter((name) => counts(name, where)).toSorted()
+}
 
 const attempt = <T>(call: () => T): T | undefined => unless([...absent, 'EACCES'], call)

@@ -23,10 +23,12 @@ const everybody = {
   'what its owner may not read or write': 'locked',
   'attributes of what its owner may not read or write': 'locked_attributes',
   'pipes and sockets': 'specials',
+  'attributes named user.overlay.*': 'overlay_attributes',
 }
 const onlyRoot = {
   owners: 'owners',
   'attributes of root': 'privileged_attributes',
+  'attributes named trusted.overlay.*': 'overlay_attributes_of_root',
   devices: 'devices',
   'device number 0': 'whiteouts',
 }

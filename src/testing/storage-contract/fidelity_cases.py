@@ -149,6 +149,24 @@ def locked_attributes():
     os.setxattr('.', 'user.text', b'of the tree itself')
 
 
+def overlay_attributes():
+    """As those have them who keep layers of overlays in a tree, containers say."""
+    os.mkdir('directory')
+    put('directory/file', b'x')
+    put('removed')
+    os.setxattr('directory', 'user.overlay.opaque', b'y')
+    os.setxattr('directory/file', 'user.overlay.origin', b'')
+    os.setxattr('directory/file', 'user.overlay.metacopy', b'')
+    os.setxattr('removed', 'user.overlay.whiteout', b'')
+
+
+def overlay_attributes_of_root():
+    os.mkdir('directory')
+    put('directory/file', b'x')
+    os.setxattr('directory', 'trusted.overlay.opaque', b'y')
+    os.setxattr('directory/file', 'trusted.overlay.redirect', b'/elsewhere')
+
+
 def acls():
     def acl(*entries):
         return struct.pack('<I', 2) + b''.join(struct.pack('<HHI', *entry) for entry in entries)

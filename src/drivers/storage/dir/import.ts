@@ -43,6 +43,13 @@ export async function importInto(
     const apart = apartFrom(from?.lines ?? [], below)
     return { ...report, ...(part.single && { single: true }), ...(apart.length > 0 && { apart }) }
   }
-  const copying = { signal, onProgress, own: true, path: below, guarded: identitiesIn(guarded) }
+  const copying = {
+    signal,
+    onProgress,
+    own: true,
+    where: 'anywhere' as const,
+    path: below,
+    guarded: identitiesIn(guarded),
+  }
   return await copyTree(folder, target.path, copying)
 }

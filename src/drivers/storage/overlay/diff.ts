@@ -25,7 +25,7 @@ export async function diffTrees(
       nameLinks(overlay, to, after)
       const layers = ownLayers(...stacks)?.map((id) => filesOf(overlay.root, id))
       const only = layers && candidates(layers, [before, after])
-      return compareTrees(before, after, { ...options, only, identity: 'inode' })
+      return compareTrees(before, after, { ...options, only, identity: 'inode', where: 'layer' })
     }),
   )
 }
