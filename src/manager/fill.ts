@@ -107,7 +107,7 @@ async function cloned(
   access = source.url,
 ): Promise<Filled> {
   const { url, commit = '', full_ref: ref = null, shallow, refs: asked } = source
-  const { files, bytes, branch, submodules, lfs, refs } = await core.repositories.clone({
+  const { files, bytes, branch, submodules, lfs, refs, cut } = await core.repositories.clone({
     url: access,
     resolved: { url, commit, ref, refs: asked },
     fresh,
@@ -118,7 +118,7 @@ async function cloned(
       request.onProgress?.({ phase: note ?? phase, percent: percent ?? undefined, bytes: received ?? undefined }),
   })
   const imported = { files, bytes, reflinked: 0, skipped: 0, skipped_paths: [] }
-  const learned = { branch, submodules, lfs, ...(refs !== undefined && { refs }) }
+  const learned = { branch, submodules, lfs, ...(refs !== undefined && { refs }), ...(cut === true && { cut }) }
   return { source: { ...source, ...learned }, imported, changed: null }
 }
 

@@ -66,9 +66,9 @@ export async function makeContent(
 /** What was learned when the base was made holds for all that begin as it; what was asked for is each one's own. */
 async function asBase(core: Core, source: Outer, base: string): Promise<Content> {
   const facts = (await basesOf(core)).get(base)
-  const { branch, submodules, lfs, refs, verified } = (facts?.source ?? {}) as Partial<GitSource & ArchiveSource>
+  const { branch, submodules, lfs, refs, cut, verified } = (facts?.source ?? {}) as Partial<GitSource & ArchiveSource>
   const learned =
-    source.kind === 'git' ? { branch, submodules, lfs, refs } : source.kind === 'archive' ? { verified } : {}
+    source.kind === 'git' ? { branch, submodules, lfs, refs, cut } : source.kind === 'archive' ? { verified } : {}
   const known = Object.fromEntries(Object.entries(learned).filter(([, value]) => value !== undefined))
   return { source: { ...source, ...known, base }, imported: facts?.imported ?? null }
 }

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import * as fs from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { collect } from '../../src/testing/collect.ts'
@@ -31,6 +31,16 @@ it('a repository becomes a workspace: the default branch, a branch, a tag, a com
   const full = await aw.create({ id: 'full', repo, full: true })
   expect(git(join(full.path, 'work'), 'rev-list', '--count', 'HEAD')).toBe('2')
   expect(git(join(full.path, 'work'), 'fsck', '--full')).toBe('')
+  expect(full.source).not.toHaveProperty('cut')
+  // What the source has not got cannot come; that is told, also of the second.
+  const shallow = `${repo}-shallow`
+  git(dirname(repo), 'clone', '--quiet', '--depth', '1', `file://${repo}`, shallow)
+  for (const id of ['cut', 'cut-again']) {
+    const cut = await aw.create({ id, repo: shallow, full: true })
+    expect(cut.source).toMatchObject({ shallow: false, cut: true })
+    expect(git(join(cut.path, 'work'), 'rev-list', '--count', 'HEAD')).toBe('1')
+  }
+  expect((await aw.create({ id: 'one-commit', repo: shallow })).source).not.toHaveProperty('cut')
   // As `aw show --json` tells it.
   const again = await aw.create({ id: 'null', from: { git: { url: repo, ref: null, shallow: null } } })
   expect(again.source).toMatchObject({ kind: 'git', commit: head, ref: null })

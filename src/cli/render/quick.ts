@@ -16,7 +16,12 @@ export function made(output: { path: string; imported: unknown; source?: unknown
     borrows = [],
     work_tree: elsewhere,
   } = imported
-  const { submodules = [], lfs = 0, left_out: notKept } = (output.source ?? {}) as Partial<GitSource> & Begun
+  const {
+    submodules = [],
+    lfs = 0,
+    cut = false,
+    left_out: notKept,
+  } = (output.source ?? {}) as Partial<GitSource> & Begun
   const left = [
     ...(notKept === undefined ? [] : [notHeld(notKept)]),
     ...(input['exclude'] !== undefined && excluded === 0 ? [noMatch(input['exclude'])] : []),
@@ -34,6 +39,7 @@ export function made(output: { path: string; imported: unknown; source?: unknown
     ...(untouched.length === 0 ? [] : [`nothing added to ${reasons(untouched, untouched.length)}`]),
     ...(submodules.length === 0 ? [] : [`submodules are empty: ${some(submodules, submodules.length)}`]),
     ...(lfs === 0 ? [] : [`${lfs} of its files are kept by git-lfs, and are pointers here`]),
+    ...(cut ? ['the repository is a shallow clone itself: its history ends here where it ends there'] : []),
   ]
   return left.length === 0 ? pathOnly(output) : { out: output.path, warning: left.join('; ') }
 }

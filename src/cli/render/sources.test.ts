@@ -46,6 +46,17 @@ test('what was left out, what came with less and what could not be added to are 
   )
 })
 
+test('that --full brought less than all is told', async () => {
+  const source = { kind: 'git', cut: true }
+  const { stdout, stderr } = await shown(['create', 'x', '--repo', '/r', '--full'], {
+    path: '/p',
+    imported: null,
+    source,
+  })
+  expect(stdout).toBe('/p\n')
+  expect(stderr).toBe('aw: the repository is a shallow clone itself: its history ends here where it ends there\n')
+})
+
 test('a copy without a file in it says why that may be', async () => {
   const link = await shown(['cp', 'x:work/link', '/tmp/'], { files: 0, bytes: 0, skipped: [] })
   expect(link.stdout).toBe('0 files, 0 B\n')

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Cloned, Resolved } from '../../ports/repositories.ts'
 import { checkOut, commitAt, type Work } from './checkout.ts'
@@ -43,6 +44,12 @@ export async function writeRepository(tree: string, material: Material): Promise
   })
   await material.bring(repository)
 }
+
+/** What is told of a clone that was to have all of the history. */
+export const historyOf = (tree: string, refs: string | undefined): Pick<Cloned, 'refs' | 'cut'> => ({
+  refs,
+  cut: existsSync(join(tree, '.git', 'shallow')),
+})
 
 /** Makes the work tree of a repository that was just written. */
 export async function fillTree(tree: string, resolved: Resolved, work: Work): Promise<Cloned> {

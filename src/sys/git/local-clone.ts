@@ -4,7 +4,7 @@ import type { Cloned, CloneProgress, Resolved } from '../../ports/repositories.t
 import { hostFs } from '../host-fs.ts'
 import { removeTree } from '../safe-fs/index.ts'
 import { commitAt, packCommit, type Work } from './checkout.ts'
-import { assertCommit, fillTree, withTag, writeRepository } from './clone.ts'
+import { assertCommit, fillTree, historyOf, withTag, writeRepository } from './clone.ts'
 import { objectsOf, openLocal, type LocalRepository } from './local.ts'
 import { refsOfLocal } from './local-resolve.ts'
 import { copyLoose, copyObjects, packsIn } from './objects.ts'
@@ -37,7 +37,7 @@ export async function cloneLocal({ resolved, shallow, into, scratch }: LocalClon
         ? bringCommit(source, repository, resolved.commit, tags, work)
         : copyObjects(source.objects, join(repository, 'objects'), { signal: work.signal, onBytes: teller(work) }),
   })
-  return { ...(await fillTree(into, resolved, work)), ...(!shallow && { refs: refsDigest(found.refs) }) }
+  return { ...(await fillTree(into, resolved, work)), ...(!shallow && historyOf(into, refsDigest(found.refs))) }
 }
 
 const teller =

@@ -4,7 +4,7 @@ import { AwError } from '../../domain/errors.ts'
 import type { Cloned, Resolved } from '../../ports/repositories.ts'
 import { removeTree } from '../safe-fs/index.ts'
 import { commitAt, packCommit, type Work } from './checkout.ts'
-import { fillTree, tagOf, withTag, writeRepository } from './clone.ts'
+import { fillTree, historyOf, tagOf, withTag, writeRepository } from './clone.ts'
 import { sourceFailure, wordsOf } from './failures.ts'
 import { CannotNarrow, fetchAll, fetchCommit } from './fetch.ts'
 import { openFolder } from './folder.ts'
@@ -52,7 +52,7 @@ async function attempt(clone: RemoteClone, work: Work): Promise<Cloned> {
     refs = refsDigest(mirrorRefs(mirror))
     await copyOver(clone, mirror, kind, work)
   })
-  return { ...(await fillTree(clone.into, clone.resolved, work)), ...(!clone.shallow && { refs }) }
+  return { ...(await fillTree(clone.into, clone.resolved, work)), ...(!clone.shallow && historyOf(clone.into, refs)) }
 }
 
 type Use = (mirror: Mirror, kind: MirrorKind) => Promise<void>
