@@ -8,11 +8,12 @@ export async function* seenEvents(
   sees: (event: Event) => boolean,
   { tail, ...wanted }: Inputs['events'],
 ): AsyncIterable<Event> {
-  if (tail === undefined) return yield* those(read(wanted), sees)
   const last: Event[] = []
-  for await (const event of those(read({ ...wanted, follow: false }), sees)) if (last.push(event) > tail) last.shift()
-  yield* last
-  if (wanted.follow !== true) return
+  if (tail !== undefined) {
+    for await (const event of those(read({ ...wanted, follow: false }), sees)) if (last.push(event) > tail) last.shift()
+    yield* last
+    if (wanted.follow !== true) return
+  }
   const after = last.at(-1)?.position ?? wanted.after
   yield* those(read({ ...wanted, ...(after !== undefined && { after }) }), sees)
 }

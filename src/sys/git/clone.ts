@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Cloned, Resolved } from '../../ports/repositories.ts'
 import { checkOut, commitAt, type Work } from './checkout.ts'
@@ -7,6 +6,7 @@ import { contentOf } from './index-file.ts'
 import { makeRepository } from './layout.ts'
 import { nameBytes, nameText, type Ref, type Refs } from './refs.ts'
 import { ownWholeTree } from '../own-tree.ts'
+import { readIfPresent } from '../durable-file.ts'
 import { writingOut } from '../trees/early.ts'
 
 /** What a workspace's repository is made of, wherever its objects come from. */
@@ -48,7 +48,7 @@ export async function writeRepository(tree: string, material: Material): Promise
 /** What is told of a clone that was to have all of the history. */
 export const historyOf = (tree: string, refs: string | undefined): Pick<Cloned, 'refs' | 'cut'> => ({
   refs,
-  cut: existsSync(join(tree, '.git', 'shallow')),
+  cut: readIfPresent(join(tree, '.git', 'shallow')) !== undefined,
 })
 
 /** Makes the work tree of a repository that was just written. */
