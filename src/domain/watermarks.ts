@@ -44,5 +44,5 @@ export function spaceWarning(space: Space, marks: Watermarks | null): string | u
   const full = `The storage is ${Math.floor(used)}% full`
   return used <= marks.high
     ? `${full} (${rule}): soon aw gc empties the trash early, and moves workspaces there that were not used for long`
-    : `${full} (${rule}): aw gc makes room until it is ${marks.low}% full`
+    : `${full} (${rule}): aw gc makes room until it is ${marks.low}% full; what was used in the last hour stays`
 }

@@ -1,3 +1,4 @@
+import { AwError, toAwError } from '../domain/errors.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import { newId, type Core, type Request } from './core.ts'
 import { withFillings } from './filled-in.ts'
@@ -39,11 +40,20 @@ export const withCopy = <T>(
   withScratch(core, request, async (place) => {
     const onProgress = (done: { files: number; bytes: number }): void =>
       request.onProgress?.({ phase: 'copying', ...done })
-    await core.storage.create(place, { from: from.place, signal: request.signal, onProgress })
+    await core.storage.create(place, { from: from.place, signal: request.signal, onProgress }).catch(withoutRoom)
     await withoutPassing(core, place, from)
     await withFillings(core, place, from)
     return work(place)
   })
+
+/** What comes of it may go to another disk, which is not the one that is full. */
+function withoutRoom(cause: unknown): never {
+  if (toAwError(cause).code !== 'disk_full') throw cause
+  throw new AwError('disk_full', 'There is no room where workspaces are kept for the copy that this is made from', {
+    hint: 'Make room there; aw gc --plan tells what aw itself could give up, and aw cp takes single files out as they are',
+    cause,
+  })
+}
 
 /** Those whose owner is gone. */
 export async function strayScratch(core: Core, onDisk: readonly Place[]): Promise<Place[]> {

@@ -32,12 +32,26 @@ it('a disk that a workspace has filled: clear errors, nothing lost, and room aga
   const before = (await aw.usage({})).storage.free_bytes
   for (const id of ['large', 'small', 'other']) await aw.create({ id, config: { max_size_mb: 0 } })
   fs.writeFileSync(path('small', 'kept'), 'kept')
+  fs.writeFileSync(path('small', 'more-kept'), randomBytes(3_000_000))
   await aw.snapshot('small')
   expect(fill(path('large', 'filler'))).toBe('ENOSPC')
 
   const write = { id: 'small', path: 'work/more', content: Buffer.alloc(2_000_000, 'm') }
   expect(await outcome(aw.manager.call('fs write', write))).toBe('disk_full')
   expect(await outcome(aw.create({ id: 'new', from: { folder: source } }))).toBe('disk_full')
+  // Where a copy takes up room, which disk it is that has none is told: the archive would have gone to another.
+  const elsewhere = fs.mkdtempSync('/dev/shm/aw-full-')
+  try {
+    const { driver } = await aw.get('small')
+    const exported = await aw.manager.call('export', { of: 'small', file: `${elsewhere}/small.aw` }).then(
+      () => 'ok',
+      (error: unknown) => toAwError(error).message,
+    )
+    const copies = driver === 'dir' && fileSystemOf(home.home) === 'ext4'
+    expect(exported).toMatch(copies ? /^There is no room where workspaces are kept/ : /^ok$|^There is no room where/)
+  } finally {
+    fs.rmSync(elsewhere, { recursive: true })
+  }
   const report = await aw.usage({})
   expect(report.workspaces[0]).toMatchObject({ name: 'large/main', complete: true })
   expect(report.warnings).toContainEqual(expect.stringMatching(/^the storage is (9\d|100)% full$/))
