@@ -118,7 +118,7 @@ async function cloned(
       request.onProgress?.({ phase: note ?? phase, percent: percent ?? undefined, bytes: received ?? undefined }),
   })
   const imported = { files, bytes, reflinked: 0, skipped: 0, skipped_paths: [] }
-  const learned = { branch, submodules, lfs, ...(refs !== undefined && { refs }), ...(cut === true && { cut }) }
+  const learned = { branch, submodules, lfs, ...(refs !== undefined && { refs }), ...(cut && { cut }) }
   return { source: { ...source, ...learned }, imported, changed: null }
 }
 

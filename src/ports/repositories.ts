@@ -93,8 +93,8 @@ export interface Cloned {
   readonly lfs: number
   /** With its history: of all branches and tags as they came along, like that of `Resolved`. */
   readonly refs?: string | undefined
-  /** With its history: whether the source has only a part of that. */
-  readonly cut?: boolean
+  /** With its history: the source has only a part of that. */
+  readonly cut?: true
 }
 
 export interface CachedRepository {

@@ -134,7 +134,7 @@ export interface GitSource extends Based {
   /** Of a clone with all of it: what all branches and tags were. */
   readonly refs?: string
   /** Of such a clone: the repository itself has only a part of its history. */
-  readonly cut?: boolean
+  readonly cut?: true
   /** What came with it and was not fetched: paths of submodules, and how many files are pointers of git-lfs. */
   readonly submodules?: readonly string[]
   readonly lfs?: number

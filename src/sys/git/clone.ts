@@ -48,7 +48,7 @@ export async function writeRepository(tree: string, material: Material): Promise
 /** What is told of a clone that was to have all of the history. */
 export const historyOf = (tree: string, refs: string | undefined): Pick<Cloned, 'refs' | 'cut'> => ({
   refs,
-  cut: readIfPresent(join(tree, '.git', 'shallow')) !== undefined,
+  ...(readIfPresent(join(tree, '.git', 'shallow')) !== undefined && { cut: true }),
 })
 
 /** Makes the work tree of a repository that was just written. */
