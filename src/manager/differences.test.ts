@@ -19,7 +19,12 @@ function tree(paths: readonly string[], placeholders: readonly string[]) {
     storage: { diff },
     sandboxes: async () => ({ placeholders: async () => placeholders }),
   } as unknown as Core
-  const workspace = { id: 'ws_1', profile: 'repo', sandbox: { sandbox: 'sb_1', isolation: 'namespace' } }
+  const workspace = {
+    id: 'ws_1',
+    source: { kind: 'empty' },
+    profile: 'repo',
+    sandbox: { sandbox: 'sb_1', isolation: 'namespace' },
+  }
   return { looks, differs: () => differs(core, workspace as unknown as Workspace, 'snap_1') }
 }
 

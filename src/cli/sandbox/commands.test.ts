@@ -284,6 +284,7 @@ describe('what is shown', () => {
       kept: null,
       paths: null,
       differences: [],
+      split: [],
     }
     for (const ended of [true, false]) {
       const answers = { undo: { ...restored, added: 1, changed: 0, removed: 0, ended } }
