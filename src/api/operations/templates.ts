@@ -58,7 +58,9 @@ const { shared: _, agent: __, ...setupWalls } = walls
 const templateInput = {
   name: string('Its name'),
   description: optional(string('What it is for', { maxLength: 500 })),
-  variables: optional(pairs('What can be filled in where {{NAME}} stands, with a default or without')),
+  variables: optional(
+    pairs('What can be filled in where {{NAME}} stands: NAME=DEFAULT, or NAME= for what must be given'),
+  ),
   profile: optional(string('Layout: aw, ipa, repo or session (default: the configured profile)')),
   ...beginning,
   setup: optional(
