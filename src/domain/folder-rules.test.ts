@@ -124,6 +124,28 @@ describe('what is left out of a folder', () => {
     }
   })
 
+  it('is told in the end, whatever an index says of itself', () => {
+    make({ '.gitignore': '*.log\n', 'a.log': '', '.git/HEAD': '' })
+    // A shared index that adds to itself.
+    const id = Buffer.alloc(20, 1)
+    const link = Buffer.concat([Buffer.from('link\0\0\0\x14', 'latin1'), id, Buffer.alloc(20)])
+    const split = Buffer.concat([Buffer.from('DIRC\0\0\0\x02\0\0\0\0', 'latin1'), link]).toString('latin1')
+    fs.writeFileSync(join(base, '.git/index'), split, 'latin1')
+    fs.writeFileSync(join(base, `.git/sharedindex.${id.toString('hex')}`), split, 'latin1')
+    expect(taken({ ignored: 'none' })).toEqual(['.gitignore'])
+    // Of version 4, each path a little longer than the one before it.
+    const entry = Buffer.alloc(62 + 1 + 9 + 1)
+    entry.write('/a234567', 63, 'latin1')
+    const entries = Array.from({ length: 1000 }, (_, i) => {
+      const one = Buffer.from(entry)
+      one.writeUInt16BE(Math.min((i + 1) * 8, 0xfff), 60)
+      return one.subarray(0, 72)
+    })
+    const counted = Buffer.from('DIRC\0\0\0\x04\0\0\x03\xe8', 'latin1')
+    fs.writeFileSync(join(base, '.git/index'), Buffer.concat([counted, ...entries, Buffer.alloc(20)]))
+    expect(() => taken({ ignored: 'none' })).toThrow('its .git/index cannot be read')
+  })
+
   it('cannot be told if nobody knows what git tracks', () => {
     make({ '.git/HEAD': '', '.git/index': 'DIRC' })
     expect(() => taken({ ignored: 'none' })).toThrow('its .git/index cannot be read')

@@ -1,5 +1,5 @@
 import { AwError } from './errors.ts'
-import { parseIndex, submoduleMode, type IndexEntry } from './git-index.ts'
+import { type GitIndex, type IndexEntry, parseIndex, submoduleMode } from './git-index.ts'
 import { ignoreRules, parseIgnoreFile, type IgnoreRules } from './ignore-rules.ts'
 
 /**
@@ -107,9 +107,7 @@ function knownOf(from: number, above: Pick<Level, 'lists' | 'tracked'>, read: Re
 }
 
 function trackedBy(from: number, read: ReadRules): Tracked {
-  const paths = new Map(
-    entriesIn('.git/index', read).map(({ path, mode }): [string, boolean] => [path, mode === submoduleMode]),
-  )
+  const paths = new Map(trackedEntries(read).map(({ path, mode }): [string, boolean] => [path, mode === submoduleMode]))
   const directories = new Set<string>()
   for (const path of paths.keys())
     for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
@@ -120,15 +118,18 @@ function trackedBy(from: number, read: ReadRules): Tracked {
 }
 
 /** Of a split index also what it has taken out of the shared one: that it is tracked no more is not told apart. */
-function entriesIn(file: string, read: ReadRules): readonly IndexEntry[] {
+function trackedEntries(read: ReadRules): readonly IndexEntry[] {
+  const { entries, base } = indexIn('.git/index', read)
+  // A shared one adds to no other, whatever it says.
+  return base === undefined ? entries : [...entries, ...indexIn(`.git/sharedindex.${base}`, read).entries]
+}
+
+function indexIn(file: string, read: ReadRules): GitIndex {
   const text = read(file)
-  if (text === undefined) return []
-  const index = parseIndex(Buffer.from(text, 'latin1'))
-  if (index === undefined)
-    throw new AwError('source_failed', `What git tracks in the folder cannot be told: its ${file} cannot be read`, {
-      hint: 'See that git status works there, or copy the ignored files too',
-      data: { file },
-    })
-  const { entries, base } = index
-  return base === undefined ? entries : [...entries, ...entriesIn(`.git/sharedindex.${base}`, read)]
+  const index = text === undefined ? { entries: [], base: undefined } : parseIndex(Buffer.from(text, 'latin1'))
+  if (index !== undefined) return index
+  throw new AwError('source_failed', `What git tracks in the folder cannot be told: its ${file} cannot be read`, {
+    hint: 'See that git status works there, or copy the ignored files too',
+    data: { file },
+  })
 }

@@ -30,6 +30,8 @@ export function parseIndex(index: Buffer, widths: readonly number[] = [20, 32]):
 
 const extended = 0x4000
 const lengthMask = 0xfff
+/** No file has a longer path; in version 4 each could be longer than the one before it. */
+const longestPath = 4096
 
 function parse(index: Buffer, width: number): GitIndex | undefined {
   const version = index.readUInt32BE(4)
@@ -48,7 +50,8 @@ function parse(index: Buffer, width: number): GitIndex | undefined {
     }
     const end = index.indexOf(0, start)
     const path = kept + index.toString('latin1', start, end)
-    if (end < 0 || Math.min(path.length, lengthMask) !== (flags & lengthMask)) return undefined
+    if (end < 0 || path.length > longestPath || Math.min(path.length, lengthMask) !== (flags & lengthMask))
+      return undefined
     entries.push({ mode: index.readUInt32BE(at + 24), size: index.readUInt32BE(at + 36), path })
     at = version === 4 ? end + 1 : at + Math.ceil((end + 1 - at) / 8) * 8
     before = path

@@ -67,9 +67,9 @@ function readText(directory: number, name: string): string | undefined {
   try {
     const stat = fs.fstatSync(named)
     if (!stat.isFile()) return undefined
-    const most = isIndex.test(name) ? mostOfIndex : mostBytes
+    const [most, what] = isIndex.test(name) ? [mostOfIndex, 'an index of git'] : [mostBytes, 'a list of patterns']
     if (stat.size <= most) return readNamed(named, stat.size)
-    throw new AwError('source_failed', `The folder has a list of patterns of more than ${mostBytes} bytes: ${name}`, {
+    throw new AwError('source_failed', `The folder has ${what} of more than ${most} bytes: ${name}`, {
       hint: 'Make it shorter, or copy the ignored files too',
       data: { name },
     })
