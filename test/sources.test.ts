@@ -11,7 +11,7 @@ it.each(drawn(grounds, twoDrivers))(
   { timeout: 600_000 },
   (ground) => {
     const { driver, fileSystem, as } = ground
-    const files = ['git', 'others', 'state', 'repository', 'cp', 'ownership', 'orphans'].map(
+    const files = ['git', 'folders', 'others', 'state', 'repository', 'cp', 'ownership', 'orphans'].map(
       (name) => `test/sources/${name}.inside.ts`,
     )
     const { passed, failures } = runOnImage({ fileSystem, as, files, env: { AW_TEST_DRIVER: driver } })

@@ -4,7 +4,8 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { codeOf, openGround } from './open.ts'
+import { readTree } from '../../src/testing/tree.ts'
+import { codeOf, contentOf, openGround } from './open.ts'
 
 it('what holds the workspaces themselves is not copied into one', async () => {
   const { aw, base, home } = await openGround()
@@ -198,4 +199,125 @@ it('a copy that was killed leaves nothing once aw recover has run', { timeout: 6
   await once(child, 'exit')
   await aw.recover()
   expect(unfinished()).toEqual([])
+})
+
+it('files are copied in, out, and from one to another; nothing is replaced, no link is followed', async () => {
+  const { aw, base } = await openGround()
+  const [one, two] = [await aw.create({ id: 'one' }), await aw.create({ id: 'two' })]
+  const outside = join(base, 'outside')
+  fs.mkdirSync(join(outside, 'deep'), { recursive: true })
+  fs.writeFileSync(join(outside, 'file'), 'from outside')
+  fs.writeFileSync(join(outside, 'deep', 'file'), 'deep')
+  await aw.cp({ from: join(outside, 'file'), to: 'one:work/' })
+  await aw.cp({ from: outside, to: 'one:work/copy' })
+  expect(contentOf(one, 'file')).toBe('from outside')
+  expect(readTree(join(one.path, 'work', 'copy'))).toEqual(readTree(outside))
+  expect(await codeOf(aw.cp({ from: join(outside, 'file'), to: 'one:work/file' }))).toBe('file_exists')
+  expect(await codeOf(aw.cp({ from: join(outside, 'file'), to: 'one:.aw/x' }))).toBe('path_protected')
+  expect(await codeOf(aw.cp({ from: join(outside, 'file'), to: 'one:../../x' }))).toBe('path_traversal_attempt')
+  await aw.cp({ from: 'one:work/copy', to: 'two:work/new/place' })
+  expect(contentOf(two, 'new/place/deep/file')).toBe('deep')
+  await aw.cp({ from: 'two:work/new', to: join(base, 'out') })
+  expect(fs.readFileSync(join(base, 'out', 'place', 'file'), 'utf8')).toBe('from outside')
+  expect(await codeOf(aw.cp({ from: 'two:work/new/place/file', to: join(base, 'out', 'place', 'file') }))).toBe(
+    'file_exists',
+  )
+  fs.symlinkSync('/etc/passwd', join(one.path, 'work', 'passwd'))
+  await aw.cp({ from: 'one:work/passwd', to: join(base, 'out') })
+  expect(fs.readlinkSync(join(base, 'out', 'passwd'))).toBe('/etc/passwd')
+  expect(await codeOf(aw.cp({ from: 'one:work/passwd/', to: join(base, 'passwd') }))).toBe('symlink_outside_workspace')
+  expect(await codeOf(aw.cp({ from: 'one:work/none', to: join(base, 'none') }))).toBe('file_not_found')
+  expect(await codeOf(aw.cp({ from: outside, to: base }))).toBe('invalid_input')
+  expect(fs.readdirSync(one.path).toSorted()).toEqual(['.aw', 'output', 'tmp', 'work'])
+  expect(fs.readdirSync(base).toSorted()).toEqual(['home', 'out', 'outside'])
+})
+
+it('a copy replaces a file when that is asked for, and never a directory', async () => {
+  const { aw, base } = await openGround()
+  const one = await aw.create({ id: 'one' })
+  const file = join(base, 'file')
+  fs.writeFileSync(file, 'first')
+  await aw.cp({ from: file, to: 'one:/work/file' })
+  expect(contentOf(one, 'file')).toBe('first')
+  fs.writeFileSync(file, 'second')
+  await expect(aw.cp({ from: file, to: 'one:/work/' })).rejects.toMatchObject({
+    code: 'file_exists',
+    hint: expect.stringContaining('--replace') as string,
+  })
+  await aw.cp({ from: file, to: 'one:work', replace: true })
+  expect(contentOf(one, 'file')).toBe('second')
+  fs.writeFileSync(file, 'third')
+  await expect(aw.cp({ from: 'one:work/file', to: file })).rejects.toMatchObject({
+    message: `There is something at ${file} already`,
+    hint: expect.stringContaining('--replace') as string,
+  })
+  await aw.cp({ from: 'one:/work/file', to: base, replace: true })
+  expect(fs.readFileSync(file, 'utf8')).toBe('second')
+
+  fs.mkdirSync(join(base, 'out', 'file'), { recursive: true })
+  const directory = join(base, 'out', 'file')
+  await expect(aw.cp({ from: 'one:work/file', to: join(base, 'out'), replace: true })).rejects.toMatchObject({
+    code: 'file_exists',
+    message: `There is a directory at ${directory} already`,
+  })
+  fs.mkdirSync(join(one.path, 'work', 'deep', 'file'), { recursive: true })
+  await expect(aw.cp({ from: file, to: 'one:work/deep', replace: true })).rejects.toMatchObject({
+    code: 'file_exists',
+    message: expect.stringContaining('There is a directory at') as string,
+  })
+  expect(await codeOf(aw.cp({ from: join(base, 'out'), to: 'one:work/file', replace: true }))).toBe('file_exists')
+  expect(await codeOf(aw.cp({ from: 'one:work/deep', to: file, replace: true }))).toBe('file_exists')
+  expect(fs.readdirSync(base).toSorted()).toEqual(['file', 'home', 'out'])
+})
+
+it('a file is copied as it was in a snapshot', async () => {
+  const { aw, base } = await openGround()
+  const one = await aw.create({ id: 'one' })
+  fs.mkdirSync(join(one.path, 'work', 'deep'))
+  fs.writeFileSync(join(one.path, 'work', 'deep', 'file'), 'then')
+  const { id } = await aw.snapshot('one', { label: 'then' })
+  fs.writeFileSync(join(one.path, 'work', 'deep', 'file'), 'now')
+  await aw.cp({ from: 'one@then:work/deep/file', to: join(base, 'file') })
+  expect(fs.readFileSync(join(base, 'file'), 'utf8')).toBe('then')
+  await aw.cp({ from: 'one@then:/work/deep', to: join(base, 'deep') })
+  expect(readTree(join(base, 'deep'))).toMatchObject({ file: { content: 'then' } })
+  await aw.cp({ from: `${id}:work/deep/file`, to: 'one:work/deep/file', replace: true })
+  expect(contentOf(one, 'deep/file')).toBe('then')
+  expect(await codeOf(aw.cp({ from: 'one@then:work/none', to: join(base, 'none') }))).toBe('file_not_found')
+  expect(await codeOf(aw.cp({ from: 'one@never:work', to: join(base, 'none') }))).toBe('snapshot_not_found')
+  expect(await codeOf(aw.cp({ from: join(base, 'file'), to: 'one@then:work' }))).not.toBe('done')
+  expect((await aw.recover()).orphans).toEqual([])
+})
+
+it('what cannot be copied is named as it was given', async () => {
+  const { aw, base } = await openGround()
+  const { path } = await aw.create({ id: 'one' })
+  await expect(aw.cp({ from: join(base, 'none'), to: 'one:work/' })).rejects.toMatchObject({
+    code: 'file_not_found',
+    message: `There is no such file or directory: ${base}/none`,
+  })
+  await expect(aw.cp({ from: '/dev/null', to: 'one:work/' })).rejects.toMatchObject({
+    code: 'not_a_file',
+    message: expect.stringContaining('/dev/null is no file') as string,
+  })
+  const away = join(base, 'away', 'file')
+  fs.writeFileSync(join(path, 'work', 'file'), 'content')
+  await expect(aw.cp({ from: 'one:work/file', to: away })).rejects.toMatchObject({
+    code: 'file_not_found',
+    message: `There is no directory ${base}/away`,
+  })
+  // There is nothing that root may not do.
+  if (process.getuid?.() === 0) return
+  await expect(aw.cp({ from: '/etc/shadow', to: 'one:work/' })).rejects.toMatchObject({
+    code: 'permission_denied',
+    message: '/etc/shadow cannot be read',
+  })
+  await expect(aw.cp({ from: '/root', to: 'one:work/' })).rejects.toMatchObject({
+    code: 'permission_denied',
+    message: '/root cannot be read',
+  })
+  await expect(aw.cp({ from: 'one:work/file', to: '/etc/zz' })).rejects.toMatchObject({
+    code: 'permission_denied',
+    message: '/etc cannot be written to',
+  })
 })
