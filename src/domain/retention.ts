@@ -10,7 +10,10 @@ export type ThingKind = (typeof thingKinds)[number]
 export interface Thing {
   readonly kind: ThingKind
   readonly name: string
-  /** When it was used last; of a tree, since when it is in the trash; of what is damaged, when it was put aside; of an archive, when it was made. */
+  /**
+   * When it was used last; of a tree, since when it is in the trash; of what is damaged, when it was put aside; of an
+   * archive, when it was made.
+   */
   readonly since: string
   /** It is spare whatever its age, for this reason. */
   readonly spare?: string | undefined
@@ -68,9 +71,10 @@ export const recentMs = 3_600_000
 
 /**
  * What goes, and why. First all whose time is over; then, if the storage is fuller than its high mark, what could have
- * stayed: bases and caches, what is damaged, then trees in the trash, the oldest first, then workspaces, the least recently used first.
- * That ends when the low mark is reached. A workspace in the trash gives nothing back yet, so what is there, and will be
- * erased as soon as it may be, counts as if it were gone: else every workspace would have to go for the first byte.
+ * stayed: bases and caches, what is damaged, then trees in the trash, the oldest first, then workspaces, the least
+ * recently used first. That ends when the low mark is reached. A workspace in the trash gives nothing back yet, so what
+ * is there, and will be erased as soon as it may be, counts as if it were gone: else every workspace would have to go
+ * for the first byte.
  */
 export async function planRetention<T extends Thing>(
   things: readonly T[],

@@ -61,7 +61,10 @@ async function createWith(
   )
 }
 
-/** With what its owner should know before anything runs in it. That takes git longer than a create does, so they go side by side. */
+/**
+ * With what its owner should know before anything runs in it. That takes git longer than a create does, so they go side
+ * by side.
+ */
 export async function createNoting(
   core: Core,
   input: Inputs['create'],
