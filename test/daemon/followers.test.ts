@@ -90,7 +90,13 @@ test('connections that are left half open and uploads that are broken off leave 
   const read = await manager.call('fs read', { id, path: 'work/file' })
   expect(Buffer.from(read).toString()).toBe('whole')
   expect(readdirSync(join(path, 'work'))).toEqual(['file'])
-  for (const operation of ['fs upload', 'fs write']) expect(daemon.log()).toContain(`"operation":"${operation}"`)
+  for (const operation of ['fs upload', 'fs write'])
+    await until(`${operation} was broken off`, () =>
+      daemon
+        .log()
+        .split('\n')
+        .some((line) => line.includes(`"operation":"${operation}"`) && line.includes('"whole":false')),
+    )
 })
 
 test('a daemon that ends waits for no reader that does not read', async () => {

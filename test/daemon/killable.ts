@@ -14,7 +14,7 @@ import { letGo } from '../storage/unmount-below.ts'
 export interface KillableDaemon {
   readonly pid: number
   readonly socket: string
-  /** What it wrote to its log so far. */
+  /** All that it wrote to its log so far. A line may come after the answer that it tells of. */
   readonly log: () => string
   readonly ended: Promise<void>
   isGone(): boolean
@@ -58,20 +58,20 @@ export function killableHome(settings: readonly string[] = []): KillableHome {
       env: { ...at.env, ...(crashAt !== undefined && { AW_CRASH_AT: crashAt }) },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    let log = ''
-    child.stderr.on('data', (chunk) => (log = `${log}${String(chunk)}`.slice(-100_000)))
+    const log: string[] = []
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => log.push(chunk))
     const ended = once(child, 'close').then(() => undefined)
     const first = once(createInterface({ input: child.stdout }), 'line')
     const line = await Promise.race([first, ended])
     if (line === undefined) {
-      if (child.signalCode !== 'SIGKILL') throw new Error(`The daemon did not start: ${log}`)
+      if (child.signalCode !== 'SIGKILL') throw new Error(`The daemon did not start: ${log.join('')}`)
       return undefined
     }
     const { pid, socket } = JSON.parse(String(line)) as { pid: number; socket: string }
     const daemon: KillableDaemon = {
       pid,
       socket,
-      log: () => log,
+      log: () => log.join(''),
       ended: ended.then(() => void living.delete(daemon)),
       isGone: () => !living.has(daemon),
       async kill() {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { operations } from '../../src/api/table.ts'
 import { checkHome, checkReadModel } from '../crash/check.ts'
 import { launcher } from '../cli/built.ts'
-import { killableHome, type KillableHome } from './killable.ts'
+import { killableHome, until, type KillableHome } from './killable.ts'
 import { checkOrder, eventsOf } from './told.ts'
 
 /** Settings of its own make a command work by itself. */
@@ -29,7 +29,7 @@ test('commands by themselves and through the daemon share workspaces and have ot
     Object.entries(ways).flatMap(([way, flags]) => [1, 2].map((i) => worker(flags, `${way.slice(0, 2)}-${i}`))),
   )
   console.log(JSON.stringify(Object.fromEntries(codes)))
-  expect(daemon.log()).toContain('"operation":"create"')
+  await until('the daemon was asked', () => daemon.log().includes('"operation":"create"'))
   const manager = home.client()
   const events = await eventsOf(manager)
   checkOrder(events)
