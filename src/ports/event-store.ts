@@ -34,7 +34,7 @@ import type { Workspace, WorkspaceStateName } from '../domain/workspace/state.ts
  * the heads of all streams; `seal` writes one and returns it so that its hash can be kept elsewhere.
  *
  * Every method may wait for other processes; every wait ends with the given signal (`aborted`) or after the store's own
- * patience (`log_busy`). Several processes use one store at once.
+ * patience with those that hold it and write nothing (`log_busy`). Several processes use one store at once.
  */
 export interface EventStore extends AsyncDisposable {
   readonly name: string

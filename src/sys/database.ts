@@ -1,9 +1,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError } from '../domain/errors.ts'
 import { connect, connectToRead } from './connection.ts'
 import { counted } from './crash-points.ts'
 import { crampedError, whyCramped } from './cramped.ts'
+import { withPatience } from './patience.ts'
 import type { Reserve } from './reserve.ts'
 import { isBusy, sqliteError } from './sqlite-errors.ts'
 import { openWal, type Wal } from './wal.ts'
@@ -51,7 +51,7 @@ export interface TransactionOptions {
 export interface DatabaseOptions {
   readonly file: string
   readonly readOnly?: boolean | undefined
-  /** How long to wait for other processes before `log_busy`. */
+  /** How long other processes may hold it and write nothing before `log_busy`. */
   readonly patienceMs?: number | undefined
   /** What to give up when there is no space to write with. */
   readonly reserve?: Reserve | undefined
@@ -70,7 +70,7 @@ export interface DatabaseOptions {
 export async function openDatabase(options: DatabaseOptions & Waiting): Promise<Database> {
   const { file, readOnly = false, patienceMs = 30_000, signal, reserve, shortLived = false } = options
   const patiently = <T>(work: () => T, waiting: Waiting = {}): Promise<T> =>
-    withPatience(work, patienceMs, waiting.signal)
+    withPatience(work, { file, patienceMs, signal: waiting.signal })
   const statements = new Map<string, StatementSync>()
   let connection: DatabaseSync | undefined
   let wal: Wal | undefined
@@ -248,28 +248,3 @@ const calls = counted({
   commit: (statement: StatementSync) => void statement.run(),
   committed: () => undefined,
 })
-
-async function withPatience<T>(work: () => T, patienceMs: number, signal: AbortSignal | undefined): Promise<T> {
-  // The clock is asked only when there is something to wait for: its module takes 1.5 ms to load.
-  let until: number | undefined
-  let pauseMs = 0.5
-  for (;;) {
-    if (signal?.aborted) throw new AwError('aborted', 'Waiting for the log was cancelled', { cause: signal.reason })
-    try {
-      return work()
-    } catch (error) {
-      if (!isBusy(error)) throw sqliteError(error, 'The log cannot be read')
-      until ??= performance.now() + patienceMs
-      if (performance.now() > until) throw tooBusy(patienceMs, error)
-    }
-    // Random, so that many writers do not meet again at the same instant.
-    await sleep(pauseMs * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined)
-    pauseMs = Math.min(pauseMs * 1.5, 15)
-  }
-}
-
-const tooBusy = (patienceMs: number, cause: unknown): AwError =>
-  new AwError('log_busy', `Other processes held the log for ${patienceMs / 1000} s`, {
-    hint: 'Try again; if it stays so, look for a process that holds the log open',
-    cause,
-  })

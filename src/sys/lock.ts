@@ -59,7 +59,7 @@ export async function lock(file: string, options: LockOptions = {}): Promise<Hel
       const leftMs = until - monotonicMs()
       if (leftMs <= 0) return void opened.close()
       await sleep(Math.min(leftMs, pauseMs * (0.5 + Math.random())), undefined, { signal }).catch(() => undefined)
-      pauseMs = Math.min(pauseMs * 1.5, 20)
+      pauseMs = Math.min(pauseMs * 1.5, 50)
     }
   } catch (error) {
     opened.close()

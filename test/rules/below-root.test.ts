@@ -9,6 +9,7 @@ import { isTest, readFiles, type SourceFile } from './source-tree.ts'
 const allowed: Readonly<Record<string, string>> = {
   'src/sys/mapped-file.ts': 'the file beside the log that SQLite maps into memory',
   'src/sys/wal.ts': 'the file beside the log in which SQLite writes what is committed',
+  'src/sys/patience.ts': 'the same file, to ask when it was written',
   'src/sys/pair-renames.ts': 'nothing: closes files that were opened for it, by what was seen there before',
   'src/sys/kept-log.ts': 'the log of a run, which the supervisor writes outside every workspace',
   'src/sys/agents/places.ts': 'nothing: asks whose a directory of ours is, and closes what it has made in it',

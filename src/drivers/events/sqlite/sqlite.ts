@@ -21,7 +21,7 @@ export interface SqliteEventsOptions {
   /** The anchor file; without one, checkpoints are in the database alone. */
   readonly anchor?: string | undefined
   readonly clock: Clock
-  /** How long to wait for other processes before `log_busy`; 30 s. */
+  /** How long other processes may hold the log and write nothing before `log_busy`; 30 s. */
   readonly patienceMs?: number | undefined
   /** Whose home it must be; the process's own uid. */
   readonly uid?: number | undefined
