@@ -113,10 +113,12 @@ function busy(workspace: Workspace | undefined, id: WorkspaceId): AwError {
     ? `${operation.kind} by process ${operation.owner.pid} on ${operation.owner.host}`
     : 'another operation'
   return new AwError('workspace_busy', `${name} is busy with ${what}`, {
-    hint: operation ? `Try again; if that process is stuck: aw recover ${name} --steal` : 'Try again',
+    hint: operation ? `${waitLonger}; if that process is stuck: aw recover ${name} --steal` : waitLonger,
     data: { id, operation: operation ? { id: operation.id, kind: operation.kind, owner: operation.owner } : null },
   })
 }
+
+const waitLonger = 'Try again, or wait longer: --set locks.timeout_ms=60000'
 
 /** Events of a workspace carry its name as it is when they are written. */
 export const whose = ({ task, agent }: { task: string; agent: string }): { task_id: string; agent_id: string } => ({
