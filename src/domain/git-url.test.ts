@@ -24,6 +24,10 @@ describe('a url', () => {
     expect(parseGitUrl(clean)).toMatchObject({ kind, clean })
   })
 
+  test('a path that is written as a url is asked for as a path', () => {
+    expect(() => parseGitUrl('file:///srv/x')).toThrow('by its path, without file://')
+  })
+
   test.each([
     '',
     '-u./payload',

@@ -33,6 +33,8 @@ export function parseGitUrl(text: unknown): GitUrl {
   const [, scheme, rest = ''] = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/i.exec(text) ?? []
   if (scheme?.toLowerCase() === 'https') return httpsUrl(rest)
   if (scheme?.toLowerCase() === 'ssh') return sshUrl(rest)
+  if (scheme?.toLowerCase() === 'file')
+    throw refused('A repository of this machine is named by its path, without file://')
   const short = scheme === undefined ? scpLike.exec(text)?.groups : undefined
   if (short === undefined) throw refused('The url is not https, ssh or an absolute path')
   return shortUrl(short['user'] ?? '', short['host'] ?? '', short['path'] ?? '')
