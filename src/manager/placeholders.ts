@@ -29,15 +29,17 @@ export function placeholdersIn(tree: FileHandle, names: readonly string[], among
 /** No text has such a byte, and what does has lengths and offsets that filling something in would make wrong. */
 const isBinary = (bytes: string): boolean => bytes.includes('\0')
 
-/** A name that is no text cannot be asked for: nothing is filled in there. */
+/** Nothing asks for a name that is no text, has control characters or is too deep: nothing is filled in there. */
 function statIfNamed(tree: FileHandle, path: string): { size: number; links: number } | undefined {
   try {
     return tree.stat(path)
   } catch (error) {
-    if (toAwError(error).code === 'file_not_found') return undefined
+    if (unnamed.has(toAwError(error).code)) return undefined
     throw error
   }
 }
+
+const unnamed: ReadonlySet<string> = new Set(['file_not_found', 'invalid_path', 'path_too_long'])
 
 /** Told when the template is made, and not when the first workspace is. */
 function assertFillable(tree: FileHandle, path: string, links: number): void {

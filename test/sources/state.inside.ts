@@ -83,6 +83,7 @@ it('what cannot be filled in is told when a template is made', async () => {
   const starter = join(base, 'starter')
   fs.mkdirSync(starter)
   fs.writeFileSync(Buffer.from(`${starter}/a\xffb`, 'latin1'), '{{title}} under a name that is no text')
+  fs.writeFileSync(join(starter, 'two\nlines'), '{{title}} under a name that nobody can ask for')
   fs.writeFileSync(join(starter, 'plain'), '{{title}}')
   const variables = { title: 'x' }
   const from = { folder: starter }
