@@ -130,6 +130,8 @@ describe('the configuration of a workspace', () => {
   it.each([
     [{ max_size_mb: -1 }],
     [{ max_size_mb: '5' }],
+    [{ max_size_mb: 1_000_000_000_000 }],
+    [{ max_size_mb: Number.MAX_SAFE_INTEGER }],
     [{ allowed_operations: ['fly'] }],
     [{ allowed_operations: 'read' }],
     [{ git_config: [] }],

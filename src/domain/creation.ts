@@ -91,10 +91,13 @@ function fields(value: Fields, key: string): Fields {
   throw wrong(key, 'an object')
 }
 
+/** A million terabytes, as `aw limit` takes it too: in bytes the kernel can still count it, and the sum of many. */
+const mostMb = 999_999_999_999
+
 function number(value: Fields, key: string, fallback: number): number {
   const inner = value[key] ?? fallback
-  if (Number.isSafeInteger(inner) && (inner as number) >= 0) return inner as number
-  throw wrong(key, 'a whole number, 0 (no limit) or more')
+  if (Number.isSafeInteger(inner) && (inner as number) >= 0 && (inner as number) <= mostMb) return inner as number
+  throw wrong(key, `a whole number, from 0 (no limit) to ${mostMb}`)
 }
 
 function flag(value: Fields, key: string, fallback: boolean): boolean {

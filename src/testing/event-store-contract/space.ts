@@ -45,6 +45,13 @@ export function spaceContract(open: OpenStore): void {
     expect(await store.list()).toHaveLength(3)
   })
 
+  it('counts limits that are larger than what can be counted, as older versions took them', async () => {
+    const store = await open()
+    for (let at = 0; at < 3; at++) await create(store, {}, Number.MAX_SAFE_INTEGER)
+    const refusal = { code: 'limit_reached', data: { limit: 100, asked: 1 } }
+    await expect(create(store, { storeMb: 100 }, 1)).rejects.toMatchObject(refusal)
+  })
+
   it('does not count what is in the trash, and counts it again when it comes back', async () => {
     const store = await open()
     const space = { storeMb: 100 }

@@ -71,8 +71,9 @@ export function reservedUnder(database: Database, { what, of }: SharedLimit, exc
   return Number(row?.['mb'] ?? 0)
 }
 
+/** `total`, as `sum` fails beyond what a number holds, and older versions took limits of any size. */
 const reservedSql = `
-SELECT sum(data ->> '$.config.max_size_mb') AS mb FROM workspaces WHERE live = 1 AND id <> ?`
+SELECT total(data ->> '$.config.max_size_mb') AS mb FROM workspaces WHERE live = 1 AND id <> ?`
 
 const membership: Readonly<Record<SharedLimit['what'], string>> = {
   store: '',
