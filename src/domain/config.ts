@@ -101,11 +101,14 @@ function checked(key: string, value: unknown, origin: Origin): unknown {
   const result = kind === 'text' ? asText(value) : fromText(kind, value)
   if (result !== undefined) return result
   const wanted = typeof kind === 'object' ? `one of ${kind.join(', ')}` : expectations[kind]
-  throw new AwError('invalid_config', `${key} is ${JSON.stringify(value)} (${origin}); it must be ${wanted}`, {
+  throw new AwError('invalid_config', `${key} is ${shown(value)} (${origin}); it must be ${wanted}`, {
     hint: (configKeys[key as ConfigKey] as Key).about,
     data: { key, origin },
   })
 }
+
+/** TOML has numbers that JSON has not: nan, inf. */
+const shown = (value: unknown): string => (typeof value === 'number' ? String(value) : JSON.stringify(value))
 
 const expectations = {
   'label limits': 'a list of LABEL=VALUE:MB, each label once and above 0 MB, as in team=web:5000, user=ann:20000',

@@ -2,6 +2,7 @@ import { isAbsolute, join, resolve } from 'node:path'
 import { resolveConfig, type Config } from '../../domain/config.ts'
 import { AwError } from '../../domain/errors.ts'
 import { readIfPresent } from '../../sys/durable-file.ts'
+import { hasCode } from '../../sys/errno.ts'
 
 export interface ConfigPlaces {
   readonly home: string
@@ -15,7 +16,7 @@ export interface ConfigPlaces {
 export async function loadConfig(places: ConfigPlaces): Promise<{ config: Config; file: string | undefined }> {
   const named = places.configFile ?? places.env['AW_CONFIG']
   const file = named === undefined ? join(places.home, 'aw.toml') : resolve(places.cwd, named)
-  const text = readIfPresent(file)
+  const text = readConfig(file)
   if (text === undefined && named !== undefined) {
     throw new AwError('invalid_config', `There is no configuration file ${file}`, { data: { file } })
   }
@@ -37,14 +38,30 @@ async function parseToml(text: string, file: string): Promise<Record<string, unk
   try {
     return parse(text)
   } catch (error) {
-    throw new AwError(
-      'invalid_config',
-      `${file} is not valid TOML: ${error instanceof Error ? error.message : String(error)}`,
-      {
-        hint: 'Mend the line it names',
-        data: { file },
-        cause: error,
-      },
-    )
+    throw new AwError('invalid_config', `${file} is not valid TOML: ${whereAndWhy(error)}`, {
+      hint: 'Mend the line it names',
+      data: { file },
+      cause: error,
+    })
+  }
+}
+
+/** The parser shows the lines around it too, which a message of one line has no room for. */
+function whereAndWhy(error: unknown): string {
+  const { message, line, column } = error as Error & { line?: number; column?: number }
+  const why = message.split('\n', 1)[0]?.replace('Invalid TOML document: ', '')
+  return line === undefined ? `${why}` : `line ${line}, column ${column}: ${why}`
+}
+
+function readConfig(file: string): string | undefined {
+  try {
+    return readIfPresent(file)
+  } catch (error) {
+    if (!hasCode(error, 'EISDIR')) throw error
+    throw new AwError('invalid_config', `${file} is a directory`, {
+      hint: 'Name the file that has the settings',
+      data: { file },
+      cause: error,
+    })
   }
 }
