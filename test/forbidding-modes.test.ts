@@ -59,6 +59,28 @@ describe('a path in or at a directory that forbids writing', () => {
   })
 })
 
+describe('what is in directories that their owner may not enter', () => {
+  it('is compared, with its text, and they keep their modes', () => {
+    const told = asOrdinary(`
+      const at = (name) => path + '/work/' + name
+      fs.mkdirSync(at('closed/inner'), { recursive: true })
+      fs.writeFileSync(at('closed/inner/text'), 'one\\n')
+      await manager.call('snapshot', { id })
+      fs.writeFileSync(at('closed/inner/text'), 'two\\n')
+      fs.renameSync(at('closed/inner/text'), at('closed/inner/renamed'))
+      fs.writeFileSync(at('closed/inner/new'), 'new\\n')
+      fs.chmodSync(at('closed/inner'), 0)
+      fs.chmodSync(at('closed'), 0)
+      const lines = []
+      for await (const item of manager.stream('diff', { from: id + '@head', text: true })) if (item.text) lines.push(...item.text.split('\\n'))
+      const modes = [fs.statSync(at('closed')).mode & 0o777]
+      fs.chmodSync(at('closed'), 0o700)
+      modes.push(fs.statSync(at('closed/inner')).mode & 0o777)
+      return { lines: lines.filter((line) => /^[-+][a-z]/.test(line)), modes }`)
+    expect(told).toEqual({ lines: ['+new', '+two', '-one'], modes: [0, 0] })
+  })
+})
+
 describe('files with several names that their owner may not read', () => {
   it('are kept, forked and restored as they are', () => {
     const told = asOrdinary(`

@@ -130,22 +130,62 @@ export function* visitPaths(top: number, paths: readonly string[]): Generator<Vi
   for (const path of paths) {
     const names = path.split('/')
     const name = names.pop() ?? ''
-    const directory = reach(top, names)
-    if (directory === undefined) continue
-    try {
-      const seen = look(directory, name)
-      if (seen !== undefined && seen.mount === mount) yield { path, name, directory, print: seen.print }
-    } finally {
-      if (directory !== top) fs.closeSync(directory)
-    }
+    using found = find(top, names, name)
+    const { directory, seen } = found
+    if (seen !== undefined && seen.mount === mount) yield { path, name, directory, print: seen.print }
   }
 }
 
-function reach(top: number, names: readonly string[]): number | undefined {
+interface Found extends Disposable {
+  readonly directory: number
+  readonly seen: ReturnType<typeof look>
+}
+
+function find(top: number, names: readonly string[], name: string): Found {
+  let directory = top
   try {
-    return openFrom(top, names.map(nodeName))
+    directory = openFrom(top, names.map(nodeName))
+    return foundIn(directory, look(directory, name), directory === top ? [] : [directory])
   } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) return undefined
+    if (directory !== top) fs.closeSync(directory)
+    if (hasCode(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) return foundIn(top, undefined, [])
+    if (!hasCode(error, 'EACCES')) throw error
+    return findUnlocked(top, names, name)
+  }
+}
+
+/** Step by step: what a directory on the way forbids its owner is allowed for as long as it is looked into. */
+function findUnlocked(top: number, names: readonly string[], name: string): Found {
+  const held: Held[] = []
+  let directory = top
+  try {
+    for (const step of names) {
+      held.push(unlock(directory, 0o100))
+      const next = openDirectory(directory, step)
+      if (next === undefined) return foundIn(top, undefined, held)
+      held.push(next)
+      directory = next
+    }
+    held.push(unlock(directory, 0o100))
+    return foundIn(directory, look(directory, name), held)
+  } catch (error) {
+    letGo(held)
     throw error
+  }
+}
+
+/** A descriptor to close, or a mode to give back. */
+type Held = number | Disposable | undefined
+
+const foundIn = (directory: number, seen: Found['seen'], held: readonly Held[]): Found => ({
+  directory,
+  seen,
+  [Symbol.dispose]: () => letGo(held),
+})
+
+function letGo(held: readonly Held[]): void {
+  for (const one of held.toReversed()) {
+    if (typeof one === 'number') fs.closeSync(one)
+    else one?.[Symbol.dispose]()
   }
 }
