@@ -100,8 +100,9 @@ export async function unforked(core: Core, snapshots: Iterable<Snapshot>): Promi
 async function bytesOf(core: Core, trees: readonly string[]): Promise<number> {
   let bytes = 0
   for (const place of trees.flatMap((tree) => [trashOf(tree), erasingOf(tree)])) {
-    // One that is not there holds nothing.
-    if (await core.storage.exists(place)) bytes += (await core.storage.usage(place)).bytes
+    // One that is not there holds nothing; one that cannot be looked into goes all the same.
+    if (!(await core.storage.exists(place))) continue
+    bytes += (await core.storage.usage(place).catch(() => ({ bytes: 0 }))).bytes
   }
   return bytes
 }
