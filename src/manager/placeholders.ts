@@ -17,11 +17,9 @@ export function placeholdersIn(tree: FileHandle, names: readonly string[], among
   const wanted = among === undefined ? undefined : new Set(among)
   return entries.flatMap(({ path, kind }) => {
     if (kind !== 'file' || wanted?.has(path) === false || path.split('/').includes('.git')) return []
-    const { size, links } = statIfNamed(tree, path) ?? { size: Infinity, links: 1 }
-    if (size > mostBytes) return []
-    const text = tree.read(path).toString('latin1')
-    if (isBinary(text) || substitute(text, marks) === text) return []
-    assertFillable(tree, path, links)
+    const text = textAt(tree, path)
+    if (text === undefined || isBinary(text) || substitute(text, marks) === text) return []
+    assertFillable(tree, path)
     return [path]
   })
 }
@@ -29,20 +27,24 @@ export function placeholdersIn(tree: FileHandle, names: readonly string[], among
 /** No text has such a byte, and what does has lengths and offsets that filling something in would make wrong. */
 const isBinary = (bytes: string): boolean => bytes.includes('\0')
 
-/** Nothing asks for a name that is no text, has control characters or is too deep: nothing is filled in there. */
-function statIfNamed(tree: FileHandle, path: string): { size: number; links: number } | undefined {
+/**
+ * Nothing asks for a name that is no text, has control characters or is too deep, or reads what its owner has forbidden
+ * to read: nothing is filled in there.
+ */
+function textAt(tree: FileHandle, path: string): string | undefined {
   try {
-    return tree.stat(path)
+    return tree.stat(path).size > mostBytes ? undefined : tree.read(path).toString('latin1')
   } catch (error) {
-    if (unnamed.has(toAwError(error).code)) return undefined
+    if (unread.has(toAwError(error).code)) return undefined
     throw error
   }
 }
 
-const unnamed: ReadonlySet<string> = new Set(['file_not_found', 'invalid_path', 'path_too_long'])
+const unread: ReadonlySet<string> = new Set(['file_not_found', 'invalid_path', 'path_too_long', 'permission_denied'])
 
 /** Told when the template is made, and not when the first workspace is. */
-function assertFillable(tree: FileHandle, path: string, links: number): void {
+function assertFillable(tree: FileHandle, path: string): void {
+  const { links } = tree.stat(path)
   const holder = path.split('/').slice(0, -1).join('/') || '.'
   const isClosed = (tree.stat(holder).mode & 0o200) === 0
   if (links === 1 && !isClosed) return

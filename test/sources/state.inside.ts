@@ -88,9 +88,13 @@ it('what cannot be filled in is told when a template is made', async () => {
   const variables = { title: 'x' }
   const from = { folder: starter }
   expect((await aw.template.create({ name: 'odd', from, variables })).files).toEqual(['work/plain'])
+  const { path } = await aw.create({ id: 'shut', from })
+  fs.writeFileSync(join(path, 'work', 'shut'), 'nobody reads this', { mode: 0o000 })
+  const shut = await aw.template.create({ name: 'shut', from: { workspace: 'shut' }, variables })
+  expect(shut.files).toEqual(['work/plain'])
   fs.linkSync(join(starter, 'plain'), join(starter, 'twin'))
   expect(await codeOf(aw.template.create({ name: 'twins', from, variables }))).toBe('invalid_input')
-  expect((await aw.template.list()).map(({ name }) => name)).toEqual(['odd'])
+  expect((await aw.template.list()).map(({ name }) => name)).toEqual(['odd', 'shut'])
 })
 
 it('a folder that a process died over can be used again at once', async () => {
