@@ -124,7 +124,8 @@ async function putInto(
         throw toAwError(error).code === 'file_exists' ? taken(tree, target, report.single, error) : error
       }
     })
-    return told(report)
+    // Of a whole workspace that is copied into itself, the copy is no part.
+    return told({ ...report, skipped: report.skipped.filter(({ path: left }) => left !== temporary) })
   } finally {
     await within(core, afterwards(request), workspace, 'write', (tree) => {
       tree.remove(temporary, { recursive: true, missing: 'ignore' })
