@@ -3,6 +3,7 @@ import { AwError } from '../domain/errors.ts'
 import { parseName } from '../domain/names.ts'
 import type { SharedArea } from '../domain/shared-areas.ts'
 import { checkedShortName } from '../domain/names.ts'
+import { nameOf } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import { newEvent, newId, type Core, type Request } from './core.ts'
 import { appendHome } from './home-stream.ts'
@@ -97,6 +98,18 @@ export async function removeShared(
 }
 
 async function assertUnused(core: Core, area: SharedArea): Promise<void> {
+  const running = await core.store.list({ states: ['running'] })
+  const holder = running.find(
+    ({ sandbox }) =>
+      sandbox?.shared.some(({ name }) => name === area.name) === true &&
+      core.host.liveness(sandbox.supervisor) !== 'dead',
+  )
+  // What is written there from then on would be in the trash, and erased with it.
+  if (holder !== undefined)
+    throw new AwError('workspace_active', `${area.name} is attached to the sandbox of ${nameOf(holder)}`, {
+      hint: `End it first: aw stop ${nameOf(holder)}`,
+      data: { name: area.name, workspace: nameOf(holder) },
+    })
   const users = await core.host.users(core.storage.attachment(sharedPlace(area)).path)
   if (users.length === 0) return
   const some = users.slice(0, 3).map(({ pid, command }) => `${command} (${pid})`)

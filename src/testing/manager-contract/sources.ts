@@ -131,6 +131,17 @@ export function sourceContract(open: OpenManager): void {
     expect(await manager.call('shared list', {})).toEqual([])
   })
 
+  it('a shared area stays as long as a sandbox has it', async () => {
+    const { manager } = await open()
+    await manager.call('shared create', { name: 'models' })
+    await manager.call('create', { id: 'a' })
+    await manager.call('start', { id: 'a', shared: ['models'] })
+    for (const purge of [false, true])
+      await expect(manager.call('shared remove', { name: 'models', purge })).rejects.toEqual(code('workspace_active'))
+    await manager.call('stop', { id: 'a' })
+    expect(await manager.call('shared remove', { name: 'models' })).toMatchObject({ removed: true })
+  })
+
   it('a shared area comes back from the trash, perhaps under another name', async () => {
     const { manager } = await open()
     await manager.call('shared create', { name: 'models', task: 'a' })
