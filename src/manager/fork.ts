@@ -1,7 +1,7 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { assertNameFree } from '../domain/append-rules.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
-import type { SnapshotId, WorkspaceId } from '../domain/ids.ts'
+import { isSnapshotId, type SnapshotId, type WorkspaceId } from '../domain/ids.ts'
 import { formatName, parseName } from '../domain/names.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import { baseOf, isLost, nameOf, ofRepository, type Source, type Workspace } from '../domain/workspace/state.ts'
@@ -148,6 +148,11 @@ function stopped(error: unknown, forks: Forks['forks'], total: number, names: re
 
 /** `fix-login@head` is how two trees are compared. */
 function assertNoSnapshot({ id }: Inputs['fork']): void {
+  if (isSnapshotId(id))
+    throw new AwError('invalid_input', 'That is a snapshot; a fork is named by the workspace', {
+      hint: `aw create NAME --from-workspace ${id}`,
+      data: { field: 'id' },
+    })
   const cut = id.indexOf('@')
   if (cut === -1) return
   const [name, at] = [id.slice(0, cut), id.slice(cut + 1)]

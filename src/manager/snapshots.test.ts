@@ -118,6 +118,9 @@ it('forks that are stopped on the way: each is told when it is made, and in the 
   expect(told).toEqual(['x/one', 'x/two'])
   expect((await manager.call('list', {})).map(({ workspace_id: name }) => name)).toEqual(['a/main', 'x/one', 'x/two'])
   await expect(manager.call('fork', { id: 'a@head' })).rejects.toMatchObject({ hint: 'aw fork a --at head' })
+  const { id: snapshot } = await manager.call('snapshot', { id: 'a' })
+  const hint = `aw create NAME --from-workspace ${snapshot}`
+  await expect(manager.call('fork', { id: snapshot })).rejects.toMatchObject({ code: 'invalid_input', hint })
 })
 
 it('an automatic one makes room only when the new one is there: if that fails, nothing goes', async () => {
