@@ -51,7 +51,7 @@ _aw_offer() {
   case "$1" in
     none) ;;
     ${knownNames.join(' | ')})
-      COMPREPLY+=($(compgen -W "$("\${COMP_WORDS[0]}" "\${home[@]}" __names "$1" "$first" 2>/dev/null)" -- "$current"))
+      COMPREPLY+=($(compgen -W "$("\${COMP_WORDS[0]}" "\${home[@]}" __names "$1" "\${origin:-$first}" 2>/dev/null)" -- "$current"))
       ;;
     places)
       # The part before the colon is a word of its own; after it, the names are those of another tree.
@@ -68,7 +68,7 @@ _aw_offer() {
 }
 
 _aw() {
-  local REPLY='' command='' position=0 first='' flag='' i word
+  local REPLY='' command='' position=0 first='' origin='' flag='' i word
   local current="\${COMP_WORDS[COMP_CWORD]}"
   local -a home=()
   COMPREPLY=()
@@ -81,6 +81,7 @@ _aw() {
       _aw_value "$command" "$word" || continue
       [[ \${COMP_WORDS[i + 1]} == = ]] && ((i++))
       [[ $word == --home ]] && home=(--home "\${COMP_WORDS[i + 1]}")
+      [[ $word == --from-workspace ]] && origin="\${COMP_WORDS[i + 1]}"
       flag="$word"
       ((i++))
     elif ((position == 0)) && _aw_words "$command" && [[ " $REPLY " == *" $word "* ]]; then

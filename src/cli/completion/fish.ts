@@ -15,14 +15,16 @@ set -g __aw_commands ${[...prefixes].map(quote).join(' ')}
 set -g __aw_valued ${valued.join(' ')}
 set -g __aw_running ${running(commands).map(quote).join(' ')}
 
-# The words of the command so far, how many arguments follow them, and the first of these.
+# The words of the command so far, how many arguments follow them, and which workspace it is about.
 function __aw_state
     set -l command ''
     set -l position 0
     set -l first ''
+    set -l origin ''
     set -l skip 0
     for word in (commandline -opc)[2..-1]
-        if test $skip = 1
+        if test $skip != 0
+            test $skip = --from-workspace; and set origin $word
             set skip 0
             continue
         end
@@ -34,7 +36,7 @@ function __aw_state
             case '--*=*'
             case '-*'
                 if contains -- "$command $word" $__aw_valued; or contains -- $word --home --config-file --set --format
-                    set skip 1
+                    set skip $word
                 end
             case '*'
                 set -l longer (string trim -- "$command $word")
@@ -48,6 +50,8 @@ function __aw_state
     end
     # What follows there is the program's.
     test $position -gt 1; and contains -- "$command" $__aw_running; and set command '?'
+    # Its snapshots are meant, not those of the one that is made.
+    test -n "$origin"; and set first $origin
     echo $command
     echo $position
     echo $first

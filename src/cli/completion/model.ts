@@ -1,6 +1,7 @@
 import type { Operation } from '../../api/operation.ts'
 import type { Table } from '../../api/table.ts'
 import { presetNames } from '../../domain/network/presets.ts'
+import { profiles } from '../../domain/profiles.ts'
 import { visibleBuiltins } from '../command.ts'
 import { choicesOf, commandField, flagsOf, repeatedAt, shownFlags, type Flag } from '../flags.ts'
 import { globalFlags } from '../globals.ts'
@@ -11,7 +12,10 @@ import { globalFlags } from '../globals.ts'
  */
 export type Values = readonly string[] | Names | 'files' | 'folders' | 'places' | 'none'
 
-/** What `aw __names` knows. Snapshots, branches and variables are those of the workspace that stands first on the line. */
+/**
+ * What `aw __names` knows. Snapshots, branches and variables are those of the workspace that stands first on the line, or
+ * of the one that a new one is to begin as.
+ */
 export const knownNames = [
   'live',
   'trashed',
@@ -115,8 +119,10 @@ function valuesOf(flag: Flag, operation: Operation): Values {
   if (flag.schema['x-cli'] === 'json' || flag.schema['x-cli'] === 'file') return 'files'
   if (flag.schema['x-cli'] === 'place') return 'places'
   if (flag.field === 'id') return whoseNames(operation)
-  if (['workspace', 'from_workspace', 'of'].includes(flag.field)) return 'live'
+  if (operation.names?.[flag.field] === 'workspace' || ['workspace', 'from_workspace', 'of'].includes(flag.field))
+    return 'live'
   if (flag.field === 'template') return 'templates'
+  if (flag.field === 'profile') return Object.keys(profiles)
   // There it is the last part of a name.
   if (operation.name === 'list' && flag.field === 'agent') return 'none'
   if (flag.field === 'task' || (operation.name === 'exec' && flag.field === 'all')) return 'tasks'

@@ -51,7 +51,7 @@ _aw_offer() {
   case "$1" in
     none) ;;
     ${knownNames.join('|')})
-      compadd -- \${(f)"$("\${words[1]}" "\${home[@]}" __names "$1" "$first" 2>/dev/null)"}
+      compadd -- \${(f)"$("\${words[1]}" "\${home[@]}" __names "$1" "\${origin:-$first}" 2>/dev/null)"}
       ;;
     places)
       [[ "\${words[CURRENT]}" == *:* ]] && return
@@ -65,7 +65,7 @@ _aw_offer() {
 }
 
 _aw() {
-  local REPLY='' command='' first='' flag='' word='' i
+  local REPLY='' command='' first='' origin='' flag='' word='' i
   local -i position=0
   local -a home reply
   for ((i = 2; i < CURRENT; i++)); do
@@ -78,6 +78,7 @@ _aw() {
     elif [[ "$word" == -* ]]; then
       _aw_value "$command" "$word" || continue
       [[ "$word" == --home ]] && home=(--home "\${words[i+1]}")
+      [[ "$word" == --from-workspace ]] && origin="\${words[i+1]}"
       flag="$word"
       ((i++))
     elif ((position == 0)) && _aw_words "$command" && [[ -n "\${(M)reply:#\${word}:*}" ]]; then
