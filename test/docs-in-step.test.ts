@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { operations } from '../src/api/table.ts'
 import { profiles } from '../src/domain/profiles.ts'
 import { upcasts } from '../src/domain/upcast.ts'
 import { openAw } from '../src/index.ts'
@@ -61,4 +62,13 @@ test('the README lists what is in a home', async () => {
   } finally {
     rmSync(home, { recursive: true, force: true })
   }
+})
+
+test('the token of the README may do what the README asks with it', () => {
+  const block = blocksOf(readOne('README.md').text).find(({ text }) => text.includes('aw token create'))?.text ?? ''
+  const [, address] = /https?:\/\/[^/\s]+\/api(\/\S*)/.exec(block) ?? []
+  const asked = operations.find(({ routes }) => routes.some((route) => route === `GET ${address}`))
+  expect(asked?.name).toBe('list')
+  expect([...block.matchAll(/--scope (\S+)/g)].map(([, scope]) => scope)).toContain(asked?.scope)
+  expect(block).toContain('AW_TOKEN=$(aw token create -q ')
 })
