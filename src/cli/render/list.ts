@@ -14,7 +14,7 @@ export function list(workspaces: Outputs['list'], view: View): Shown {
     'NAME',
     'STATE',
     { text: 'SIZE', right: true },
-    { text: 'AGE', right: true },
+    { text: 'AGE', right: true, spare: 1 },
     ...left('LEFT'),
     'SOURCE',
     ...(isTwice(workspaces) ? ['ID'] : []),

@@ -38,7 +38,11 @@ export function made(output: { path: string; imported: unknown; source?: unknown
     ...(reduced === 0 ? [] : [`${reduced} of the source made with less: ${reasons(imported.reduced_paths, reduced)}`]),
     ...(untouched.length === 0 ? [] : [`nothing added to ${reasons(untouched, untouched.length)}`]),
     ...(submodules.length === 0 ? [] : [`submodules are empty: ${some(submodules, submodules.length)}`]),
-    ...(lfs === 0 ? [] : [`${lfs} of its files are kept by git-lfs, and are pointers here`]),
+    ...(lfs === 0
+      ? []
+      : [
+          `${lfs} of its files ${lfs === 1 ? 'is kept by git-lfs, and is a pointer' : 'are kept by git-lfs, and are pointers'} here`,
+        ]),
     ...(cut ? ['the repository is a shallow clone itself: its history ends here where it ends there'] : []),
   ]
   return left.length === 0 ? pathOnly(output) : { out: output.path, warning: left.join('; ') }

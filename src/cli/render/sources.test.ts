@@ -57,6 +57,13 @@ test('that --full brought less than all is told', async () => {
   expect(stderr).toBe('aw: the repository is a shallow clone itself: its history ends here where it ends there\n')
 })
 
+test('files of git-lfs are told, one as one', async () => {
+  const told = async (lfs: number): Promise<string> =>
+    (await shown(['create', 'x', '--repo', '/r'], { path: '/p', imported: null, source: { kind: 'git', lfs } })).stderr
+  expect(await told(1)).toBe('aw: 1 of its files is kept by git-lfs, and is a pointer here\n')
+  expect(await told(2)).toBe('aw: 2 of its files are kept by git-lfs, and are pointers here\n')
+})
+
 test('a copy without a file in it says why that may be', async () => {
   const link = await shown(['cp', 'x:work/link', '/tmp/'], { files: 0, bytes: 0, skipped: [] })
   expect(link.stdout).toBe('0 files, 0 B\n')
@@ -65,4 +72,40 @@ test('a copy without a file in it says why that may be', async () => {
   const pipe = await shown(['cp', 'x:work/pipe', '/tmp/'], { files: 0, bytes: 0, skipped })
   expect(pipe.stderr).toBe('aw: left out: pipe (fifo)\n')
   expect((await shown(['cp', 'x:work/f', '/tmp/'], { files: 1, bytes: 2, skipped: [] })).stderr).toBe('')
+})
+
+test('bases have as much of their name on a terminal as is needed to remove them, and room for where they are from', async () => {
+  const base = (name: string, from: string, bytes: number | null = null) => ({
+    name,
+    source: { kind: 'folder', path: from },
+    profile: 'aw',
+    created_at: '2029-12-31T22:00:00.000Z',
+    used_by: ['fix-login/claude'],
+    bytes,
+  })
+  const all = [
+    base(`git-${'0123456789abcdef'.repeat(2)}`, '/home/me/projects/one'),
+    base(`folder-${'fedcba9876543210'.repeat(2)}-1`, '/home/me/projects/two'),
+    base('template-web-1', '/home/me/projects/web'),
+  ]
+  const { stdout } = await shown(['bases', 'list'], all)
+  expect(stdout.split('\n').map((line) => line.trimEnd())).toEqual([
+    'NAME            AGE  USED BY           SOURCE',
+    'git-01234567     2h  fix-login/claude  folder /home/me/projects/one',
+    'folder-fedcb     2h  fix-login/claude  folder /home/me/projects/two',
+    'template-web-1   2h  fix-login/claude  folder /home/me/projects/web',
+    '',
+  ])
+  const piped = await shown(['bases', 'list'], all, {})
+  expect(piped.stdout).toContain(
+    `git-${'0123456789abcdef'.repeat(2)}\t-\t2h\tfix-login/claude\tfolder /home/me/projects/one\n`,
+  )
+  expect(
+    (
+      await shown(
+        ['bases', 'list', '--sizes'],
+        all.map((one) => ({ ...one, bytes: 5 })),
+      )
+    ).stdout,
+  ).toContain('SIZE')
 })

@@ -2,7 +2,7 @@ import type { Outputs } from '../../api/table.ts'
 import { columns, pairsOf, type Row } from './columns.ts'
 import { notHeld } from './quick.ts'
 import { setupRows } from './setup.ts'
-import { age, bytes, count } from './units.ts'
+import { age, bytes, count, shortBase } from './units.ts'
 import type { Shown, View } from './view.ts'
 import { sourceOf } from './workspace.ts'
 
@@ -23,10 +23,19 @@ const sizeOf = (size: number | null | undefined): string => (typeof size === 'nu
 export function bases(all: Outputs['bases list'], view: View): Shown {
   if (all.length === 0) return { out: '', note: 'No bases. They are made with the first workspace from a source' }
   if (view.quiet) return { out: all.map(({ name }) => name).join('\n') }
-  const head: Row = ['NAME', { text: 'SIZE', right: true }, { text: 'AGE', right: true }, 'USED BY', 'SOURCE']
+  // Unless they were asked for there are none; but what reads a pipe counts columns, and may want whole names.
+  const sized = !view.terminal || all.some(({ bytes: size }) => typeof size === 'number')
+  const column = (text: string): Row => (sized ? [{ text, right: true }] : [])
+  const head: Row = [
+    'NAME',
+    ...column('SIZE'),
+    { text: 'AGE', right: true, spare: 1 },
+    { text: 'USED BY', spare: 2 },
+    'SOURCE',
+  ]
   const rows = all.map(({ name, bytes: size, created_at, used_by, source }): Row => [
-    { text: name, paint: view.paint.bold },
-    { text: sizeOf(size), right: true },
+    { text: view.terminal ? shortBase(name, all) : name, paint: view.paint.bold },
+    ...column(sizeOf(size)),
     { text: age(created_at, view.now), right: true },
     used_by.length === 1 ? (used_by[0] ?? '') : count(used_by.length, 'workspace'),
     { text: sourceOf(source), paint: view.paint.dim },
@@ -42,7 +51,13 @@ export const baseRemoved = ({ removed }: Outputs['bases remove'], { quiet }: Vie
 export function templates(all: Outputs['template list'], view: View): Shown {
   if (all.length === 0) return { out: '', note: 'No templates yet. Make one with: aw template create NAME --from DIR' }
   if (view.quiet) return { out: all.map(({ name }) => name).join('\n') }
-  const head: Row = ['NAME', { text: 'VERSION', right: true }, { text: 'AGE', right: true }, 'VARIABLES', 'ABOUT']
+  const head: Row = [
+    'NAME',
+    { text: 'VERSION', right: true },
+    { text: 'AGE', right: true, spare: 1 },
+    { text: 'VARIABLES', spare: 2 },
+    'ABOUT',
+  ]
   const rows = all.map(({ name, version, created_at, variables, description, source }): Row => [
     { text: name, paint: view.paint.bold },
     { text: String(version), right: true },

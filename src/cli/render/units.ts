@@ -36,3 +36,10 @@ const steps: readonly (readonly [string, number, number])[] = [
   ['h', 3600, 172_800],
   ['d', 86_400, 31_536_000 * 2],
 ]
+
+/** So much of a base's name as `aw bases remove` needs to know which; that of a template is short and says what it is. */
+export function shortBase(base: string, all: readonly { readonly name: string }[]): string {
+  const short = base.slice(0, 12)
+  const isOnly = all.filter(({ name }) => name.startsWith(short)).length === 1
+  return isOnly && !base.startsWith('template-') ? short : base
+}

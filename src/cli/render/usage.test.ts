@@ -106,7 +106,7 @@ describe('usage', () => {
     expect(text).toContain('aw usage --full')
   })
 
-  test.each([80, 120, 200])('no line is longer than %i columns, whatever the names are', (columns) => {
+  test.each([40, 60, 80, 120, 200])('no line is longer than %i columns, whatever the names are', (columns) => {
     const long = { ...report, workspaces: [workspace('a'.repeat(60) + '/' + 'b'.repeat(60), 5)] }
     const view = {
       paint: paint(false),
@@ -120,6 +120,7 @@ describe('usage', () => {
     const lines = String(usage(long, view).out).split('\n')
     expect(lines.length).toBeGreaterThan(10)
     expect(lines.filter((line) => line.length > columns)).toEqual([])
+    expect(lines.filter((line) => line.includes('% full') && line.includes('Storage'))).toHaveLength(1)
   })
 
   test('nothing more is said where all was counted; a base that shares its beginning has its whole name', async () => {

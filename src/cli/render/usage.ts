@@ -1,7 +1,8 @@
 import type { Outputs } from '../../api/table.ts'
+import { wrap } from '../layout.ts'
 import { visible } from '../text.ts'
 import { columns, type Row } from './columns.ts'
-import { bytes, count } from './units.ts'
+import { bytes, count, shortBase } from './units.ts'
 import type { Shown, View } from './view.ts'
 
 type Report = Outputs['usage']
@@ -30,7 +31,7 @@ export function usage(report: Report, view: View): Shown {
   const out = [
     ...shown.flatMap((section) => [...drawn(section, largestIn(shown), view), '']),
     ...gauges(report, view),
-    ...report.warnings.map((text) => view.paint.yellow(cut(`! ${visible(text)}`, view.columns))),
+    ...report.warnings.flatMap((text) => wrap(`! ${visible(text)}`, view.columns)).map(view.paint.yellow),
   ]
   return { out: out.join('\n'), ...told }
 }
@@ -89,9 +90,7 @@ function sectionsOf({ workspaces, bases, repositories, shared }: Report, { termi
 function baseLine(base: Report['bases'][number], all: Report['bases'], terminal: boolean): Line {
   const note = `for ${count(base.workspaces, 'workspace')}`
   if (!terminal) return { ...base, note: `${note}, from ${base.from}` }
-  const short = base.name.slice(0, 12)
-  const isOnly = all.filter(({ name }) => name.startsWith(short)).length === 1
-  return { ...base, name: `${isOnly ? short : base.name} ${base.from}`, note }
+  return { ...base, name: `${shortBase(base.name, all)} ${base.from}`, note }
 }
 
 const largestFirst = (lines: readonly Line[]): Line[] => lines.toSorted((a, b) => (b.bytes ?? 0) - (a.bytes ?? 0))
@@ -166,18 +165,21 @@ function drawn({ title, lines }: Section, largest: number, view: View): string[]
       const note = cut(visible(line.note), wide.note)
       return [
         ` ${cut(visible(line.name), wide.name).padEnd(wide.name)}`,
-        line.alarm === true ? view.paint.red(bar) : view.paint.cyan(bar),
+        ...(wide.bar === 0 ? [] : [line.alarm === true ? view.paint.red(bar) : view.paint.cyan(bar)]),
         sizeText(line.bytes, line.complete).padStart(wide.size),
-        line.alarm === true ? view.paint.red(note) : view.paint.dim(note),
+        ...(wide.note === 0 ? [] : [line.alarm === true ? view.paint.red(note) : view.paint.dim(note)]),
       ].join('  ')
     }),
     ...(more > 0 ? [view.paint.dim(`  and ${more} smaller; all of them: aw usage --json`)] : []),
   ]
 }
 
+/** On a narrow terminal the bars go first, then the notes: what it is, and how large, stays. */
 function widths({ columns: room }: View): { name: number; bar: number; size: number; note: number } {
   const [size, note] = [11, 22]
-  const left = Math.max(30, Math.min(room, 140) - size - note - 7)
+  const left = Math.min(room, 140) - size - note - 7
+  if (left < 16) return { name: Math.max(8, room - size - 3), bar: 0, size, note: 0 }
+  if (left < 30) return { name: left + 2, bar: 0, size, note }
   const name = Math.min(40, Math.floor(left * 0.65))
   return { name, bar: left - name, size, note }
 }
@@ -197,13 +199,14 @@ function gauges({ storage, limits }: Report, view: View): string[] {
       text: reservedNote(limit),
     })),
   ]
-  const bar = 14
-  const name = Math.min(30, Math.max(...rows.map((row) => visible(row.name).length)))
+  const bar = view.columns < 60 ? 0 : 14
+  const name = Math.min(bar === 0 ? 14 : 30, Math.max(...rows.map((row) => visible(row.name).length)))
   return rows.map((row) => {
     const paint = row.part >= 0.95 ? view.paint.red : row.part >= 0.85 ? view.paint.yellow : view.paint.green
     const gauge = filled(row.part, bar).replaceAll(' ', '░')
-    const text = cut(row.text, view.columns - name - bar - 4)
-    return `${view.paint.bold(cut(visible(row.name), name).padEnd(name))}  ${paint(gauge)}  ${text}`
+    const head = view.paint.bold(cut(visible(row.name), name).padEnd(name))
+    if (bar === 0) return `${head}  ${paint(upTo(row.text, view.columns - name - 2))}`
+    return `${head}  ${paint(gauge)}  ${upTo(row.text, view.columns - name - bar - 4)}`
   })
 }
 
@@ -215,6 +218,10 @@ function filled(part: number, width: number): string {
 
 const sizeText = (size: number | null, complete: boolean): string =>
   size === null ? '-' : complete ? bytes(size) : `> ${bytes(size)}`
+
+/** What matters of a sentence is at its beginning. */
+const upTo = (text: string, width: number): string =>
+  text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
 
 /** What matters of a name is at both ends. */
 function cut(text: string, width: number): string {
