@@ -40,9 +40,10 @@ export async function keepEmpty(
   }
   const name = nameOf(workspace)
   const { source } = workspace
+  // Trying again helps where a branch may come to be; where there are others, one of these may be what is wanted.
   const another =
-    source.kind === 'git' && source.ref !== null
-      ? `, and name another ref: aw create ${name} --repo ${source.url} --ref …`
+    source.kind === 'git' && (source.ref !== null || data['known'] !== undefined)
+      ? `, and name ${source.ref === null ? 'a' : 'another'} ref: aw create ${name} --repo ${source.url} --ref …`
       : ''
   const next = `${name} is kept, empty: try again with aw reset ${name}, or remove it with aw destroy ${name}${another}`
   return new AwError(code, message, {

@@ -31,10 +31,14 @@ export type Start =
 export async function startOf(core: Core, input: Creation): Promise<Start> {
   const from = asked(input)
   const [kind, ...others] = kinds.filter((name) => from[name] !== undefined)
-  if (others.length > 0) throw wrong(`A workspace begins as one thing, not as ${[kind, ...others].join(' and ')}`)
+  if (others.length > 0)
+    throw wrong(
+      `A workspace begins as one thing, not as ${[kind, ...others].map((name) => name && nouns[name]).join(' and ')}`,
+    )
   for (const [field, of] of Object.entries(belonging))
-    if (from[field as keyof From] !== undefined && of !== kind)
-      throw wrong(`${field} says something about ${nouns[of]}, and none was given`, field)
+    if (from[field as keyof From] !== undefined && of !== kind) throw homeless(field, of)
+  // A value that nobody fills in is one that somebody will look for.
+  if (kind !== 'template' && Object.keys(input.variables ?? {}).length > 0) throw homeless('variables', 'template')
   if (from.git !== undefined) return gitStart(core, from.git)
   if (from.folder !== undefined) return { source: folderSource(from) }
   if (from.archive !== undefined) return archiveStart(core, from)
@@ -76,7 +80,7 @@ const nouns: Readonly<Record<Kind, string>> = {
   git: 'a repository',
   folder: 'a folder',
   archive: 'an archive',
-  workspace: 'a workspace to begin from',
+  workspace: 'another workspace',
   snapshot: 'a snapshot',
   template: 'a template',
 }
@@ -91,8 +95,7 @@ function asked(input: Creation): From {
     throw wrong('Empty, or from something?')
   if (given.template !== undefined && template !== undefined) throw wrong('The template is given twice', 'template')
   if (repo === undefined) {
-    if (ref !== undefined || full !== undefined)
-      throw wrong('ref and full say something about a repository, and none was given', 'repo')
+    if (ref !== undefined || full !== undefined) throw homeless(ref === undefined ? 'full' : 'ref', 'git')
     return { ...given, ...flags }
   }
   if (given.git !== undefined) throw wrong('The repository is given twice', 'repo')
@@ -149,5 +152,22 @@ function absolute(path: string, field: string): string {
   throw wrong(`${field} must be an absolute path, not ${JSON.stringify(path.slice(0, 200))}`, field)
 }
 
-const wrong = (message: string, field = 'from'): AwError =>
-  new AwError('invalid_input', message, { hint: 'See: aw create --help', data: { field } })
+const asFlag: Readonly<Record<Kind, string>> = {
+  git: '--repo URL, which a path can be too',
+  folder: '--from PATH',
+  archive: '--from PATH',
+  workspace: '--from-workspace NAME',
+  snapshot: '--from-workspace NAME --at SNAPSHOT',
+  template: '--template NAME',
+}
+
+/** Something was said about a kind of source, and the workspace does not begin as one. */
+const homeless = (field: string, of: Kind): AwError =>
+  wrong(
+    `${field} ${field === 'variables' ? 'say' : 'says'} something about ${nouns[of]}, and none was given`,
+    field,
+    `It is given with ${asFlag[of]}. See: aw create --help`,
+  )
+
+const wrong = (message: string, field = 'from', hint = 'See: aw create --help'): AwError =>
+  new AwError('invalid_input', message, { hint, data: { field } })

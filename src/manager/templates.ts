@@ -110,7 +110,9 @@ async function fillScratch(
   profile: string,
   isSetUp: boolean,
 ): Promise<{ source: Source; profile: string }> {
-  const asked = await startOf(core, input)
+  // These are the gaps of the new template, and say nothing about what it is made from.
+  const { variables: _, ...source } = input
+  const asked = await startOf(core, source)
   const isAsked = 'fork' in asked || asked.source.kind !== 'empty' || input.from === 'empty'
   const start = isAsked || last === undefined ? asked : startAgain(last.source)
   if (!('fork' in start)) {

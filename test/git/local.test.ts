@@ -136,7 +136,11 @@ function loosen(tag: string): void {
 test('of a repository with tags alone a tag is to be named', async () => {
   place.git(source, 'tag', 'v1')
   fs.writeFileSync(join(source, '.git/HEAD'), 'ref: refs/heads/elsewhere\n')
-  await expect(repositories.resolve({ url: source, ref: null })).rejects.toMatchObject({ hint: 'Name a branch: main' })
+  await expect(repositories.resolve({ url: source, ref: null })).rejects.toMatchObject({
+    message: expect.stringMatching('the branch that the repository is on has no commit yet') as unknown,
+    hint: 'Name a branch: main',
+    data: { known: ['main', 'v1'] },
+  })
   place.git(source, 'branch', '-D', 'main')
   const refusal = { code: 'source_failed', hint: 'It has no branch; name a tag: v1' }
   await expect(repositories.resolve({ url: source, ref: null })).rejects.toMatchObject(refusal)

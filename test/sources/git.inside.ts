@@ -126,6 +126,13 @@ it('who asks again for a name that waits for its source means the new try', asyn
   expect(await codeOf(aw.create({ id: 'typo', repo }))).toBe('workspace_exists')
   expect(await codeOf(aw.create({ id: 'ensured', repo, ref: 'mian' }))).toBe('source_failed')
   expect(await aw.ensure('ensured', { repo })).toMatchObject({ state: 'ready' })
+  fs.writeFileSync(join(repo, '.git/HEAD'), 'ref: refs/heads/unborn\n')
+  await expect(aw.create({ id: 'unborn', repo })).rejects.toMatchObject({
+    code: 'source_failed',
+    hint: expect.stringMatching(
+      /^Name a branch: main.* and name a ref: aw create unborn\/main --repo \S+ --ref/,
+    ) as unknown,
+  })
 })
 
 it('a reset begins where the workspace began, whatever the repository is now', async () => {

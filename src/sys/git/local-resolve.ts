@@ -84,12 +84,17 @@ export function unknownRef(url: string, ref: GitRef, known: readonly string[]): 
     const branches = known.filter((name) => name.startsWith('refs/heads/'))
     const there =
       branches.length > 0 ? `Name a branch: ${shown(branches)}` : `It has no branch; name a tag: ${shown(known)}`
+    if (known.length > 0)
+      return new AwError('source_failed', `${url}: the branch that the repository is on has no commit yet`, {
+        hint: there,
+        data: { url, known: shortNames(known).slice(0, 20) },
+      })
     return new AwError('source_failed', `${url}: the repository has no commit to start from`, {
-      hint: known.length === 0 ? 'Make a first commit in it' : there,
+      hint: 'Make a first commit in it',
       data: { url },
     })
   }
-  const short = [...new Set(known.map(shortName))]
+  const short = shortNames(known)
   const near = nearest(ref.name, short)
   const hint = /^[0-9a-f]{4,39}$/.test(ref.name)
     ? 'A commit is given by its whole id, of 40 digits: git rev-parse tells it'
@@ -104,10 +109,12 @@ export function unknownRef(url: string, ref: GitRef, known: readonly string[]): 
   })
 }
 
-/** A branch and a tag may have the same name. */
 function shown(names: readonly string[]): string {
-  const short = [...new Set(names.map(shortName))]
+  const short = shortNames(names)
   return short.slice(0, 5).join(', ') + (short.length > 5 ? ' …' : '')
 }
+
+/** A branch and a tag may have the same name. */
+const shortNames = (names: readonly string[]): string[] => [...new Set(names.map(shortName))]
 
 const shortName = (name: string): string => name.replace(/^refs\/(?:heads|tags)\//, '')

@@ -21,6 +21,8 @@ export function sourceContract(open: OpenManager): void {
       { id: 'x', full: true },
       { id: 'x', at: 'head' },
       { id: 'x', exclude: ['a'] },
+      { id: 'x', variables: { a: 'b' } },
+      { id: 'x', variables: { a: 'b' }, from: { folder: path } },
       { id: 'x', template: 'a', from: { folder: path } },
       { id: 'x', template: 'a', from: 'empty' as const },
       { id: 'x', template: 'a', repo: path },
@@ -34,6 +36,17 @@ export function sourceContract(open: OpenManager): void {
     ]
     for (const input of refused) await expect(manager.call('create', input)).rejects.toEqual(code('invalid_input'))
     expect(await manager.call('list', { all: true })).toEqual([])
+    await expect(manager.call('create', { id: 'x', full: true, from: { folder: path } })).rejects.toMatchObject({
+      message: 'full says something about a repository, and none was given',
+      hint: 'It is given with --repo URL, which a path can be too. See: aw create --help',
+    })
+    await expect(manager.call('create', { id: 'x', variables: { a: 'b' } })).rejects.toMatchObject({
+      message: 'variables say something about a template, and none was given',
+      data: { field: 'variables' },
+    })
+    await expect(manager.call('create', { id: 'x', repo: path, from: { folder: path } })).rejects.toMatchObject({
+      message: 'A workspace begins as one thing, not as a repository and a folder',
+    })
   })
 
   it('a folder begins as it is now, again and again', async () => {
