@@ -65,9 +65,16 @@ describe('diff', () => {
       change('c', { what: ['content'], binary: true }),
     ]
     expect(await shown(counted, people, '--stat')).toMatchObject({
-      stdout: 'M  a  +3 -1\nA  b  +2 -0\nM  c  1.0 KiB\nBinary files a/c and b/c differ\n',
+      stdout: 'M  a  +3 -1\nA  b  +2 -0\nM  c  1.0 KiB, binary\n',
       stderr: '1 added, 2 changed; +5 -1\n',
     })
+    const omitted = change('.git/index', { what: ['content'], omitted: 'git applies nothing below .git' })
+    expect((await shown([...counted.slice(2), omitted], {}, '--stat')).stdout).toBe(
+      'M\tc\tcontent\tbinary\nM\t.git/index\tcontent\tgit applies nothing below .git\n',
+    )
+    expect((await shown(counted.slice(2), {}, '--stat', '--text')).stdout).toContain(
+      '\nBinary files a/c and b/c differ\n',
+    )
     expect(await shown(counted.slice(0, 2), {}, '--stat')).toMatchObject({
       stdout: 'M\ta\tcontent\t+3 -1\nA\tb\t+2 -0\n',
     })

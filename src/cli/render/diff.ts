@@ -24,8 +24,8 @@ export function differences(): StreamRenderer {
       counts.set(change.change, (counts.get(change.change) ?? 0) + 1)
       lines.added += change.lines?.added ?? 0
       lines.removed += change.lines?.removed ?? 0
-      const text = textOf(change, view)
-      const first = view.terminal ? line(change, view) : plain(change)
+      const text = isStat(view) ? '' : textOf(change, view)
+      const first = view.terminal ? line(change, view) : plain(change, view)
       return { out: text === '' ? first : `${first}\n${text}` }
     },
     end: (view) => ({
@@ -46,11 +46,20 @@ export const painterOf = (change: keyof typeof letters, { paint }: View): ((text
 
 const sumOf = ({ added, removed }: NonNullable<Change['lines']>): string => `+${added} -${removed}`
 
-/** Letter, path, what differs, and where a renamed one was; last the lines, if they were counted. */
-function plain({ change, path, what, from, lines }: Change): string {
+/** Lines are counted and nothing else is asked for: each path has one line, whatever it is. */
+const isStat = ({ input }: View): boolean => input['stat'] === true && input['text'] !== true
+
+/** Why there are no lines to count. */
+const uncounted = ({ binary, omitted }: Change, view: View): string =>
+  isStat(view) ? (binary === true ? 'binary' : (omitted ?? '')) : ''
+
+/** Letter, path, what differs, and where a renamed one was; last the lines, if they were counted, or why they were not. */
+function plain(change: Change, view: View): string {
+  const { path, what, from, lines } = change
   const more = from === null ? (what.length === 0 ? [] : [what.join(',')]) : [what.join(','), visible(from)]
-  const counted = lines === undefined ? [] : [sumOf(lines)]
-  return [letters[change], visible(path), ...more, ...counted].join('\t')
+  const why = uncounted(change, view)
+  const counted = lines === undefined ? (why === '' ? [] : [visible(why)]) : [sumOf(lines)]
+  return [letters[change.change], visible(path), ...more, ...counted].join('\t')
 }
 
 function line(change: Change, view: View): string {
@@ -58,7 +67,8 @@ function line(change: Change, view: View): string {
   const slash = (change.after ?? change.before)?.kind === 'directory' ? '/' : ''
   const from = change.from === null ? '' : `${visible(change.from)} → `
   const first = `${letters[change.change]}  ${from}${visible(change.path)}${slash}`
-  const about = change.lines === undefined ? aboutOf(change) : sumOf(change.lines)
+  const sizes = [aboutOf(change), visible(uncounted(change, view))].filter((one) => one !== '').join(', ')
+  const about = change.lines === undefined ? sizes : sumOf(change.lines)
   const painted = painterOf(change.change, view)(first.slice(0, 1)) + first.slice(1)
   return about === '' || first.length + about.length + 2 > columns ? painted : `${painted}  ${paint.dim(about)}`
 }
