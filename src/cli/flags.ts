@@ -68,7 +68,23 @@ const forms: Readonly<Record<NonNullable<JsonSchema['x-cli']>, string>> = {
 }
 
 /** Of fields whose name does not say what their value is. */
-const values: Readonly<Record<string, string>> = { all: 'TASK', allow: 'HOST', shared: 'NAME' }
+const values: Readonly<Record<string, string>> = {
+  all: 'TASK',
+  allow: 'HOST',
+  shared: 'NAME',
+  generate: 'TEXT',
+  from_workspace: 'WORKSPACE',
+  at: 'SNAPSHOT',
+  exclude: 'PATTERN',
+  setup: 'COMMAND',
+  setup_input: 'PATH',
+  description: 'TEXT',
+  message: 'TEXT',
+  as: 'NAME',
+  cwd: 'PATH',
+  remove: 'KEY',
+  after: 'CURSOR',
+}
 
 /** What stands for the value in usage lines: `N`, `TIME`, `keep|stop|trash`. */
 export function placeholder(flag: Flag): string {

@@ -76,3 +76,11 @@ test('what a program is run with: values have their names, the program is no fla
   for (const name of ['exec', 'shell']) expect(await help('help', name)).not.toContain('--argv')
   expect(page.slice(page.indexOf('Errors'))).not.toMatch(/exit [0-9]\b/)
 })
+
+test('what stands for a value says what is wanted there, not the name of the flag once more', async () => {
+  const create = await help('help', 'create')
+  for (const flag of ['--generate TEXT', '--from-workspace WORKSPACE', '--at SNAPSHOT', '--exclude PATTERN'])
+    expect(create).toContain(`${flag} `)
+  expect(await help('help', 'template', 'create')).toMatch(/--setup COMMAND [^]*--setup-input PATH /)
+  expect(await help('help', 'undelete')).toContain('--as NAME ')
+})
