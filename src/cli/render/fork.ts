@@ -10,7 +10,10 @@ import type { Shown, View } from './view.ts'
 export function forked({ source, snapshot, forks, left_out: left }: Outputs['fork'], { told }: View): Shown {
   const made = forks.flatMap(({ workspace }) => (workspace === null ? [] : [workspace]))
   const failures = forks.flatMap(({ name, error }) =>
-    error === null ? [] : [{ ...error, message: `${name}: ${error.message}` }],
+    // What is wrong with a name says which it is by itself.
+    error === null
+      ? []
+      : [error.message.startsWith(`${name} `) ? error : { ...error, message: `${name}: ${error.message}` }],
   )
   const out = made.flatMap(({ workspace_id: name, path }) => (told.has(name) ? [] : [path])).join('\n')
   const note = `${count(made.length, 'fork')} of ${source} at ${snapshot}`
