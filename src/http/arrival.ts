@@ -2,20 +2,41 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { sendProblem } from './answer.ts'
 import { Refusal } from './refusal.ts'
 
-const awaited = new WeakMap<IncomingMessage, NodeJS.Timeout>()
+interface Clock {
+  start(): void
+  stop(): void
+}
+
+const clocks = new WeakMap<IncomingMessage, Clock>()
 
 /** All of a request has to be there in time: nobody keeps a connection by sending one byte after another. */
 export function expectSoon(request: IncomingMessage, response: ServerResponse, ms: number): void {
-  const late = (): void => {
-    if (!request.complete) sendProblem(response, tooSlow(ms), String(response.getHeader('X-Request-Id') ?? ''))
+  let timer: NodeJS.Timeout | undefined
+  const stop = (): void => {
+    clearTimeout(timer)
+    timer = undefined
   }
-  const timer = setTimeout(late, ms).unref()
-  awaited.set(request, timer)
-  for (const event of ['end', 'close']) request.once(event, () => clearTimeout(timer))
+  const start = (): void => {
+    stop()
+    const own = setTimeout(() => {
+      // What came while we did something else is read first: then we were late, and not the caller.
+      setImmediate(() => {
+        if (timer !== own || request.complete) return
+        sendProblem(response, tooSlow(ms), String(response.getHeader('X-Request-Id') ?? ''))
+      })
+    }, ms)
+    timer = own.unref()
+  }
+  start()
+  clocks.set(request, { start, stop })
+  for (const event of ['end', 'close']) request.once(event, stop)
 }
 
 /** A file takes as long as it takes: then only the next piece of it has to be there in time. */
-export const expectMore = (request: IncomingMessage): void => void awaited.get(request)?.refresh()
+export const expectMore = (request: IncomingMessage): void => clocks.get(request)?.start()
+
+/** As long as we are not done with what has come, nothing more is expected. */
+export const expectNothing = (request: IncomingMessage): void => clocks.get(request)?.stop()
 
 const tooSlow = (ms: number): Refusal =>
   new Refusal(

@@ -4,7 +4,7 @@ import type { Operation } from '../api/operation.ts'
 import { AwError } from '../domain/errors.ts'
 import { readJson, type JsonLimits } from '../domain/strict-json.ts'
 import type { CommandInput } from '../ports/sandbox-driver.ts'
-import { expectMore } from './arrival.ts'
+import { expectMore, expectNothing } from './arrival.ts'
 import { bytesField } from './input.ts'
 import { Refusal } from './refusal.ts'
 
@@ -28,6 +28,8 @@ export async function bodyOf(request: IncomingMessage, operation: Operation, lim
     // An empty file has the type all the same.
     if (!hasBody(request) && typeOf(request) === '') return {}
     assertType(request, raw)
+    // Until somebody asks for it, as when another works on the workspace, it is us who are waited for.
+    expectNothing(request)
     return { input: pieces(request, limits.uploadBytes) }
   }
   const field = bytesField(operation)
@@ -42,10 +44,11 @@ export async function bodyOf(request: IncomingMessage, operation: Operation, lim
 
 async function* pieces(request: IncomingMessage, mostBytes: number): AsyncGenerator<CommandInput> {
   let size = 0
+  expectMore(request)
   for await (const data of arriving(request)) {
     size += data.length
     if (size > mostBytes) throw tooLarge(mostBytes)
-    expectMore(request)
+    expectNothing(request)
     yield { kind: 'data', data }
     expectMore(request)
   }

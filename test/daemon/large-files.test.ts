@@ -20,7 +20,8 @@ async function* slowed(): AsyncGenerator<{ readonly kind: 'data'; readonly data:
 }
 
 test('300 MB go up and come down whole, and the daemon holds a small part of them at a time', async () => {
-  await using home = killableHome()
+  // How fast it goes is not what is tried here.
+  await using home = killableHome(['server.request_timeout_ms=30000'])
   const daemon = await home.serve()
   const manager = home.client()
   const { id } = await manager.call('create', { id: 'a' })

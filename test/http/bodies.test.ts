@@ -1,9 +1,13 @@
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
+import type { Inputs } from '../../src/api/table.ts'
+import type { CallContext, Manager } from '../../src/ports/manager.ts'
+import type { CommandInput } from '../../src/ports/sandbox-driver.ts'
 import { memoryCore } from '../../src/testing/memory-core.ts'
 import { served, type Served } from '../../src/testing/served.ts'
 import { ask, dial, lines, raw, statusIn, until, type Answer } from './ask.ts'
@@ -195,6 +199,27 @@ test('an upload may take longer than a request as long as it goes on; what stand
   for (const socket of still) socket.write('1\r\n{\r\n')
   for (const socket of still) expect(statusIn(await said(socket))).toBe(408)
   expect((await core.call('fs stat', { id: 'one', path: 'work/slow' })).size).toBe(12)
+})
+
+test('how long we take ourselves is no fault of who uploads', async () => {
+  const requestMs = 500
+  // As when another works on the workspace, and then the disk is slow.
+  async function* slowly(input: AsyncIterable<CommandInput> | undefined): AsyncGenerator<CommandInput> {
+    await sleep(1.5 * requestMs)
+    let taken = 0
+    for await (const piece of input ?? []) {
+      if (taken++ < 2) await sleep(1.5 * requestMs)
+      yield piece
+    }
+  }
+  const call = (name: 'fs upload', given: Inputs['fs upload'], context?: CallContext) =>
+    core.call(name, given, { ...context, input: slowly(context?.input) })
+  await using slow = await served({ ...core, call } as Manager, { over: 'tcp', server: { requestMs } })
+  const path = '/api/workspaces/one/files/upload?path=work/taken-slowly'
+  // More than is read ahead.
+  const piece = Buffer.alloc(4096 * kib, 'a')
+  expect((await ask(slow, 'PUT', path, { bytes: piece, headers: raws })).status).toBe(200)
+  expect((await core.call('fs stat', { id: 'one', path: 'work/taken-slowly' })).size).toBe(piece.length)
 })
 
 test('content that is packed for the way is not kept as it came', async () => {
