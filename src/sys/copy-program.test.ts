@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { copyProgram } from './copy-program.ts'
 import { copyTree } from './copy-tree.ts'
@@ -212,41 +211,6 @@ test('what is swapped meanwhile leads nowhere else', async () => {
     attacker.kill('SIGKILL')
     await once(attacker, 'exit')
   }
-})
-
-test.each([
-  ['killed', 'SIGKILL', ''],
-  ['interrupted with all that it started', 'SIGINT', 'aborted'],
-] as const)('when its caller is %s, nothing is written any more', async (_, signal, said) => {
-  // So many that it takes a while in memory too.
-  for (let n = 0; n < 12_000; n++) {
-    if (n % 50 === 0) fs.mkdirSync(source(`d${n / 50}`))
-    fs.writeFileSync(source(`d${Math.floor(n / 50)}/${n}`), `${n}`)
-  }
-  const script = `
-    import { copyTree } from ${JSON.stringify(join(import.meta.dirname, 'copy-tree.ts'))}
-    const stop = new AbortController()
-    process.on('SIGINT', () => stop.abort())
-    process.stdout.write('ready ')
-    const copying = copyTree(${JSON.stringify(source())}, ${JSON.stringify(join(base, 'copy'))}, { signal: stop.signal })
-    await copying.then(() => process.stdout.write('done'), (error) => process.stdout.write(error.code))`
-  const caller = spawn(process.execPath, ['--input-type=module-typescript', '-e', script], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    detached: true,
-  })
-  let told = ''
-  caller.stdout.setEncoding('utf8').on('data', (text: string) => (told += text))
-  const count = (): number => fs.readdirSync(base, { recursive: true }).length
-  const begun = count() + 2
-  while (!fs.existsSync(join(base, 'copy')) || fs.readdirSync(join(base, 'copy')).length === 0) await sleep(1)
-  process.kill(-(caller.pid ?? 0), signal)
-  await once(caller, 'close')
-  expect(told).toBe(`ready ${said}`)
-  await sleep(50)
-  const made = count()
-  await sleep(300)
-  expect(count()).toBe(made)
-  expect(made).toBeLessThan(2 * begun - 10)
 })
 
 // Only root gives away.
