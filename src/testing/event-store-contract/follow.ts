@@ -144,8 +144,16 @@ export function followContract(open: OpenStore): void {
   it('ends without an error when the signal fires or has fired', async () => {
     const store = await open()
     expect(await all(store, { live: AbortSignal.abort() })).toEqual([])
-    const seen = await all(store, { live: AbortSignal.timeout(20) })
-    expect(seen).toEqual(await all(store))
+    const log = await all(store)
+    const stop = new AbortController()
+    const seen: AnyEvent[] = []
+    const following = (async () => {
+      for await (const event of store.follow({ live: stop.signal })) seen.push(event)
+    })()
+    await expect.poll(() => seen.length).toBe(log.length)
+    stop.abort()
+    await following
+    expect(seen).toEqual(log)
   })
 
   it('ends when the store is closed', async () => {

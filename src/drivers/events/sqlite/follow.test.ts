@@ -16,6 +16,8 @@ let feed: Feed
 let stop: AbortController
 /** Queries for records, by all followers together. */
 let reads = 0
+/** Looks that are under way. */
+let looks = 0
 
 beforeEach(async () => {
   home = makeLogHome()
@@ -34,6 +36,14 @@ afterEach(async () => {
 
 const counting = (database: Database): Database => ({
   ...database,
+  async reading(work) {
+    looks += 1
+    try {
+      return await database.reading(work)
+    } finally {
+      looks -= 1
+    }
+  },
   all(sql, ...cells) {
     reads += 1
     return database.all(sql, ...cells)
@@ -73,7 +83,8 @@ it('reads the end of the log once for a thousand followers, and each gets all of
   const seen = Array.from({ length: 1000 }, (): number[] => [])
   const filters = ['a', 'b', undefined].map((task): FollowOptions => ({ task }))
   const following = seen.map((mine, i) => follow({ ...filters[i % 3], after: start[i % start.length] }, mine))
-  await until(() => reads >= 1000)
+  // Each of them once, and then the end of the log for all.
+  await until(() => reads >= 1001)
   const afterCatchingUp = reads
   for (const name of ['a/1', 'b/1', 'a/2', 'c/1']) await label(name, 5, 4)
   const expected = await Promise.all(filters.map((filter) => logged(filter)))
@@ -157,7 +168,7 @@ it('whoever stops following is not served any more, and the last one ends the re
   await next
   await one.return(undefined)
   // A look that was under way may be the last.
-  await new Promise((resolve) => setTimeout(resolve, 60))
+  await until(() => looks === 0)
   const before = reads
   await label('b', 1, 1)
   await new Promise((resolve) => setTimeout(resolve, 60))
