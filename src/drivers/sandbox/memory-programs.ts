@@ -88,7 +88,11 @@ const programs: Readonly<Record<string, Program>> = {
         : around.say(content))
       if (content === undefined) return 1
     }
-    if (paths.length === 0) for await (const data of dataOf(input, around.ended)) await around.say(data)
+    if (paths.length > 0) return 0
+    for await (const data of dataOf(input, around.ended)) {
+      await around.thawed()
+      await around.say(data)
+    }
     return 0
   },
   /** As many bytes as it is told, a little at a time: it waits when nobody reads. */

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import type { CommandInput } from '../../ports/sandbox-driver.ts'
 import { code, type OpenSandbox, ran } from '../sandbox-contract.ts'
 
 const nextTurns = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
@@ -35,13 +36,20 @@ export function endsContract(open: OpenSandbox): void {
     const { driver, spec, programs } = await open()
     await using box = await driver.start('box_1', spec)
     let ended = false
-    const { exit } = box.exec({ argv: programs.sleep(200), cwd: '.', env: {}, limits: {} })
+    const inputs = Promise.withResolvers<void>()
+    async function* input(): AsyncGenerator<CommandInput> {
+      await inputs.promise
+      yield { kind: 'data', data: Buffer.from('read') }
+    }
+    const { output, exit } = box.exec({ argv: programs.cat(), cwd: '.', env: {}, limits: {}, input: input() })
     void exit.then(() => (ended = true))
     await expect.poll(() => box.status()).toMatchObject({ commands: 1 })
     await box.freeze()
+    inputs.resolve()
     await nextTurns(500)
     expect(ended).toBe(false)
     await box.thaw()
+    for await (const { data } of output) expect(Buffer.from(data).toString()).toBe('read')
     expect(await exit).toMatchObject({ code: 0 })
   })
 
