@@ -167,7 +167,7 @@ describe.each(levels)('in a box of level %s', (level) => {
     const { mark } = sleeper()
     const { stdout, exit } = await shell(
       client,
-      `(while sleep 0.01; do echo on; done; sleep ${mark}) & echo first; exit 5`,
+      `echo first; (while sleep 0.01; do echo on; done; sleep ${mark}) & exit 5`,
     )
     expect([stdout.startsWith('first\n'), exit['x']]).toEqual([true, '5'])
     // It goes on, and its writing does not fail.

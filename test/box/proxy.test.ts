@@ -69,8 +69,11 @@ describe('a proxy', () => {
     const bad = spec.filter(([tag]) => tag !== 'X')
     const script = ['/bin/sh', '-c', 'echo tried >&4; exit 1'].map((it) => ['X', it] as const)
     const { client } = await startBox({ level: 'namespace', spec: [...bad, ...script] })
+    const began = performance.now()
     await run(client, ask, [['t', 1500]])
-    expect(readFileSync(log, 'utf8').split('tried').length - 1).toBeLessThan(4)
+    const tried = readFileSync(log, 'utf8').split('tried').length - 1
+    // At once, and then once a second, however long we took.
+    expect(tried).toBeLessThanOrEqual(2 + Math.floor((performance.now() - began) / 1000))
   })
 
   test('listens inside the box and nowhere else', async () => {

@@ -23,10 +23,14 @@ function leaderless(): { argv: string[]; walls: string[]; beats: () => number } 
   return { argv: [program, file], walls, beats: () => statSync(file).size }
 }
 
-async function expectSilence(beats: () => number): Promise<void> {
+async function isSilent(beats: () => number): Promise<boolean> {
   const before = beats()
   await sleep(aWhile)
-  expect(beats()).toBe(before)
+  return beats() === before
+}
+
+async function expectSilence(beats: () => number): Promise<void> {
+  expect(await isSilent(beats)).toBe(true)
 }
 
 describe.each(levels)('in a box of level %s, a process without its first thread', (level) => {
@@ -53,7 +57,7 @@ describe.each(levels)('in a box of level %s, a process without its first thread'
     await until(() => beats() > 1, 'it writes')
     box.supervisor.kill(signal)
     expect(await box.ended).toBe(code)
-    await sleep(aWhile)
+    await until(() => isSilent(beats), 'it has ended too')
     await expectSilence(beats)
   })
 
@@ -75,6 +79,6 @@ test('it is killed with the session of its command', async () => {
   await until(() => beats() > 1, 'it writes')
   client.send(type.signal, id, u32(9))
   await client.answer(type.exit, id)
-  await sleep(aWhile)
+  await until(() => isSilent(beats), 'it has ended too')
   await expectSilence(beats)
 })
