@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import type { Principal } from '../../src/access/principal.ts'
@@ -141,14 +140,28 @@ describe('server-sent events', () => {
   })
 
   test('a slow reader is dropped with a word, and loses nothing when it comes again', async () => {
-    const { core, door } = await open({ limits: { slowReaderMs: 2_000 } })
+    const { core } = await open()
+    let isLeft = false
+    async function* watched(items: AsyncIterable<object>): AsyncGenerator<object> {
+      try {
+        yield* items
+      } finally {
+        isLeft = true
+      }
+    }
+    const stream = (name: 'events', input: object) => watched(core.stream(name, input))
+    const door = await served({ ...core, stream } as unknown as Manager, {
+      over: 'tcp',
+      limits: { slowReaderMs: 2_000 },
+    })
+    closing.push(door)
     const { id } = await core.call('create', { id: 'one' })
     const meta = { text: 'a'.repeat(60_000) }
     for (let i = 0; i < 150; i++) await core.call('snapshot', { id, meta, key: `k${i}` })
     const all = await collect(core.stream('events', {}))
     const slow = await read(door, '/api/events?follow=true', { paused: true })
-    // It is told so, and has as long again to read that.
-    await sleep(2_800)
+    // It is told so as soon as nothing more is read for it, and has a while to read that.
+    await until(() => isLeft)
     slow.resume()
     await until(() => slow.isOver())
     const dropped = slow.seen.at(-1)
