@@ -218,7 +218,8 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
       let seen = ''
       following.stdout.on('data', (chunk: Buffer) => (seen += chunk.toString()))
       expect(here.aw('fs', 'write', id, 'output/go', '--content', 'x').code).toBe(0)
-      expect((await once(following, 'exit'))[0]).toBe(0)
+      // Not its exit: what it wrote may come later.
+      expect((await once(following, 'close'))[0]).toBe(0)
       expect(seen).toBe('up\nover\n')
       // Nobody asks anything: the log alone tells when it is there.
       await until('the end is in the log', () => events(id).includes('run_completed'))

@@ -178,7 +178,8 @@ test('a client of another version, or with newer settings, does it by itself', a
       .stdout.split('\n')
       .flatMap((line) => /"operation":"([^"]+)","status":2/.exec(line)?.[1] ?? [])
   at.aw('create', 'a')
-  expect(operations()).toContain('create')
+  // The line may come after the answer.
+  await expect.poll(operations).toContain('create')
   writeFileSync(join(at.home, 'aw.toml'), '[workspaces]\nmax_size_mb = 7\n')
   expect(at.aw('create', 'b').code).toBe(0)
   expect(JSON.parse(at.aw('--json', 'show', 'b').stdout)).toMatchObject({ config: { max_size_mb: 7 } })

@@ -23,8 +23,9 @@ test('keys, output, a new size, Ctrl-C and the end go through', async () => {
   terminal.resize(100, 40)
   await terminal.write('stty size\r')
   await until(/40 100/)
-  await terminal.write('sleep 600\r')
-  await until(/sleep 600\r\n$/)
+  // It says itself that it is there: what was typed is seen before anything is started.
+  await terminal.write(`sh -c 'echo $((6 * 7)) asleep; exec sleep 600'\r`)
+  await until(/42 asleep\r\n/)
   await terminal.write('\u0003')
   await terminal.write('exit 7\r')
   expect(await terminal.exit).toMatchObject({ code: 7 })

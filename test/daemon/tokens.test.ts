@@ -93,8 +93,13 @@ test('through no door is a token for a workspace told of the machine, of others,
 test('a token that has expired is nobody’s: no request is answered, and what was open ends', async () => {
   await using daemon = startDaemon({ listen: '127.0.0.1:0' })
   await daemon.aw.create({ id: 'a' })
-  const short = holder(daemon, '--scope', 'read', '--expires', '3s')
-  const open = await short.get('/api/events?follow=true', { accept: 'text/event-stream' })
+  const opened = async (seconds: number): Promise<[Holder, Response]> => {
+    const short = holder(daemon, '--scope', 'read', '--expires', `${seconds}s`)
+    const open = await short.get('/api/events?follow=true', { accept: 'text/event-stream' })
+    // On a busy machine it can be over before it is used: then the next one is for longer.
+    return open.status === 401 && seconds < 60 ? opened(2 * seconds) : [short, open]
+  }
+  const [short, open] = await opened(3)
   expect(open.status).toBe(200)
   expect(await open.text()).toMatch(/event: workspace_created\n[^]*event: closing\n/)
   const late = await short.get('/api/workspaces')
