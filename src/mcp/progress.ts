@@ -2,26 +2,38 @@ import type { Progress } from '../ports/manager.ts'
 import { lastLine } from './output.ts'
 import { limits } from './limits.ts'
 
-export interface Teller {
+/** To be disposed of with the call: nothing is told of one that is over. */
+export interface Teller extends Disposable {
   readonly onProgress: (progress: Progress) => void
   readonly onOutput: (data: Uint8Array) => void
 }
 
-/** Tells how far a call has come, not more often than anybody reads. Each is numbered, as the protocol wants them to grow. */
+/**
+ * Tells how far a call has come, not more often than anybody reads; what came last is told, also if nothing follows. Each
+ * is numbered, as the protocol wants them to grow.
+ */
 export function progressTeller(send: (progress: { progress: number; message: string }) => void): Teller {
   let count = 0
   let last = -Infinity
-  const tell = (messageOf: () => string): void => {
-    const now = performance.now()
-    if (now - last < limits.progressMs) return
-    const message = messageOf()
+  let latest = ''
+  let later: NodeJS.Timeout | undefined
+  const say = (): void => {
+    later = undefined
+    last = performance.now()
+    send({ progress: ++count, message: latest })
+  }
+  const tell = (message: string): void => {
     if (message === '') return
-    last = now
-    send({ progress: ++count, message })
+    latest = message
+    if (later !== undefined) return
+    const wait = last + limits.progressMs - performance.now()
+    if (wait > 0) later = setTimeout(say, wait).unref()
+    else say()
   }
   return {
-    onProgress: (progress) => tell(() => progressText(progress)),
-    onOutput: (data) => tell(() => lastLine(data)),
+    onProgress: (progress) => tell(progressText(progress)),
+    onOutput: (data) => tell(lastLine(data)),
+    [Symbol.dispose]: () => clearTimeout(later),
   }
 }
 

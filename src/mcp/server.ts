@@ -62,7 +62,8 @@ async function answerOf(
   context: ServerContext,
   asked: CallerContext,
 ): Promise<CallToolResult> {
-  const { onProgress, onOutput } = progressTeller((progress) => tell(context, progress))
+  using teller = progressTeller((progress) => tell(context, progress))
+  const { onProgress, onOutput } = teller
   try {
     const input = parse(tool.input, given) as never
     const call = { ...asked, signal: context.mcpReq.signal, onProgress }
