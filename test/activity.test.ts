@@ -69,12 +69,14 @@ it('a process in a container that has the workspace mounted keeps it', async () 
   const { id, path } = await manager.call('create', { id: 'used' })
   const elsewhere = mkdtempSync(join(tmpdir(), 'aw-elsewhere-'))
   onTestFinished(() => rmSync(elsewhere, { recursive: true, force: true }))
-  const script = 'mount --bind "$1" "$2"; cd "$2/work"; echo there; exec sleep 600'
+  // It says that it is there as who it is to be seen as.
+  const script = `mount --bind "$1" "$2"; cd "$2/work"; exec "$3" -e 'console.log("there"); setInterval(() => {}, 60_000)'`
   const user = process.getuid?.() === 0 ? [] : ['--user', '--map-root-user']
-  const inside = await standing(['unshare', ...user, '--mount', 'sh', '-ec', script, 'sh', `${path}/`, elsewhere])
+  const given = [`${path}/`, elsewhere, process.execPath]
+  const inside = await standing(['unshare', ...user, '--mount', 'sh', '-ec', script, 'sh', ...given])
   const active = expect.objectContaining({
     code: 'workspace_active',
-    data: { id, processes: [{ pid: inside.pid, command: 'sleep', uses: 'cwd' }] },
+    data: { id, processes: [{ pid: inside.pid, command: 'node', uses: 'cwd' }] },
   }) as unknown
   await expect(manager.call('destroy', { id })).rejects.toEqual(active)
   await expect(manager.call('reset', { id })).rejects.toEqual(active)

@@ -14,11 +14,12 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
   afterAll(() => here[Symbol.dispose]())
 
   test('a shell: keys, Ctrl-C for what runs in it, the size of the window and its changes, its exit code', () => {
+    const resized = 'until [ "$(stty size)" = "40 120" ]; do sleep 0.1; done; stty size; exit 5\r'
     const steps = [
       { until: 'x/main:/workspace/work$ ', type: 'echo $SHELL; stty size; echo $TERM; PS1=A$((1+1))B; cat\r' },
       { until: '/bin/bash\r\n30 100\r\nxterm\r\n', type: 'typed\r' },
       { until: 'typed\r\ntyped\r\n', type: ctrlC },
-      { until: 'A2B', size: [40, 120] as const, type: 'sleep 0.5; stty size; exit 5\r' },
+      { until: 'A2B', size: [40, 120] as const, type: resized },
       { until: '40 120\r\n' },
     ]
     expect(here.onTerminal(steps, 'shell', 'x')).toMatchObject({ exit: 5, restored: true, missed: [] })
