@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Outputs } from '../../src/api/table.ts'
+import { endBoxes } from '../../src/testing/end-boxes.ts'
 import { ownersOf } from '../sandbox/home.ts'
 import { place, type Place } from './built.ts'
 
@@ -15,8 +16,10 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
   beforeAll(() => {
     here = place(user)
   })
-  afterAll(() => {
+  afterAll(async () => {
     for (const { workspace } of all()) here.aw('stop', workspace, '--grace-ms', '0')
+    // Whoever sees to the end of a run would write into a home that is being removed.
+    await endBoxes(here.home)
     here[Symbol.dispose]()
   })
 

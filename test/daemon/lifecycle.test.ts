@@ -123,7 +123,9 @@ test('how much it takes is what the settings say, and they are shown', async () 
 test('a disk that is nearly full keeps nobody from serving: it is told, and what makes room works', async () => {
   await using daemon = startDaemon({ set: ['space.min_free_mb=999999999'] })
   const { at, aw } = daemon
-  expect(at.sh('cat "$AW_HOME/daemon.log"').stdout).toMatch(/"found":"space: .* are free.*Make room with aw gc"/)
+  await expect
+    .poll(() => at.sh('cat "$AW_HOME/daemon.log"').stdout)
+    .toMatch(/"found":"space: .* are free.*Make room with aw gc"/)
   await expect(aw.create({ id: 'a' })).rejects.toMatchObject({ code: 'disk_full' })
   expect(await aw.gc({})).toMatchObject({ items: [] })
 })
@@ -164,7 +166,7 @@ test('what a dead process left is finished before anybody is let in, and said', 
   expect(at.aw('destroy', 'a').code).not.toBe(0)
   delete at.env['AW_CRASH_AT']
   await using daemon = startDaemon({ at })
-  expect(at.sh('cat "$AW_HOME/daemon.log"').stdout).toMatch(/finished destroy of a\/main/)
+  await expect.poll(() => at.sh('cat "$AW_HOME/daemon.log"').stdout).toMatch(/finished destroy of a\/main/)
   expect(await daemon.aw.list()).toEqual([])
   await daemon.end()
 })

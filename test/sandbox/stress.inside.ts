@@ -68,7 +68,7 @@ it(`${sandboxes} sandboxes with ${commands} commands each: none is mixed up with
 
   await Promise.all(ids.map((id) => manager.call('stop', { id })))
   expect(owners.flatMap(alive)).toEqual([])
-  expect(held(at)).toEqual(before)
+  await expect.poll(() => held(at)).toEqual(before)
 }, 600_000)
 
 it('commands of their own sandboxes at once leave nothing behind', async () => {
@@ -81,7 +81,7 @@ it('commands of their own sandboxes at once leave nothing behind', async () => {
     ids.flatMap((id) => [1, 2].map((number) => at.run({ id, argv: ['sh', '-c', `echo "$AW_TASK" ${number}`] }))),
   )
   expect(all.map(({ stdout }) => stdout)).toEqual(ids.flatMap((id) => [1, 2].map((number) => `${id} ${number}\n`)))
-  expect(held(at)).toEqual(before)
+  await expect.poll(() => held(at)).toEqual(before)
 }, 300_000)
 
 async function startedHome(): Promise<SandboxHome & { owners: ReturnType<SandboxHome['ownersOf']> }> {
