@@ -40,7 +40,7 @@ export function ask(door: Served, method: string, path: string, question: Questi
       answer.on('end', () => resolve(answerOf(answer.statusCode ?? 0, answer.headers, Buffer.concat(parts))))
     })
     asked.on('error', reject)
-    asked.setTimeout(20_000, () => asked.destroy(new Error(`${method} ${path} is not answered`)))
+    asked.setTimeout(60_000, () => asked.destroy(new Error(`${method} ${path} is not answered`)))
     asked.end(body)
   })
 }
