@@ -196,11 +196,14 @@ function scalar(schema: JsonSchema, text: string): unknown {
 
 function readJson(text: string, label: string, cwd: string): unknown {
   const file = text.startsWith('@') ? resolve(cwd, text.slice(1)) : undefined
+  const what = file === undefined ? label : `The file of ${label}`
+  let step = 'cannot be read'
   try {
-    return JSON.parse(file === undefined ? text : readFileSync(file, 'utf8')) as unknown
+    const json = file === undefined ? text : readFileSync(file, 'utf8')
+    step = 'is not readable as JSON'
+    return JSON.parse(json) as unknown
   } catch (error) {
-    const what = file === undefined ? label : `The file of ${label}`
-    throw new AwError('invalid_input', `${what} is not readable as JSON: ${(error as Error).message}`, {
+    throw new AwError('invalid_input', `${what} ${step}: ${(error as Error).message}`, {
       hint: `Give an object, ${label} '{"key":"value"}', or a file that holds one, ${label} @file.json`,
       data: { flag: label },
       cause: error,

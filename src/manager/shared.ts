@@ -110,7 +110,7 @@ async function assertUnused(core: Core, area: SharedArea): Promise<void> {
       hint: `End it first: aw stop ${nameOf(holder)}`,
       data: { name: area.name, workspace: nameOf(holder) },
     })
-  const users = await core.host.users(core.storage.attachment(sharedPlace(area)).path)
+  const users = await core.host.users(core.storage.attachment(sharedPlace(area)).path, { mounted: true })
   if (users.length === 0) return
   const some = users.slice(0, 3).map(({ pid, command }) => `${command} (${pid})`)
   throw new AwError('workspace_active', `${area.name} is in use by ${some.join(', ')}`, {

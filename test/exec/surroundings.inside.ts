@@ -42,6 +42,13 @@ it('a shared area is attached as it was asked for, and is in no snapshot', async
   expect(await codeOf(sh(aw, 'two', 'true', { shared: ['none'] }))).toBe('shared_not_found')
   for (const wish of ['cache:/a:/b', 'cache:ro:/a', 'cache:ro:rw', 'cache:', 'cache:/workspace/work/.git/hooks'])
     expect([wish, await codeOf(sh(aw, 'two', 'true', { shared: [wish] }))]).toEqual([wish, 'invalid_input'])
+  // What does nothing there now may write there later, and would write into the trash.
+  const standing = sh(aw, 'two', 'touch there; until [ -e go ]; do sleep 0.05; done', { shared: ['cache'] })
+  await expect.poll(() => codeOf(aw.fs.stat('two', { path: 'work/there' }))).toBe('done')
+  expect(await codeOf(aw.shared.remove({ name: 'cache' }))).toBe('workspace_active')
+  await aw.fs.write('two', { path: 'work/go', content: '' })
+  await standing
+  await expect.poll(() => codeOf(aw.shared.remove({ name: 'cache' }))).toBe('done')
 })
 
 it('a secret is a file for the commands of its workspace, and nowhere else', async () => {
