@@ -8,7 +8,7 @@ const drawn = [
   'test/agents/run.test.ts',
   'test/crash/recovery.test.ts',
   'test/daemon/{crash,load}.test.ts',
-  'test/{exec,overlay-driver,power-loss,results,scale,sources,space,storage-choice,templates}.test.ts',
+  'test/{exec,overlay-driver,pool,power-loss,results,scale,sources,space,storage-choice,templates}.test.ts',
   'test/storage/required.test.ts',
   'test/sandbox/{levels,stress}.test.ts',
   'test/escape/corpus.test.ts',

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
-import { drawn, twoDrivers } from './drawn.ts'
+import { drawn } from './drawn.ts'
 import { runOnImage } from './storage/on-image.ts'
 import { requirements } from './storage/requirements.ts'
 
 /** What is handed out does not depend on a third file system. */
 const grounds = requirements.filter(({ fileSystem }) => fileSystem !== 'xfs')
 
-it.each(drawn(grounds, twoDrivers))(
+it.each(drawn(grounds, () => 'any'))(
   'results come out of workspaces of $driver on $fileSystem, as $as',
   { timeout: 600_000 },
   (ground) => {

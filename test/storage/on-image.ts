@@ -82,6 +82,7 @@ export function runOnImage({ fileSystem, as, files, only, env, size = '2G', wrap
       cwd: inRepository('.'),
       env: {
         PATH: process.env['PATH'],
+        AW_ALL: process.env['AW_ALL'],
         AW_SEED: process.env['AW_SEED'],
         NODE_COMPILE_CACHE: compileCache(uid),
         ...env,
