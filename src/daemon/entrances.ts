@@ -54,10 +54,14 @@ export async function openEntrances(
   }
 }
 
+/** What a read asks for is in its address, and here come the command lines of the user: what fits one of them has room. */
+const ownHeadBytes = 8 * 2 ** 20
+
 /** Answers its mark. */
 async function openSocket(door: HttpDoor, home: string, limits: ServerLimits, servers: Server[]) {
   clearSocket(home)
-  const server = httpServer(door, { hosts: ['localhost', 'aw'], local: owner(process.getuid?.() ?? 0) }, limits)
+  const entrance = { hosts: ['localhost', 'aw'], local: owner(process.getuid?.() ?? 0) }
+  const server = httpServer(door, entrance, { ...limits, headerBytes: Math.max(limits.headerBytes, ownHeadBytes) })
   await listening(server, reachable(socketOf(home)))
   servers.push(server)
   closeToOthers(home)

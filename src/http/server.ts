@@ -43,13 +43,14 @@ export function httpServer(door: HttpDoor, entrance: Entrance, limits: ServerLim
 function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
   const status = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }[error.code ?? ''] ?? 400
+  const isLarge = status === 431
   const body = JSON.stringify({
     type: 'urn:aw:error:invalid_input',
     title: STATUS_CODES[status],
     status,
     code: 'invalid_input',
-    detail: 'The request could not be read',
-    hint: null,
+    detail: isLarge ? 'The address and headers of the request are too large' : 'The request could not be read',
+    hint: isLarge ? 'Ask for less at once; how large they may be is a setting: server.header_kb' : null,
     data: {},
     retryable: false,
   })

@@ -110,7 +110,11 @@ test('how much it takes is what the settings say, and they are shown', async () 
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...more },
       body,
     })
-  expect((await post('/api/workspaces', '{"id":"a"}', { 'x-filler': 'x'.repeat(3000) })).status).toBe(431)
+  const large = await post('/api/workspaces', '{"id":"a"}', { 'x-filler': 'x'.repeat(3000) })
+  expect([large.status, await large.json()]).toMatchObject([
+    431,
+    { hint: expect.stringContaining('server.header_kb') as string },
+  ])
   expect(await (await post('/api/workspaces', '{"labels":{"a":{}}}')).text()).toContain('deeper than 2')
   expect(await (await post('/api/workspaces', '{"id":"a","labels":{"a":"","b":""}}')).text()).toContain('than 3 keys')
   expect(await (await post('/mcp', '{"id":1,"params":{"a":{}}}')).text()).toContain('deeper than 2')
@@ -118,6 +122,18 @@ test('how much it takes is what the settings say, and they are shown', async () 
   expect(at.aw('--set', 'server.json_depth=0', 'serve')).toMatchObject({ code: 2 })
   const shown = at.aw('--set', 'server.header_kb=4', 'config', 'show').stdout
   expect(shown).toMatch(/^server\.header_kb\t4\t--set\t/m)
+})
+
+test('what fits a command line is not too much for it', async () => {
+  await using daemon = startDaemon()
+  const { at, aw } = daemon
+  const { id } = await aw.create({ id: 'a' })
+  await aw.snapshot(id, { label: 'before' })
+  await aw.fs.write(id, { path: 'work/new', content: 'x' })
+  const paths = Array.from({ length: 5000 }, () => 'work/new')
+  const told = at.aw('--json', 'diff', 'a@before', 'a', ...paths.flatMap((path) => ['--path', path]))
+  expect(told).toMatchObject({ code: 0, stdout: expect.stringContaining('"path":"work/new"') as string, stderr: '' })
+  expect((await aw.usage({ ids: paths.map(() => id) })).workspaces).toHaveLength(1)
 })
 
 test('a disk that is nearly full keeps nobody from serving: it is told, and what makes room works', async () => {
