@@ -60,6 +60,36 @@ it('says which directory cannot be made', async () => {
   })
 })
 
+it.each([
+  ['a file', (at: string) => fs.writeFileSync(at, '')],
+  ['a link that leads nowhere', (at: string) => fs.symlinkSync(join(base, 'nowhere'), at)],
+])('says that it cannot write to a directory that is %s, and what is undone is nothing', async (_, make) => {
+  fs.mkdirSync(join(base, 'shelf'))
+  make(join(base, 'shelf/made'))
+  expect(hasName(path)).toBe(false)
+  await expect(shelve(tree, path, options)).rejects.toMatchObject({
+    message: expect.stringContaining('The directory for archives cannot be written to') as string,
+    hint: expect.stringContaining('archive.directory') as string,
+  })
+  unshelve(path, options.stage)
+  expect(namesIn(join(base, 'shelf'))).toEqual(['made'])
+})
+
+it('does not take for removed what is where it cannot look now', async () => {
+  const [shelf, disk] = [join(base, 'shelf/made'), join(base, 'disk')]
+  fs.mkdirSync(disk, { mode: 0o700 })
+  fs.mkdirSync(join(base, 'shelf'))
+  fs.symlinkSync(disk, shelf)
+  const made = await shelve(tree, path, options)
+  fs.renameSync(disk, `${disk}-away`)
+  expect(await removeShelved(path, made)).toBe('unreachable')
+  fs.writeFileSync(disk, '')
+  expect(await removeShelved(path, made)).toBe('unreachable')
+  fs.rmSync(disk)
+  fs.renameSync(`${disk}-away`, disk)
+  expect(await removeShelved(path, made)).toBe('removed')
+})
+
 it('writes to no directory that others can change', async () => {
   fs.mkdirSync(join(base, 'shelf/made'), { recursive: true })
   fs.chmodSync(join(base, 'shelf/made'), 0o777)

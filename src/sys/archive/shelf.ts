@@ -12,17 +12,21 @@ import { packTree } from './pack.ts'
 
 const stageOf = (path: string, stage: string): string => join(dirname(path), `.aw-${stage}`)
 
-export const hasName = (path: string): boolean => fs.lstatSync(path, { throwIfNoEntry: false }) !== undefined
+/** What has the name itself; nothing is below what is no directory. */
+const statOf = (path: string): fs.Stats | undefined =>
+  unless(['ENOTDIR'], () => fs.lstatSync(path, { throwIfNoEntry: false }))
+
+export const hasName = (path: string): boolean => statOf(path) !== undefined
 
 /** In a directory of its own until it is whole: what a killed process leaves there has a name that the log knows. */
 export async function shelve(tree: string, path: string, options: ShelfOptions): Promise<Shelved> {
   const { stage: name, about, ...waiting } = options
   const directory = dirname(path)
-  makeShelf(directory)
+  usable(directory, 'made', () => ensureDirectory(directory, 0o700))
   assertOurs(directory, 'directory for archives')
   if (hasName(path)) throw taken(path)
   const stage = stageOf(path, name)
-  hostFs.mkdirSync(stage, 0o700)
+  usable(directory, 'written to', () => hostFs.mkdirSync(stage, 0o700))
   try {
     const file = join(stage, basename(path))
     const packed = await packTree(tree, file, { header: about, ...waiting })
@@ -35,12 +39,12 @@ export async function shelve(tree: string, path: string, options: ShelfOptions):
   }
 }
 
-function makeShelf(directory: string): void {
+function usable(directory: string, what: string, work: () => void): void {
   try {
-    ensureDirectory(directory, 0o700)
+    work()
   } catch (cause) {
     const { code, message } = toAwError(cause)
-    throw new AwError(code, `The directory for archives cannot be made: ${message}`, {
+    throw new AwError(code, `The directory for archives cannot be ${what}: ${message}`, {
       hint: 'Set archive.directory to a place that you may write to',
       data: { path: directory },
       cause,
@@ -64,15 +68,15 @@ function place(file: string, path: string): void {
 
 /** It holds files of ours and nothing else. */
 function clear(stage: string): void {
-  const names = unless(['ENOENT'], () => fs.readdirSync(stage, { encoding: 'buffer' })) ?? []
+  const names = unless(['ENOENT', 'ENOTDIR'], () => fs.readdirSync(stage, { encoding: 'buffer' })) ?? []
   const top = Buffer.from(`${stage}/`)
   for (const name of names) unless(['ENOENT'], () => hostFs.unlinkSync(Buffer.concat([top, name])))
-  unless(['ENOENT'], () => hostFs.rmdirSync(stage))
+  unless(['ENOENT', 'ENOTDIR'], () => hostFs.rmdirSync(stage))
 }
 
 export function unshelve(path: string, stage: string): void {
   clear(stageOf(path, stage))
-  if (fs.lstatSync(path, { throwIfNoEntry: false })?.isFile() !== true) return
+  if (statOf(path)?.isFile() !== true) return
   unless(['ENOENT'], () => hostFs.unlinkSync(path))
   syncDirectory(dirname(path))
 }
@@ -81,13 +85,17 @@ export async function removeShelved(
   path: string,
   made: Shelved,
 ): Promise<'removed' | 'absent' | 'changed' | 'unreachable'> {
-  const stat = fs.lstatSync(path, { throwIfNoEntry: false })
-  if (stat === undefined) return hasName(dirname(path)) ? 'absent' : 'unreachable'
+  const stat = statOf(path)
+  if (stat === undefined) return isDirectory(dirname(path)) ? 'absent' : 'unreachable'
   if (!stat.isFile() || stat.size !== made.bytes || !(await hasDigest(path, made.digest))) return 'changed'
   unless(['ENOENT'], () => hostFs.unlinkSync(path))
   syncDirectory(dirname(path))
   return 'removed'
 }
+
+/** Through a link: where that leads may be on a disk that is not there now. */
+const isDirectory = (path: string): boolean =>
+  unless(['ENOTDIR', 'ELOOP'], () => fs.statSync(path, { throwIfNoEntry: false }))?.isDirectory() === true
 
 const taken = (path: string): AwError =>
   new AwError('file_exists', `There is a file already: ${path}`, { hint: 'Move it away', data: { path } })
