@@ -16,3 +16,12 @@ it.each([
   })
   expect(await manager.call('snapshots', { id: 'a' })).toEqual([])
 })
+
+it('the file of an import is an absolute path', async () => {
+  await using manager = memoryCore().manager
+  await expect(manager.call('import', { file: 'package.json', id: 'a' })).rejects.toMatchObject({
+    code: 'invalid_input',
+    message: expect.stringContaining('file must be an absolute path') as unknown,
+    data: { field: 'file' },
+  })
+})

@@ -96,6 +96,11 @@ async function exportArchive(core: Core, input: Input, request: Request, side: S
 
 export async function importArchive(core: Core, input: Inputs['import'], request: Request): Promise<WorkspaceView> {
   const { file, id, labels, trust } = input
+  if (!file.startsWith('/'))
+    throw new AwError('invalid_input', `file must be an absolute path, not ${JSON.stringify(file.slice(0, 200))}`, {
+      hint: 'Name the file as it is called on the machine of aw',
+      data: { field: 'file' },
+    })
   const about = await core.archives.about(file)
   const name = id ?? (typeof about?.['name'] === 'string' ? about['name'] : undefined)
   if (name === undefined)
