@@ -49,6 +49,10 @@ describe('the names of other workspaces', () => {
   test('whose fork it is are not beside the snapshot that it began as', async () => {
     const { manager, id, mine, principal, places } = await scene()
     await manager.call('create', { id: 'other/hush' })
+    const parent = await manager.call('snapshot', { id: 'other/hush' })
+    await manager.call('fs write', { id: 'other/hush', path: 'work/file', content: 'x', parents: true })
+    const told = { label: 'Mend what hush asked for', meta: { ticket: 'hush-1' }, key: 'hush-2' }
+    await manager.call('snapshot', { id: 'other/hush', ...told })
     const { forks } = await manager.call('fork', { id: 'other/hush', to: ['theirs/fork'] })
     const fork = forks[0]?.workspace?.id ?? ''
     const own = limited(manager, { ...principal, workspaces: [fork] }, { places, ...usual })
@@ -57,7 +61,7 @@ describe('the names of other workspaces', () => {
       await own.call('snapshots', { id: fork, base: true }),
       await own.call('show', { id: fork }),
     ]
-    expect(JSON.stringify(all)).not.toContain('hush')
+    for (const secret of ['hush', parent.id]) expect(JSON.stringify(all)).not.toContain(secret)
     expect(all[0]).toMatchObject({ workspace: 'theirs/fork', head: { workspace: '(hidden)' } })
     // What is its own is told as it is, and what it calls so itself.
     await mine.call('snapshot', { id, meta: { workspace: 'other/hush' } })

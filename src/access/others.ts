@@ -1,5 +1,6 @@
 import type { Outputs } from '../api/table.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
+import { isSnapshotId } from '../domain/ids.ts'
 import type { Manager } from '../ports/manager.ts'
 import { reaches, type Principal } from './principal.ts'
 import { saidIn } from './said.ts'
@@ -9,6 +10,9 @@ const hidden = '(hidden)'
 
 /** How a workspace is called beside its id: where one was forked from, what was forked from it. */
 const namesOf = ['name', 'workspace', 'task', 'agent']
+
+/** What its makers said of a snapshot, such as the beginning of a prompt, and where it stands among their others. */
+const ofMakers: Readonly<Record<string, unknown>> = { label: null, meta: {}, key: null, parent: null, branch: hidden }
 
 /** Fields that name workspaces without an id beside: whose snapshot it is, what began as it. */
 const alone = ['workspace', 'forks']
@@ -105,8 +109,11 @@ function without(value: unknown, others: readonly string[]): unknown {
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value
   if (Array.isArray(value)) return value.map((item) => without(item, others))
   const isOfOther = Object.values(value).some((inner) => typeof inner === 'string' && others.includes(inner))
+  const { id, workspace } = value as Record<string, unknown>
+  const isTheirSnapshot = isOfOther && isSnapshotId(String(id)) && others.includes(String(workspace))
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => {
+      if (isTheirSnapshot && Object.hasOwn(ofMakers, key)) return [key, ofMakers[key]]
       const isName = isOfOther && namesOf.includes(key) && typeof inner === 'string'
       return [without(key, others), isName ? hidden : without(inner, others)]
     }),
