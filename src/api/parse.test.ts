@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { toAwError } from '../domain/errors.ts'
 import { parse } from './parse.ts'
 import {
   boolean,
@@ -73,6 +74,19 @@ describe('parse', () => {
     expect(() => parse(schema, { id: 'a', knd: 'red' })).toThrow(
       expect.objectContaining({ hint: 'Did you mean kind?' }) as Error,
     )
+  })
+
+  it('names the fields of what is said with fields, to who wrote a word', () => {
+    const hintOf = (from: unknown): string | undefined => {
+      try {
+        return void parse(schema, { id: 'a', from })
+      } catch (error) {
+        return toAwError(error).hint
+      }
+    }
+    expect(hintOf('/srv/folder')).toBe('It may also be an object with fields: folder')
+    expect(hintOf('emtpy')).toBe('Did you mean empty?')
+    expect(hintOf({ folder: 7 })).toBeUndefined()
   })
 
   it('does not take inherited or special keys for fields', () => {

@@ -64,7 +64,15 @@ function checkAny(choices: readonly JsonSchema[], value: unknown, where: string)
       if (told === undefined || choice.type === typeOf(value)) told = error
     }
   }
-  throw told
+  throw typeOf(value) === 'object' ? told : withFields(told, choices)
+}
+
+/** Whoever wrote a word, where few words are known and the rest is said with fields, is told of those. */
+function withFields(error: unknown, choices: readonly JsonSchema[]): unknown {
+  const fields = choices.flatMap(({ properties = {} }) => Object.keys(properties))
+  if (!(error instanceof AwError) || error.hint !== undefined || fields.length === 0) return error
+  const hint = `It may also be an object with fields: ${fields.join(', ')}`
+  return new AwError(error.code, error.message, { hint, data: error.data })
 }
 
 const typeOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value)
