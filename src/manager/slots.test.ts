@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import type { Manager } from '../ports/manager.ts'
 import { memoryCore } from '../testing/memory-core.ts'
 import { ran, variables } from '../testing/manager-contract/commands.ts'
@@ -33,4 +33,22 @@ it('the number of a workspace stays, and is given to another only when it is gon
   expect(await portOf(manager, 'third')).toBe(first)
   await manager.call('undelete', { id: 'first' })
   expect([first, second]).not.toContain(await portOf(manager, 'first'))
+})
+
+it('whoever waits for a number gives up only when nobody else is given one', async () => {
+  const core = memoryCore({ set: { 'locks.timeout_ms': '10' } })
+  for (const id of ['first', 'second']) await core.manager.call('create', { id })
+  const list = core.store.list.bind(core.store)
+  const looking = vi.spyOn(core.store, 'list')
+  const lock = await core.machine.host().lock('slots', { timeoutMs: 0 })
+  await expect(portOf(core.manager, 'second')).rejects.toMatchObject({ code: 'workspace_busy' })
+  // Each time it looks, another has got one; the last of them gives the lock back.
+  let given = 0
+  looking.mockImplementation(async (filter) => {
+    const found = await list(filter)
+    if (given === 3) lock?.[Symbol.dispose]()
+    return given++ > 3 ? found : found.map((one) => (one.task === 'first' ? { ...one, slot: given } : one))
+  })
+  expect(await portOf(core.manager, 'second')).toMatch(/^\d+$/)
+  expect(given).toBeGreaterThan(3)
 })
