@@ -1,8 +1,9 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { openAw } from '../src/index.ts'
+import { mounts } from '../src/sys/mounts.ts'
 import { collect } from '../src/testing/collect.ts'
 import { endBoxes } from '../src/testing/end-boxes.ts'
 
@@ -37,4 +38,22 @@ it('the sandbox of one workspace keeps nobody from putting back another', { time
     ({ type }) => type === 'stdout',
   )
   expect(Buffer.from(said?.data ?? '').toString()).toBe('b')
+})
+
+it('nor from mounting it again', { timeout: 60_000 }, async () => {
+  const home = join(mkdtempSync(join(tmpdir(), 'aw-boxes-')), 'home')
+  onTestFinished(() => endBoxes(home))
+  await using aw = await openAw({ home, env: {}, set: { 'storage.driver': 'overlay' } })
+  for (const id of ['a', 'b']) await aw.create({ id })
+  await aw.manager.call('fs write', { id: 'a', path: 'work/f', content: 'one' })
+  const { path } = await aw.get('a')
+  await aw.manager.call('start', { id: 'b' })
+  // As when a sandbox is started after those that there are gave up their copies, and before the tree is taken off.
+  mounts.unmount(realpathSync.native(path))
+  expect(String(await aw.manager.call('fs read', { id: 'a', path: 'work/f' }))).toBe('one')
+  // Its own sandbox has it for good, and what it has is not mounted twice.
+  mounts.detach(realpathSync.native((await aw.get('b')).path))
+  await expect(aw.manager.call('fs read', { id: 'b', path: 'work/f' })).rejects.toMatchObject({
+    code: 'workspace_active',
+  })
 })

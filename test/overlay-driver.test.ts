@@ -27,7 +27,7 @@ const runs = [
       'test/overlay-names.inside.ts',
       'test/overlay-boxes.inside.ts',
     ],
-    tests: 35,
+    tests: 36,
   },
   {
     as: 'an ordinary user',

@@ -7,7 +7,7 @@ import { hasCode, unless } from './errno.ts'
 import { hostFs } from './host-fs.ts'
 import { cloneOf, type Elsewhere, isInUse, isMounted, mounts, mountsWhere, syncFileSystemLater } from './mounts.ts'
 import { isMountedOnce } from './mounted-once.ts'
-import { dropCopies } from './overlay-copies.ts'
+import { areCopies, dropCopies } from './overlay-copies.ts'
 import { joinLinks } from './overlay-links.ts'
 import { filesOf, lowerStack, upperStack, workOf } from './overlay-layers.ts'
 import type { Stack } from './overlay-records.ts'
@@ -167,7 +167,7 @@ export async function unmountQuiet(root: string, path: string, stack: Stack): Pr
   joinLinks(workOf(root, stack[0] ?? ''), path)
   const device = deviceOf(path)
   if (!isOurs(device)) {
-    await dropCopies(path, device)
+    await dropCopies(path, (mount) => mount.device === device)
     if (!isOurs(device)) return false
   }
   try {
@@ -202,6 +202,15 @@ export function isIdle(path: string): boolean {
     if (isInUse(error) || hasCode(error, 'EINVAL')) return false
     throw error
   }
+}
+
+/**
+ * Whether only sandboxes of other trees have copies of one, by its upper layer: those that can be are unmounted, and the
+ * rest goes by itself. True as well if nobody is seen who has it: then the kernel is about to let go of it.
+ */
+export async function isLeft(upper: string, path: string): Promise<boolean> {
+  await dropCopies(path, (mount) => mount.upper === upper)
+  return areCopies(path, othersWith(upper))
 }
 
 /** Who has a tree mounted in a namespace of their own, by its upper layer. */

@@ -6,6 +6,7 @@ import { filesOf, isBare, missingLayer, retireWork } from '../../../sys/overlay-
 import { lockMounts } from '../../../sys/overlay-mount-lock.ts'
 import {
   closeMount,
+  isLeft,
   isThere,
   mountTree,
   openFrozen,
@@ -120,10 +121,9 @@ export async function mountLocked(overlay: Overlay, place: Place): Promise<void>
     if (now !== undefined) mountTree(root, path, now)
   }
   const soon = Date.now() + aMomentMs
-  await whenFree(mount, (error) => {
-    const { code, data } = toAwError(error)
-    const isUsed = Array.isArray(data['elsewhere']) && data['elsewhere'].length > 0
-    return code === 'workspace_active' && (!isUsed || Date.now() < soon)
+  await whenFree(mount, async (error) => {
+    if (toAwError(error).code !== 'workspace_active') return false
+    return (await isLeft(upperFiles(overlay, stackOf(overlay, place)), path)) || Date.now() < soon
   })
 }
 
@@ -144,19 +144,22 @@ export async function reachMounted(overlay: Overlay, place: Place): Promise<Reac
   }
 }
 
-/** A sandbox that starts has copies of all mounts until it has those of its own. */
+/** A sandbox of the tree that ends has it mounted until it is gone. */
 export const aMomentMs = 2000
 
-/** How long the kernel may need to let go of what was unmounted: it waits for the disk. */
-const patienceMs = 5000
+/** How long the kernel may need to let go of what was unmounted: it waits for the disk, on which many may wait. */
+export const patienceMs = 30_000
 
-async function whenFree<T>(open: () => T | Promise<T>, isBusy: (error: unknown) => boolean): Promise<T> {
+async function whenFree<T>(
+  open: () => T | Promise<T>,
+  isBusy: (error: unknown) => boolean | Promise<boolean>,
+): Promise<T> {
   const until = Date.now() + patienceMs
   for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
     try {
       return await open()
     } catch (error) {
-      if (!isBusy(error) || Date.now() > until) throw error
+      if (!(await isBusy(error)) || Date.now() > until) throw error
     }
     await sleep(pause)
   }

@@ -3,9 +3,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { toAwError } from '../../../domain/errors.ts'
 import type { Frozen, Place, RestoreOptions } from '../../../ports/storage-driver.ts'
 import { filesOf, forgetLayer, makeLayer, retireWork, syncLayers } from '../../../sys/overlay-layers.ts'
+import { areCopies } from '../../../sys/overlay-copies.ts'
 import { closeMount, othersWith, proveQuiet } from '../../../sys/overlay-mountpoint.ts'
 import { lockRecords, type Stack, taken } from '../../../sys/overlay-records.ts'
-import { aMomentMs, ensureMounted, frozenStackOf, layeredStackOf, type Overlay, stackOf, upperOf } from './context.ts'
+import {
+  aMomentMs,
+  ensureMounted,
+  frozenStackOf,
+  layeredStackOf,
+  type Overlay,
+  patienceMs,
+  stackOf,
+  upperFiles,
+  upperOf,
+} from './context.ts'
 import { countChanges } from './diff.ts'
 import { active } from './live.ts'
 import { quietly } from './quiet.ts'
@@ -30,7 +41,9 @@ async function exchange(overlay: Overlay, [volume, to, keep]: readonly [Place, P
   const { root } = overlay
   const [before, wanted] = [layeredStackOf(overlay, volume), frozenStackOf(overlay, to)]
   await ensureMounted(overlay, volume)
+  let wasTakenOff = false
   const make = async (mount: (stack: Stack) => void): Promise<void> => {
+    wasTakenOff = true
     using records = await lockRecords(root, 'together')
     if (records.read(keep) !== undefined) throw taken(keep)
     const proof = overlay.mounts ? proveQuiet(root, before) : undefined
@@ -55,9 +68,15 @@ async function exchange(overlay: Overlay, [volume, to, keep]: readonly [Place, P
       throw error
     })
   // Nobody works in it, the caller has seen to that; but a sandbox of another tree may just be starting.
-  const until = Date.now() + aMomentMs
+  const begun = Date.now()
+  const upper = upperFiles(overlay, before)
   for (let pause = 2; !(await attempt()); pause = Math.min(pause * 2, 50)) {
-    if (Date.now() > until) throw active(volume, othersWith(filesOf(root, upperOf(before))))
+    const others = othersWith(upper)
+    const isStarting = others.length > 0 && areCopies(overlay.trees.path(volume), others)
+    // Whoever has it when it was taken off here is seen, or is a sandbox that has ended: the kernel then waits for the disk.
+    const isLeaving = others.length === 0 && wasTakenOff
+    if (Date.now() - begun > (isStarting || isLeaving ? patienceMs : aMomentMs)) throw active(volume, others)
+    wasTakenOff = false
     await sleep(pause)
   }
 }
