@@ -148,3 +148,14 @@ test('all that it has written is read, however late', async () => {
   await done
   expect(taken).toBe('first rest')
 })
+
+test('a program that is through in time was in time, whenever that is noticed', async () => {
+  const file = join(folder, 'pid')
+  const running = shell(`echo said; echo $$ > ${file}`, { timeoutMs: 1 })
+  // Nothing is noticed here until it has ended and its time is over, too.
+  while (!fs.existsSync(file) || fs.readFileSync(file, 'utf8') === '') pause()
+  while (isThere(Number(fs.readFileSync(file, 'utf8')))) pause()
+  expect(await running).toEqual({ stdout: 'said\n' })
+})
+
+const pause = (): unknown => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)

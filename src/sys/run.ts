@@ -141,7 +141,9 @@ function start(path: string, args: readonly string[], options: RunOptions): Prom
       ends.removeEventListener('abort', end)
       clearTimeout(watch)
       if (signal?.aborted) return reject(cancelled())
-      if (limit.aborted) return reject(new AwError('timeout', `${program} took longer than ${timeoutMs} ms`))
+      // One that is through was in time, also if we come to hear of it later: on a busy machine, or after a Ctrl-Z.
+      if (limit.aborted && code !== 0)
+        return reject(new AwError('timeout', `${program} took longer than ${timeoutMs} ms`))
       if (silence.signal.aborted) return reject(new AwError('timeout', `${program} did nothing for ${silentMs} ms`))
       if (thrown !== undefined) return reject(toAwError(thrown))
       if (failure !== undefined) return reject(failed(program, args, failure.message, null, failure))
