@@ -6,11 +6,12 @@ import { profileOf } from '../domain/profiles.ts'
 import { limitNames, type Isolation, type Limits, type Network } from '../domain/sandbox/spec.ts'
 import { mountWish, nextMount } from '../domain/sandbox/mount.ts'
 import { nameOf, type BoxFacts, type SharedMount, type Workspace } from '../domain/workspace/state.ts'
-import type { SandboxDriver, SandboxSpec } from '../ports/sandbox-driver.ts'
+import type { Sandbox, SandboxDriver, SandboxSpec } from '../ports/sandbox-driver.ts'
 import { toldBeside } from './agent-blocks.ts'
 import { agentRules, equipmentOf } from './agents/equip.ts'
 import { bridgeEnv, bridgePart, hasBridge } from './bridge.ts'
-import type { Core } from './core.ts'
+import type { Core, Request } from './core.ts'
+import { withWorkspace } from './operations.ts'
 import { volumeOf } from './places.ts'
 import type { Slotted } from './slots.ts'
 import { sharedAreas, sharedPlace } from './shared-areas.ts'
@@ -205,3 +206,21 @@ export const boxGone = (workspace: Workspace): AwError =>
     hint: `Start it again: aw start ${nameOf(workspace)}`,
     data: { id: workspace.id },
   })
+
+/**
+ * Starts a sandbox though the lock was given back. A tree that is attached as layers has others after a snapshot, and those
+ * that it had are frozen then: nobody comes in between. Once it is attached, whoever takes a snapshot sees that.
+ */
+export async function attached(
+  core: Core,
+  request: Request,
+  { id }: Workspace,
+  spec: SandboxSpec,
+  start: (spec: SandboxSpec) => Promise<Sandbox>,
+): Promise<Sandbox> {
+  if (spec.attachment.kind !== 'overlay') return start(spec)
+  return withWorkspace(core, request, id, async (now) => {
+    await core.storage.ready(volumeOf(now))
+    return start({ ...spec, attachment: core.storage.attachment(volumeOf(now)) })
+  })
+}

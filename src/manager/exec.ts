@@ -9,7 +9,7 @@ import { nameOf, type BoxFacts, type Workspace } from '../domain/workspace/state
 import type { Execution, Sandbox, SandboxDriver, SandboxSpec } from '../ports/sandbox-driver.ts'
 import type { Variable } from '../ports/variables.ts'
 import { agentVariables } from './agents/equip.ts'
-import { boxGone, driverOf, plannedBox, specOf, withoutZero } from './boxes.ts'
+import { attached, boxGone, driverOf, plannedBox, specOf, withoutZero } from './boxes.ts'
 import { boxAround, withToken, type BoxInside } from './bridge.ts'
 import { endCommand, isOpen, type Ended } from './commands.ts'
 import { newEvent, newId, type Core, type Request } from './core.ts'
@@ -219,7 +219,9 @@ async function boxFor(core: Core, request: Request, begun: Begun, signal: AbortS
   const { workspace, box, own, command, meeting } = begun
   if (own !== undefined) {
     const spec = await withToken(core, request, workspace, box, own.spec)
-    const started = await own.driver.start(box.sandbox, spec, { signal })
+    const started = await attached(core, request, workspace, spec, (now) =>
+      own.driver.start(box.sandbox, now, { signal }),
+    )
     const now = await core.store.get(workspace.id)
     if (now !== undefined && isOpen(now, command)) return started
     await using _ = started

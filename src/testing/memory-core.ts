@@ -20,7 +20,7 @@ import { makeManager } from '../manager/manager.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { EventStore } from '../ports/event-store.ts'
 import type { Manager } from '../ports/manager.ts'
-import type { SandboxDriver } from '../ports/sandbox-driver.ts'
+import type { SandboxDriver, SandboxSpec } from '../ports/sandbox-driver.ts'
 import type { StorageDriver } from '../ports/storage-driver.ts'
 import { mortal, mortalFiles } from './mortal.ts'
 
@@ -50,6 +50,10 @@ export interface MemoryOptions {
   /** The same, before a tree is restored, or something is copied into one. */
   readonly onRestore?: () => Promise<void>
   readonly onImport?: () => Promise<void>
+  /** The same, before a sandbox is started. */
+  readonly onStart?: (spec: SandboxSpec) => Promise<void>
+  /** Trees are attached as layers, as those of an ordinary user are on overlay. */
+  readonly layered?: boolean
   /** The same, when somebody else's sandbox was found: it may end before it is asked for anything. */
   readonly onFound?: (driver: SandboxDriver, name: string) => Promise<void>
   /** How large the disk is, and how much of it is free. */
@@ -64,6 +68,8 @@ export function memoryCore({
   onRestore,
   onImport,
   onFound,
+  onStart,
+  layered = false,
   space = () => ({}),
 }: MemoryOptions = {}): MemoryCore {
   const clock: Clock = { now, random: (bytes) => randomBytes(bytes) }
@@ -84,7 +90,11 @@ export function memoryCore({
     return trees.import(...given)
   }
   const free: StorageDriver['free'] = async () => ({ ...(await trees.free()), ...space(disk) })
-  const storage = { ...trees, usage, restore, import: importing, free }
+  const attachment: StorageDriver['attachment'] = (place) => {
+    const { path } = trees.attachment(place)
+    return layered ? { kind: 'overlay', path, lower: [], upper: path, work: path } : { kind: 'dir', path }
+  }
+  const storage = { ...trees, usage, restore, import: importing, free, attachment }
   disk.makeDirectory('/workspaces')
   const texts = memoryTexts()
   const sizes = memorySizes()
@@ -127,7 +137,11 @@ export function memoryCore({
           if (found !== undefined) await onFound?.(driver, name)
           return found
         }
-        return mortal({ ...driver, find }, life, ['start', 'remove'])
+        const begin: SandboxDriver['start'] = async (name, spec, options) => {
+          await onStart?.(spec)
+          return driver.start(name, spec, options)
+        }
+        return mortal({ ...driver, find, start: begin }, life, ['start', 'remove'])
       },
       shelf: mortal(shelf, life, ['pack', 'undo', 'remove']),
       clock,
