@@ -16,6 +16,8 @@ interface Spot {
   readonly node: Node | undefined
   /** From the root, without links. */
   readonly names: readonly string[]
+  /** What is asked for below something that is not there. */
+  readonly rest?: readonly string[]
 }
 
 interface Walk {
@@ -53,7 +55,10 @@ function openHandle(disk: Disk, path: string, options: RootOptions = {}): FileHa
     let left1: string | undefined
     let spot: Spot = { parent: top, name: '', node: top, names: [] }
     while ((left1 = left.shift()) !== undefined) {
-      if (spot.node === undefined && how.quiet) break
+      if (spot.node === undefined && how.quiet) {
+        spot = { ...spot, rest: [left1, ...left] }
+        break
+      }
       const here = spot.node ?? (how.make ? make(spot) : fail('file_not_found', text))
       if (here.kind !== 'directory') return fail('not_a_directory', text)
       if (left1 === '..') {
@@ -239,8 +244,13 @@ function openHandle(disk: Disk, path: string, options: RootOptions = {}): FileHa
     },
     resolve(text, options = {}) {
       const parsed = parse(text, options)
-      const { node, names } = walk(parsed, text, { follow: options.follow !== false || parsed.directory })
-      return { path: textOf(names.join('/')), exists: node !== undefined, rebased: parsed.rebased }
+      const follow = options.follow !== false || parsed.directory
+      const { node, names, rest = [] } = walk(parsed, text, { follow, quiet: true })
+      const arrived = [...names]
+      for (const name of rest)
+        if (name !== '..') arrived.push(name)
+        else if (arrived.pop() === undefined) fail('path_traversal_attempt', text)
+      return { path: textOf(arrived.join('/')), exists: node !== undefined, rebased: parsed.rebased }
     },
     [Symbol.dispose]: () => {},
   }

@@ -8,6 +8,20 @@ async function* pieces<T>(...all: readonly T[]): AsyncGenerator<T> {
 }
 
 export function fileContract(open: OpenManager): void {
+  it('what leads out is told as that, also if what was to go there is not there', async () => {
+    const { aw } = await open()
+    await aw.create({ id: 'f' })
+    for (const from of ['work/none', 'work/no/such', 'work/no/../none'])
+      for (const [to, told] of [
+        ['../x', 'path_traversal_attempt'],
+        ['work/x', 'file_not_found'],
+      ] as const)
+        await expect(aw.fs.copy('f', { from, to }), `${from} to ${to}`).rejects.toEqual(code(told))
+    await expect(aw.fs.copy('f', { from: 'work/no/../../../x', to: 'work/x' })).rejects.toEqual(
+      code('path_traversal_attempt'),
+    )
+  })
+
   it('files are written, read, appended to, copied, moved and removed', async () => {
     const { aw } = await open()
     await aw.create({ id: 'f' })
