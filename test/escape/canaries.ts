@@ -109,7 +109,8 @@ export async function helper(stage: Stage, script: string, ...args: readonly str
 
 async function firstLine(child: ChildProcess): Promise<string> {
   if (child.stdout === null) throw new Error('it has no output')
-  const ended = once(child, 'exit').then(([code, signal]) =>
+  // Not its exit: what it said may be read later.
+  const ended = once(child, 'close').then(([code, signal]) =>
     Promise.reject(new Error(`it ended with ${code ?? signal}`)),
   )
   const lines = createInterface({ input: child.stdout })
