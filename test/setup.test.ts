@@ -1,6 +1,6 @@
 /** A fresh checkout on a machine with an old Node: what npm start and npm test do before anything else. */
 import { execFileSync, spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process'
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -118,5 +118,43 @@ describe('Debian packages that are missing', () => {
     const { status, stdout, stderr } = setup(['test'], { path: '/nowhere' })
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
     expect(stderr).toContain('not installed: no-such-command.')
+  })
+})
+
+describe('npm start on a machine without bubblewrap', () => {
+  const bin = join(folder, 'managers')
+  const asked = join(folder, 'asked')
+  const manager = (exit: number): void =>
+    writeFileSync(join(bin, 'apt-get'), `#!/bin/sh\necho "$*" >> ${asked}\nexit ${exit}\n`, { mode: 0o755 })
+
+  beforeAll(() => {
+    mkdirSync(bin)
+    mkdirSync(join(checkout, 'src/cli'), { recursive: true })
+    writeFileSync(join(checkout, 'src/cli/main.ts'), `console.log('serving')`)
+  })
+
+  test('root gets it from the package manager, and is told', () => {
+    manager(0)
+    const { status, stdout, stderr } = setup(['start'], { path: bin })
+    expect({ status, stdout, stderr }).toEqual({
+      status: 0,
+      stdout: 'serving\n',
+      stderr: 'Installing bubblewrap, which sandboxes need (apt-get) …\n',
+    })
+    expect(readFileSync(asked, 'utf8')).toBe('install -y --no-install-recommends bubblewrap\n')
+  })
+
+  test('it serves all the same if that fails', () => {
+    manager(100)
+    const { status, stdout, stderr } = setup(['start'], { path: bin })
+    expect({ status, stdout }).toEqual({ status: 0, stdout: 'serving\n' })
+    expect(stderr).toContain('That failed; to see why, run: apt-get install -y --no-install-recommends bubblewrap\n')
+  })
+
+  test.each([
+    ['an ordinary user', { path: bin, uid: 65_534 }],
+    ['root without a package manager', { path: '/nowhere' }],
+  ])('nothing is installed for %s', (_, options) => {
+    expect(setup(['start'], options)).toMatchObject({ status: 0, stdout: 'serving\n', stderr: '' })
   })
 })

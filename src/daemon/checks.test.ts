@@ -23,7 +23,10 @@ function homeWith(...findings: readonly Finding[]) {
       return name === 'doctor' ? { ok: false, findings } : nothing
     },
   } as unknown as Manager
-  return { asked, start: () => startChecks(manager, new AbortController().signal) }
+  return {
+    asked,
+    start: (required = false) => startChecks(manager, { 'sandbox.required': required }, new AbortController().signal),
+  }
 }
 
 const problem = (name: string): Finding => ({ name, status: 'problem', message: 'it is broken', hint: 'Mend it' })
@@ -40,6 +43,12 @@ test.each(['log', 'storage btrfs', 'pool', 'gc', 'something that is new'])(
     expect(home.asked).toEqual(['doctor'])
   },
 )
+
+test('it serves where the default level does not work, and says so, unless the settings require it', async () => {
+  const home = homeWith(problem('sandbox namespace'))
+  expect(reportLines(await home.start())).toEqual(['sandbox namespace: it is broken. Mend it'])
+  await expect(home.start(true)).rejects.toMatchObject({ code: 'sandbox_unenforceable', hint: 'Mend it' })
+})
 
 test('it does not serve if a wall does not hold', async () => {
   await expect(homeWith(problem('wall files')).start()).rejects.toMatchObject({ code: 'sandbox_unenforceable' })

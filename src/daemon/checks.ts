@@ -1,24 +1,34 @@
 import type { Outputs } from '../api/table.ts'
+import type { Settings } from '../domain/config.ts'
 import { AwError } from '../domain/errors.ts'
 import type { Manager } from '../ports/manager.ts'
 
+type Finding = Outputs['doctor']['findings'][number]
+
 /** What a daemon found when it started. */
 export interface StartReport {
-  readonly findings: Outputs['doctor']['findings']
+  readonly findings: readonly Finding[]
   readonly recovered: Outputs['recover']
 }
 
 /**
- * Nobody is let in before this has passed: the walls that the settings ask for hold, the log, the storage and the settings
- * are in order, and what a dead process left is finished or undone.
+ * Nobody is let in before this has passed: the log and the storage are in order, no wall of the level in use lets
+ * anything through, and what a dead process left is finished or undone. A level that does not work on this machine keeps
+ * nobody out, unless the settings require it: whoever asks for it is refused.
  */
-export async function startChecks(manager: Manager, signal: AbortSignal): Promise<StartReport> {
+export async function startChecks(
+  manager: Manager,
+  settings: Pick<Settings, 'sandbox.required'>,
+  signal: AbortSignal,
+): Promise<StartReport> {
   const { findings } = await manager.call('doctor', {}, { signal })
-  const broken = findings.filter((finding) => finding.status === 'problem' && !harmless.includes(finding.name))
+  const isHarmless = ({ name }: Finding): boolean =>
+    harmless.includes(name) || (isLevel(name) && !settings['sandbox.required'])
+  const broken = findings.filter((finding) => finding.status === 'problem' && !isHarmless(finding))
   const [first] = broken
   if (first !== undefined) {
     throw new AwError(
-      isWall(first.name) ? 'sandbox_unenforceable' : 'invalid_config',
+      isLevel(first.name) || isWall(first.name) ? 'sandbox_unenforceable' : 'invalid_config',
       `aw does not serve: ${first.name}: ${first.message}`,
       {
         hint: first.hint ?? 'See all of it with: aw doctor',
@@ -30,7 +40,8 @@ export async function startChecks(manager: Manager, signal: AbortSignal): Promis
 }
 
 /** By what `aw doctor` calls them: the levels of sandboxes, and each wall that was tried. */
-const isWall = (name: string): boolean => /^(sandbox|wall) /.test(name)
+const isLevel = (name: string): boolean => name.startsWith('sandbox ')
+const isWall = (name: string): boolean => name.startsWith('wall ')
 
 /**
  * What is told and keeps nobody out: a disk that is nearly full needs the daemon that makes room, and what a device once

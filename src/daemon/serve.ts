@@ -52,7 +52,7 @@ export async function startDaemon({ listen, signal, log, ...options }: DaemonOpt
   try {
     if (lock === undefined) throw another(home)
     const place = tcpPlace(listen ?? config.settings['server.listen'])
-    const report = await startChecks(manager, signal)
+    const report = await startChecks(manager, config.settings, signal)
     await restLeases()
     const asked = Promise.withResolvers<void>()
     let isReady = true

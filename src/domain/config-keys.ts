@@ -153,6 +153,12 @@ export const configKeys = {
     default: 'namespace',
     about: 'How strongly a command is kept in its workspace when nobody says; what cannot be had is an error',
   },
+  'sandbox.required': {
+    kind: 'switch',
+    default: false,
+    about:
+      'Refuse to serve on a machine where the level of sandbox.isolation does not work; else only what asks for it is refused',
+  },
   'sandbox.network': {
     kind: ['none', 'allowlist', 'host'],
     default: 'none',

@@ -88,12 +88,12 @@ test.each(['0.0.0.0:7433', '192.168.0.1:80', 'example.com:80', ':80', '127.0.0.1
   },
 )
 
-test('it does not serve with settings that are wrong, or walls that cannot be built', () => {
+test('it does not serve with settings that are wrong, or without a level that they require', () => {
   using at = place()
   expect(at.aw('--set', 'server.listen=everywhere', 'serve').code).toBe(2)
   expect(at.aw('--set', 'server.lisen=x', 'serve')).toMatchObject({ code: 2 })
   const { code, stderr } = at.sh(
-    `unshare -m bash -c 'mount --bind /bin/false /usr/bin/bwrap && exec timeout 20 node "$AW" serve'`,
+    `unshare -m bash -c 'mount --bind /bin/false /usr/bin/bwrap && exec timeout 20 node "$AW" --set sandbox.required=true serve'`,
   )
   expect([code, stderr.includes('aw does not serve: sandbox namespace')]).toEqual([6, true])
   expect(existsSync(join(at.home, 'aw.sock'))).toBe(false)

@@ -52,6 +52,11 @@ test('behind no walls, all that ownership alone does not hold is told', async ()
   expect(open.every(({ hint }) => hint !== null)).toBe(true)
 })
 
+test('what a level lets through that nobody asked for is a warning', async () => {
+  const findings = findingsOf({ none: absent, guarded: await tried('guarded'), namespace: absent }, 'namespace')
+  expect(findings.find(({ name }) => name === 'wall files')).toMatchObject({ status: 'warning' })
+})
+
 test('an allow-list that nobody keeps is told', async () => {
   const findings = findingsOf({ none: absent, guarded: absent, namespace: await tried('namespace') }, 'namespace')
   expect(findings.find(({ name }) => name === 'wall proxy')?.status).toBe('problem')

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { accessSync, constants, readFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { isOnPath } from './on-path.mjs'
 import { inRoot } from './root.mjs'
 import { SetupError } from './setup-error.mjs'
 
@@ -40,19 +40,6 @@ const aptGet = (args) =>
     maxBuffer: Infinity,
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
   })
-
-/** @param {string} command */
-function isOnPath(command) {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin']
-  return folders.some((folder) => {
-    try {
-      accessSync(join(folder, command), constants.X_OK)
-      return true
-    } catch {
-      return false
-    }
-  })
-}
 
 /** @param {DebianPackage[]} missing */
 const describe = (missing) => missing.map((wanted) => `${wanted.package} (${wanted.why})`).join(', ')

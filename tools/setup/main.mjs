@@ -1,13 +1,19 @@
 import { debianPackages } from './debian.mjs'
+import { installBubblewrap } from './bubblewrap.mjs'
 import { npmPackages } from './npm.mjs'
 import { runWithPinnedNode } from './pinned-node.mjs'
 import { SetupError } from './setup-error.mjs'
 
-/** What has a word of its own, the script it runs, and whether that one uses programs of Debian packages. */
+/**
+ * What has a word of its own: what it runs, and what it installs besides the npm packages.
+ *
+ * @type {Record<string, { script: string[], install?: () => void }>}
+ */
 const modes = {
-  check: { script: 'tools/check.ts', usesDebian: false },
-  test: { script: 'tools/test.ts', usesDebian: true },
-  bench: { script: 'bench/main.ts', usesDebian: true },
+  start: { script: ['src/cli/main.ts', 'serve'], install: installBubblewrap },
+  check: { script: ['tools/check.ts'] },
+  test: { script: ['tools/test.ts'], install: debianPackages },
+  bench: { script: ['bench/main.ts'], install: debianPackages },
 }
 
 const words = ['run <script>', ...Object.keys(modes)].map((word) => `${word} [arguments]`)
@@ -30,11 +36,11 @@ function setUpAndRun([mode, ...args]) {
     npmPackages()
     return runWithPinnedNode(args)
   }
-  if (mode !== undefined && Object.hasOwn(modes, mode)) {
-    const { script, usesDebian } = modes[/** @type {keyof typeof modes} */ (mode)]
+  const wanted = mode !== undefined && Object.hasOwn(modes, mode) ? modes[mode] : undefined
+  if (wanted !== undefined) {
     npmPackages()
-    if (usesDebian) debianPackages()
-    return runWithPinnedNode([script, ...args])
+    wanted.install?.()
+    return runWithPinnedNode([...wanted.script, ...args])
   }
   throw new SetupError(usage)
 }

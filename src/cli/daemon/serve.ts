@@ -1,4 +1,6 @@
+import { dirname, join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
+import { commandText } from '../../domain/template-setup.ts'
 import type { Daemon } from '../../daemon/main.ts'
 import type { DaemonFacts } from '../../domain/daemon.ts'
 import type { BuiltinCommand } from '../builtins.ts'
@@ -30,10 +32,12 @@ async function serve(listen: string | undefined, globals: Globals, io: Io): Prom
   const log = logger(globals, io)
   const daemon = await startDaemon({ ...placeOf(globals, io), listen, signal: io.signal, log })
   try {
-    for (const line of reportLines(daemon.report)) log({ found: line })
+    const found = reportLines(daemon.report)
     const { socket, url = null } = daemon
-    if (globals.json) await io.stdout.write(`${JSON.stringify({ socket, url, pid: process.pid })}\n`)
-    else await io.stdout.write(welcome(daemon, globals, io))
+    if (globals.json) {
+      for (const line of found) log({ found: line })
+      await io.stdout.write(`${JSON.stringify({ socket, url, pid: process.pid })}\n`)
+    } else await io.stdout.write(greeting(daemon, found, globals, io))
     await Promise.race([daemon.asked, aborted(io.signal)])
     log({ ending: true })
   } finally {
@@ -49,32 +53,37 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     signal.addEventListener('abort', () => resolve(), { once: true })
   })
 
-function welcome({ socket, url }: Pick<Daemon, 'socket' | 'url'>, globals: Globals, io: Io): string {
-  const { bold, dim } = paint(wantsColor(io.stdout.isTerminal, io.env, globals.noColor))
-  // In a checkout there is no command of that name.
-  const aw = process.argv[1]?.endsWith('main.ts') === true ? 'npm run -s aw --' : 'aw'
+function greeting(
+  { socket, url }: Pick<Daemon, 'socket' | 'url'>,
+  found: readonly string[],
+  globals: Globals,
+  io: Io,
+): string {
+  const { bold, dim, yellow } = paint(wantsColor(io.stdout.isTerminal, io.env, globals.noColor))
   const lines = [
     bold('aw listens'),
     `  at the socket ${socket} ${dim('(you alone, without a token)')}`,
-    ...(url === undefined ? [] : [`  at ${url} ${dim('(with a token)')}`]),
+    ...(url === undefined ? [] : [`  at ${url} ${dim('(with a token: aw token create --scope admin)')}`]),
+    ...(found.length === 0 ? [] : ['', ...found.map((line) => `${yellow('!')} ${visible(line)}`)]),
     '',
     'Try, in another terminal:',
-    `  ${aw} create fix-login ${dim('# the command line goes through it')}`,
-    `  ${aw} list`,
-    `  curl --unix-socket ${socket} http://localhost/api/workspaces`,
+    ...suggestions(dirname(socket), io.env).map((command) => `  ${command}`),
+    '',
     ...(url === undefined
-      ? []
-      : [
-          `  ${aw} token create --scope admin ${dim('# a token, shown once')}`,
-          `  curl -H "Authorization: Bearer TOKEN" ${url}/api/workspaces`,
-        ]),
-    `  ${aw} mcp install claude ${dim('# tools for Claude Code')}`,
-    ...(url === undefined
-      ? ['', dim('For programs that speak HTTP over TCP start it with --listen 127.0.0.1:7433.')]
+      ? [dim('For programs that speak HTTP over TCP, start it with --listen 127.0.0.1:7433.')]
       : []),
     dim('Ctrl-C ends it; what runs in workspaces goes on.'),
   ]
   return `${lines.join('\n')}\n`
+}
+
+/** Each works as printed, on any machine, any number of times. A checkout has no command of our name. */
+function suggestions(home: string, env: Io['env']): string[] {
+  const isCheckout = process.argv[1]?.endsWith('main.ts') === true
+  const aw = isCheckout ? ['npm', 'run', '-s', 'aw', '--'] : ['aw']
+  const at = home === join(env['HOME'] ?? '', '.aw') ? [] : ['--home', home]
+  const source = isCheckout ? ['--from', 'docs'] : []
+  return [['create', ...source], ['list'], ['tour']].map((args) => commandText([...aw, ...at, ...args]))
 }
 
 /** One line a record: JSON for programs, a few words for people. */

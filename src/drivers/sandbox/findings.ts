@@ -23,26 +23,20 @@ export async function sandboxFindings({ isolation, ...options }: Wanted): Promis
 
 export const findingsOf = (trials: Trials, wanted: Isolation): Finding[] => [
   ...isolations.map((level) => levelFinding(level, trials[level], level === wanted)),
-  ...walls(trials),
+  ...walls(trials, wanted),
   limits(trials),
 ]
 
 function levelFinding(level: Isolation, trial: Trial, isDefault: boolean): Finding {
   const name = `sandbox ${level}`
-  const use = isDefault ? 'in use unless another is asked for' : 'not asked for by the settings'
-  if (trial.usable)
-    return {
-      name,
-      status: isDefault ? 'ok' : 'info',
-      message: [`works, ${use}`, ...weaknesses[level]()].join('; '),
-      hint: null,
-    }
-  return {
-    name,
-    status: isDefault ? 'problem' : 'info',
-    message: `does not work here, ${use}: ${trial.reason}`,
-    hint: trial.hint ?? null,
+  if (trial.usable) {
+    const works = isDefault ? 'works, the default of this home' : 'works, if asked for'
+    return { name, status: isDefault ? 'ok' : 'info', message: [works, ...weaknesses[level]()].join('; '), hint: null }
   }
+  const hint = trial.hint ?? null
+  if (!isDefault) return { name, status: 'info', message: trial.reason, hint }
+  const refused = 'exec, start and run are refused unless they ask for another level'
+  return { name, status: 'problem', message: `${trial.reason}; ${refused}`, hint }
 }
 
 const weaknesses: Readonly<Record<Isolation, () => readonly string[]>> = {
@@ -51,8 +45,11 @@ const weaknesses: Readonly<Record<Isolation, () => readonly string[]>> = {
   namespace: () => [],
 }
 
-/** One for each wall: at which levels it held, what got through, and what could not be tried. */
-function walls(trials: Trials): Finding[] {
+/**
+ * One for each wall: at which levels it held, what got through, and what could not be tried. It is a problem only at
+ * the default level; what another one lets through concerns those who ask for it.
+ */
+function walls(trials: Trials, wanted: Isolation): Finding[] {
   const levels = isolations.filter((level) => level !== 'none' && trials[level].usable)
   const triesAt = (level: Isolation): readonly Try[] => (trials[level].usable ? trials[level].tries : [])
   const names = [...new Set(levels.flatMap((level) => triesAt(level).map(({ wall }) => wall)))]
@@ -67,7 +64,7 @@ function walls(trials: Trials): Finding[] {
     if (open.length === 0 && untried.length > 0)
       return {
         name,
-        status: 'problem',
+        status: untried.includes(wanted) ? 'problem' : 'warning',
         message: `could not be tried at ${untried.join(' and ')}: ${[...new Set(about)].join(', ')}`,
         hint: 'Nobody knows whether it holds. If the disk of the home is full, make room there (aw gc); then look again: aw doctor',
       }
@@ -83,16 +80,19 @@ function walls(trials: Trials): Finding[] {
     )
     return {
       name,
-      status: 'problem',
+      status: open.some((level) => level === wanted && !isKnownGap(wall, level)) ? 'problem' : 'warning',
       message: `NOT held, against ${through.join('; against ')}`,
       hint: wayOut(wall, open),
     }
   })
 }
 
-/** Old kernels are known to let through what a guarded box does to other processes; nothing else should get through. */
+/** Old kernels are known to let a guarded box reach other processes, and its level says so; nothing else should get through. */
+const isKnownGap = (wall: string, level: Isolation): boolean =>
+  level === 'guarded' && wall === 'processes' && landlockVersion() < 6
+
 const wayOut = (wall: string, open: readonly Isolation[]): string =>
-  wall === 'processes' && !open.includes('namespace')
+  open.every((level) => isKnownGap(wall, level))
     ? fixes.newerLandlock
     : 'Do not run what you do not trust at this level; please report it with the output of: aw doctor --json'
 
