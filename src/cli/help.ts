@@ -50,7 +50,7 @@ function overview(table: Table, page: Page): string {
       width,
     )}`
   return [
-    `${bold('aw')} gives every agent a workspace of its own: made in milliseconds, recorded, never lost.`,
+    `${bold('aw')} gives every agent a workspace of its own: isolated, recorded, never lost.`,
     `${bold('Usage')}  aw COMMAND [ARGUMENTS] [FLAGS]`,
     ...groups.map((group) =>
       section(
