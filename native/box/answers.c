@@ -63,6 +63,7 @@ static bool finished(struct slot *slot, const struct frame *frame) {
   record.length = frame->length;
   /* One that ended by itself just before it was killed was in time. */
   if (slot->timed_out && has_tag(frame, 's')) record_text(&record, 'T', "");
+  if (box.over_limit && has_tag(frame, 's')) record_text(&record, 'Q', "");
   if (slot->cut) record_text(&record, 'O', "");
   /* How it ended is kept before anybody hears of it. */
   if (slot->keep) keep_end(slot, record);

@@ -59,7 +59,11 @@ struct box {
   /* `proxy_life` ends when the supervisor does, which the proxy sees. */
   int listener, signals, proxy_socket, proxy_log, proxy_life;
   pid_t first, proxy;
-  bool ready, had_client, first_ended, stopping, frozen, over;
+  /* `over_limit`: it ends because its tree has grown beyond the size limit. */
+  bool ready, had_client, first_ended, stopping, frozen, over, over_limit;
+  /* What the child that measures the tree will say; when it began, and when to begin again. */
+  int size_result;
+  int64_t size_began, size_at;
   int64_t deadline, alone_until, kill_at, proxy_after, accept_after;
 };
 
@@ -78,6 +82,7 @@ void slot_sent(uint32_t number, uint32_t use, uint32_t weight);
 void slot_abandon(struct slot *slot);
 /* Ends what has run out of time; answers when to look again, or INT64_MAX. */
 int64_t slots_check_time(int64_t now);
+void slots_kill_all(void);
 
 /* requests.c: a frame of a client. False: the connection is to be ended. `*wait`: init cannot take it yet. */
 bool client_frame(struct client *client, const struct frame *frame, bool *wait);
@@ -108,6 +113,11 @@ void keep_free(struct keep *keep);
 void send_setup(void);
 enum wire_result read_greeting(void);
 bool is_greeting(const struct frame *frame);
+
+/* size.c: the size limit of the tree. As slots_check_time. */
+int64_t size_check_time(int64_t now);
+void size_start(void);
+void size_measured(void);
 
 /* proxy.c */
 bool proxy_receive(int fd);

@@ -23,6 +23,8 @@
 #define FSCONFIG_SET_FLAG 0
 #define FSCONFIG_SET_STRING 1
 #define FSCONFIG_CMD_CREATE 6
+/* RESOLVE_NO_XDEV and RESOLVE_NO_SYMLINKS. */
+#define RESOLVE_ON_MOUNT 5
 #define RENAME_SWAPS 2
 #define MOUNT_ATTR_RDONLY 1
 #define MOUNT_ATTR_NOSUID 2
@@ -53,6 +55,11 @@ static inline pid_t sys_clone3(struct clone_arguments *how) {
 }
 static inline int sys_close_range(unsigned first, unsigned last, unsigned flags) {
   return (int)syscall(SYS_close_range, first, last, flags);
+}
+/* Follows no link and stays on the mount of the directory. */
+static inline int sys_open_on_mount(int dir, const char *name, int flags) {
+  uint64_t how[3] = {(uint64_t)flags, 0, RESOLVE_ON_MOUNT};
+  return (int)syscall(SYS_openat2, dir, name, how, sizeof how);
 }
 static inline int sys_open_tree(int dir, const char *path, unsigned flags) {
   return (int)syscall(SYS_open_tree, dir, path, flags);

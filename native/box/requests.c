@@ -130,6 +130,21 @@ static bool stop(struct client *client, const struct frame *frame) {
   return true;
 }
 
+/* The size limit of the tree has been changed; 0 takes it away. */
+static void limit_size(struct client *client, const struct frame *frame) {
+  struct tags tags = tags_of(frame->data, frame->length);
+  struct tag most;
+  uint64_t bytes;
+  if (tags_next(&tags, &most) <= 0 || most.name != 'Q' || tags_next(&tags, &(struct tag){0}) != 0 ||
+      !parse_number(most.value, INT64_MAX, &bytes) || box.spec.sized.count == 0) {
+    refuse(client, frame, EINVAL, "the request");
+    return;
+  }
+  box.spec.size_most = bytes;
+  size_start();
+  wire_send(&client->wire, FRAME_OK, frame->id, NULL, 0);
+}
+
 /* What is for something that has just ended is for nobody, and no error. */
 static bool pass_to_job(struct client *client, const struct frame *frame) {
   struct slot *slot = slot_of(client, frame->id);
@@ -164,7 +179,7 @@ bool client_frame(struct client *client, const struct frame *frame, bool *wait) 
     wire_send(&client->wire, FRAME_OK, frame->id, NULL, 0);
     return is_new(client, frame);
   }
-  if (frame->type < FRAME_EXEC || frame->type > FRAME_SIGNAL_KEPT || frame->type == FRAME_SETUP) return false;
+  if (frame->type < FRAME_EXEC || frame->type > FRAME_SIZE_LIMIT || frame->type == FRAME_SETUP) return false;
   if (box.init.queued > INIT_QUEUE_MOST) return *wait = true;
   if (frame->type >= FRAME_STDIN && frame->type <= FRAME_CREDIT) return pass_to_job(client, frame);
   if (!is_new(client, frame)) return false;
@@ -174,6 +189,7 @@ bool client_frame(struct client *client, const struct frame *frame, bool *wait) 
     case FRAME_FREEZE: freeze(client, frame); break;
     case FRAME_THAW: thaw(client, frame); break;
     case FRAME_SIGNAL_KEPT: signal_kept(client, frame); break;
+    case FRAME_SIZE_LIMIT: limit_size(client, frame); break;
     default: pass_request(client, frame);
   }
   return true;

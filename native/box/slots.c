@@ -83,6 +83,11 @@ void slot_abandon(struct slot *slot) {
   slot_grant(slot);
 }
 
+void slots_kill_all(void) {
+  for (uint32_t at = 0; at < box.slots_used; at++)
+    if (box.slots[at].kind == SLOT_JOB && !box.slots[at].ended) kill_slot(&box.slots[at]);
+}
+
 int64_t slots_check_time(int64_t now) {
   int64_t next = INT64_MAX;
   for (uint32_t at = 0; at < box.slots_used; at++) {

@@ -70,6 +70,9 @@ static bool take(struct spec *spec, const struct tag *tag) {
     case 'P': return parse_port(spec, value);
     case 'i': return !*value && (spec->ends_with_clients = true);
     case 'w': return parse_number(value, INT32_MAX, &spec->wall_ms) && spec->wall_ms > 0;
+    case 'q': return *value == '/' && strings_add(&spec->sized, value);
+    case 'Q': return parse_number(value, INT64_MAX, &spec->size_most);
+    case 'I': return parse_number(value, INT32_MAX, &spec->size_every_ms) && spec->size_every_ms > 0;
     case 'k': return parse_level(value, &spec->level);
     case 'L': return add_handle(spec, value) && parse_handle(value, &spec->landlock);
     case 'F': return add_handle(spec, value) && parse_handle(value, &spec->filter);
@@ -90,6 +93,8 @@ static const char *missing(const struct spec *spec, bool has_level) {
     return "a proxy needs X, x and P";
   if (spec->settings >= 0 && spec->proxy.count == 0) return "settings without a proxy (X)";
   if (spec->proxy.count > 0 && *spec->proxy.list[0] != '/') return "the proxy is no absolute path (X)";
+  if ((spec->sized.count > 0) != (spec->size_every_ms > 0) || (spec->size_most > 0 && spec->sized.count == 0))
+    return "a size limit needs q, Q and I";
   if ((spec->landlock >= 0 || spec->filter >= 0) && spec->level != LEVEL_GUARDED) return "L and F are of guarded";
   if (spec->level == LEVEL_GUARDED && spec->landlock < 0) return "guarded needs a ruleset (L)";
   return NULL;

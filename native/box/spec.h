@@ -14,7 +14,7 @@
 
 struct spec {
   int directory;
-  struct strings walls, environment, join, cgroups, binds, lowers, proxy;
+  struct strings walls, environment, join, cgroups, binds, lowers, proxy, sized;
   int handles[64];
   size_t handle_count;
   bool changes_user;
@@ -24,7 +24,7 @@ struct spec {
   bool own_user_namespace, ends_with_clients;
   uint16_t port;
   int landlock, filter, settings;
-  uint64_t wall_ms;
+  uint64_t wall_ms, size_most, size_every_ms;
   enum level level;
 };
 

@@ -98,6 +98,7 @@ static void tell_ready(void) {
   char line[32];
   int length = snprintf(line, sizeof line, "ready %d\n", (int)box.first);
   box.ready = true;
+  size_start();
   box.deadline = box.spec.wall_ms ? now_ms() + (int64_t)box.spec.wall_ms : INT64_MAX;
   /* Whoever takes the answer comes at once; one that died with it in its hand never does. */
   box.alone_until = now_ms() + FIRST_CLIENT_MS;
@@ -140,7 +141,7 @@ static int check_time(void) {
   if (box.stopping) end = earliest(end, box.kill_at);
   if (!box.had_client) end = earliest(end, box.alone_until);
   if (now >= end) box.over = true;
-  int64_t next = earliest(end, slots_check_time(now));
+  int64_t next = earliest(end, earliest(slots_check_time(now), size_check_time(now)));
   if (box.accept_after > now) next = earliest(next, box.accept_after);
   if (box.proxy_socket >= 0 && !box.proxy && box.proxy_after > now) next = earliest(next, box.proxy_after);
   if (box.first_ended) return 0;
@@ -161,7 +162,7 @@ static short client_events(const struct client *client) {
   return (short)((reads ? POLLIN : 0) | (wire->first ? POLLOUT : 0));
 }
 
-enum { POLL_SIGNALS, POLL_INIT, POLL_LISTENER, POLL_PROXY, POLL_FIXED };
+enum { POLL_SIGNALS, POLL_INIT, POLL_LISTENER, POLL_PROXY, POLL_SIZE, POLL_FIXED };
 
 static struct pollfd polls[POLL_FIXED + CLIENTS_MOST];
 static struct client *owners[CLIENTS_MOST];
@@ -174,6 +175,7 @@ static nfds_t gather(void) {
   polls[POLL_INIT] = (struct pollfd){.fd = box.init.fd, .events = (short)(POLLIN | (box.init.first ? POLLOUT : 0))};
   polls[POLL_LISTENER] = (struct pollfd){.fd = accepts ? box.listener : -1, .events = POLLIN};
   polls[POLL_PROXY] = (struct pollfd){.fd = proxy_waits ? box.proxy_socket : -1, .events = POLLIN};
+  polls[POLL_SIZE] = (struct pollfd){.fd = box.size_result, .events = POLLIN};
   nfds_t count = 0;
   for (int at = 0; at < CLIENTS_MOST; at++) {
     struct client *client = &box.clients[at];
@@ -206,6 +208,7 @@ static void turn(void) {
   for (nfds_t at = 0; at < count; at++) serve(owners[at], polls[POLL_FIXED + at].revents);
   if (polls[POLL_LISTENER].revents) clients_accept();
   if (polls[POLL_PROXY].revents) proxy_start();
+  if (polls[POLL_SIZE].revents) size_measured();
   if (box.init.failed) box.over = true;
   if (box.spec.ends_with_clients && box.had_client && !any_client()) box.over = true;
 }
@@ -213,7 +216,8 @@ static void turn(void) {
 int supervise(void) {
   size_t length;
   const char *problem;
-  box.listener = box.signals = box.proxy_socket = box.proxy_log = box.proxy_life = box.init.fd = -1;
+  box.listener = box.signals = box.proxy_socket = box.proxy_log = box.proxy_life = box.init.fd = box.size_result = -1;
+  box.size_at = INT64_MAX;
   if (!raise_file_limit()) end_start(errno, "setrlimit");
   if (sys_close_range(3, ~0u, CLOSE_RANGE_CLOEXEC) < 0) end_start(errno, "close_range");
   if (chdir("/") < 0) end_start(errno, "chdir");

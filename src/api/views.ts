@@ -22,6 +22,7 @@ export const exitView = {
   cpu_ms: optional(integer('Processor time')),
   timed_out: optional(boolean('It was ended because its time was over')),
   output_cut: optional(boolean('A part of its output was thrown away')),
+  over_limit: optional(boolean('It was stopped because its workspace passed its size limit')),
 }
 
 /** How a sandbox holds what was asked for. */

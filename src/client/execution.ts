@@ -161,6 +161,7 @@ const exitOf = (item: Item): CommandExit => ({
   cpu_ms: item.cpu_ms ?? 0,
   timed_out: item.timed_out ?? false,
   output_cut: item.output_cut ?? false,
+  ...(item.over_limit === true && { over_limit: true as const }),
   snapshot: item.snapshot ?? null,
 })
 

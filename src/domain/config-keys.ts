@@ -63,6 +63,12 @@ export const configKeys = {
     about: 'How trees are kept; auto takes the best that works when the storage root is made, and keeps to it',
   },
   'space.min_free_mb': { kind: 'count', default: 64, about: 'No workspace is made when less space than this is free' },
+  'space.watch_ms': {
+    kind: 'milliseconds',
+    default: 2000,
+    about:
+      'How often a running sandbox is checked against the size limit of its workspace where the kernel does not enforce it; less often in large trees; 0 means never',
+  },
   'space.reserve_mb': {
     kind: 'count',
     default: 4,

@@ -13,6 +13,7 @@ import { bridgeEnv, bridgePart, hasBridge } from './bridge.ts'
 import type { Core, Request } from './core.ts'
 import { withWorkspace } from './operations.ts'
 import { volumeOf } from './places.ts'
+import { sizeWatch } from './size-watch.ts'
 import type { Slotted } from './slots.ts'
 import { sharedAreas, sharedPlace } from './shared-areas.ts'
 
@@ -144,6 +145,7 @@ export async function specOf(core: Core, workspace: Slotted, box: BoxFacts, once
     limits: withoutZero(box.limits),
     defaults: withoutZero({ ...defaultsOf(core), ...box.limits }),
     cgroupRequired: settings['sandbox.cgroup_required'],
+    size: await sizeWatch(core, workspace),
     env: { ...equipment.env, ...bridgeEnv(box) },
     programs: equipment.programs,
     gitUser: {
@@ -221,6 +223,6 @@ export async function attached(
   if (spec.attachment.kind !== 'overlay') return start(spec)
   return withWorkspace(core, request, id, async (now) => {
     await core.storage.ready(volumeOf(now))
-    return start({ ...spec, attachment: core.storage.attachment(volumeOf(now)) })
+    return start({ ...spec, attachment: core.storage.attachment(volumeOf(now)), size: await sizeWatch(core, now) })
   })
 }

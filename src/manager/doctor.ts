@@ -17,7 +17,7 @@ export async function doctor(core: Core, input: Inputs['doctor'], request: Reque
     await storage(core),
     abilities(core),
     ...(await space(core, request)),
-    ...(await overLimit(core)),
+    ...(await overLimit(core, request)),
     ...(await pressureFindings(core)),
     ...(await unfinished(core)),
     ...(input.agent === undefined ? [] : await agentFindings(core, input.agent, request)),

@@ -18,6 +18,8 @@ import { findWorkspace } from './find.ts'
 import { append, checkpointSignal, intended, whose, withWorkspace } from './operations.ts'
 import { closeLostRuns } from './reconcile-boxes.ts'
 import { assertSameWalls } from './same-walls.ts'
+import { assertRoom } from './size-limit.ts'
+import { endedBySize, reasonOf, stoppedBySize } from './size-watch.ts'
 import { portBlocks, withSlot, type Slotted } from './slots.ts'
 
 type Input = Inputs['exec'] & { readonly id: string }
@@ -49,7 +51,10 @@ export async function* exec(core: Core, input: Input, request: Request): AsyncGe
     const exit = yield* runIn(core, input, request, begun, signal)
     // What it came to is told to a caller that cancelled it; the log tells why it ended.
     ended = { command, exit, snapshot: null, ...(request.signal?.aborted && { problem: cancelled }) }
-    const kept = await keepAfter(core, request, id, begun).catch(toAwError)
+    const isOver = exit.over_limit === true
+    const kept = isOver
+      ? await stoppedBySize(core, workspace)
+      : await keepAfter(core, request, id, begun).catch(toAwError)
     if (kept instanceof AwError) ended = { ...ended, problem: { code: kept.code, message: kept.message } }
     else ended = { ...ended, snapshot: kept }
     failure = kept instanceof AwError ? kept : undefined
@@ -88,6 +93,8 @@ async function* runIn(
     yield { type: 'started', workspace: nameOf(workspace), command, isolation: facts.isolation, grades, notes }
     yield* outputOf(nameOf(workspace), execution)
     return await execution.exit
+  } catch (error) {
+    throw await reasonOf(core, workspace, facts, error)
   } finally {
     if (begun.own !== undefined) await box.stop({ graceMs: 0 })
   }
@@ -116,10 +123,13 @@ async function beginCommand(core: Core, input: Input, request: Request, id: Work
   return withWorkspace(core, request, id, async (found) => {
     assertAllowed(found, 'exec')
     assertOperation(found, 'execute')
+    const bySize = await endedBySize(core, found)
     const open = await closeLostRuns(core, request, found)
     // That of a run has ended with it, as it should.
     const isOfRun = found.run?.started?.own_sandbox === true
-    if (found.sandbox !== undefined && open.sandbox === undefined && !isOfRun) throw boxGone(found)
+    if (found.sandbox !== undefined && open.sandbox === undefined && !isOfRun)
+      throw bySize ? await stoppedBySize(core, found) : boxGone(found)
+    await assertRoom(core, open)
     const { within } = request
     if (within === undefined) assertSameWalls(open, input)
     const around = within === undefined ? open.sandbox : boxAround(open, within)

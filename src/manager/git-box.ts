@@ -100,6 +100,7 @@ async function specAround(core: Core, place: Place, spec: SandboxSpec): Promise<
     protectWithin: [],
     binds: [],
     networkLog: undefined,
+    size: undefined,
     defaults,
   }
 }

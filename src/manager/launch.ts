@@ -10,6 +10,8 @@ import { afterwards, newEvent, newId, type Core, type OperationRef, type Request
 import { findWorkspace } from './find.ts'
 import { abandon, append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
 import { closeRun } from './run-end.ts'
+import { assertRoom } from './size-limit.ts'
+import { endedBySize } from './size-watch.ts'
 import { withSlot } from './slots.ts'
 import { view, type WorkspaceView } from './view.ts'
 
@@ -21,6 +23,7 @@ export async function start(core: Core, input: Inputs['start'], request: Request
     if (workspace.sandbox !== undefined) throw alreadyStarted(workspace)
     assertAllowed(workspace, 'launch')
     assertOperation(workspace, 'execute')
+    await assertRoom(core, workspace)
     const planned = await plannedBox(core, workspace, input)
     return view(await launch(core, request, workspace, { sandbox: newId(core, 'box'), ...planned }))
   })
@@ -134,9 +137,11 @@ export async function finishStop(
 export async function closeLostBox(core: Core, request: Request, workspace: Workspace): Promise<Workspace> {
   const box = workspace.sandbox
   if (box === undefined || core.host.liveness(box.supervisor) !== 'dead') return workspace
+  const why = (await endedBySize(core, workspace)) ? ('size_limit' as const) : ('lost' as const)
+  if (why === 'size_limit') await core.sizes.remove(workspace.id)
   await (await core.sandboxes(box.isolation)).remove(box.sandbox)
   if (box.mcp === true) await revokeBridge(core, request, box.sandbox)
-  const data = { ...whose(workspace), sandbox: box.sandbox, why: 'lost' as const }
+  const data = { ...whose(workspace), sandbox: box.sandbox, why }
   return append(core, request, workspace, [newEvent(core, request, 'sandbox_stopped', data)])
 }
 

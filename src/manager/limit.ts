@@ -7,6 +7,7 @@ import { findWorkspace } from './find.ts'
 import { append, whose, withWorkspace } from './operations.ts'
 import { volumeOf } from './places.ts'
 import { gradeOf, grownBytes, maxBytesOf, roomOf } from './size-limit.ts'
+import { holdBoxes } from './size-watch.ts'
 import { view, type WorkspaceView } from './view.ts'
 
 /** Changes what a workspace may hold beyond what it began as. The same again sees to it that the kernel knows. */
@@ -21,6 +22,7 @@ export async function limit(core: Core, input: Inputs['limit'], request: Request
     const event = newEvent(core, request, 'workspace_limit_set', { ...whose(workspace), max_size_mb })
     const changed = isSame ? workspace : await append(core, request, workspace, [event])
     if (core.storage.capabilities.quota === 'kernel') await core.storage.limit(volumeOf(workspace), room)
+    await holdBoxes(core, changed)
     return limited(core, changed)
   })
 }

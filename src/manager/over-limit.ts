@@ -1,32 +1,35 @@
 import { sizeText } from '../domain/size.ts'
 import { isLive, nameOf, type Workspace } from '../domain/workspace/state.ts'
-import type { Core, Finding } from './core.ts'
-import { maxBytesOf, roomOf } from './size-limit.ts'
+import type { Core, Finding, Request } from './core.ts'
+import { volumeOf } from './places.ts'
+import { rulerFor, usual, type Ruler } from './ruler.ts'
+import { beganAs, growthOf, maxBytesOf, roomOf, wayOut } from './size-limit.ts'
 
-/** So many are named one by one. */
-const most = 5
-
-/** Workspaces that are known to be at or over their limit: from what the kernel or the last measurement says. */
-export async function overLimit(core: Core): Promise<Finding[]> {
+/** Every workspace that is over its limit, or at it where the kernel enforces it. */
+export async function overLimit(core: Core, request: Request): Promise<Finding[]> {
   const live = (await core.store.list()).filter((one) => isLive(one.state) && maxBytesOf(one) > 0)
+  const ruler = rulerFor(core, request, live.length, usual)
   const found: Finding[] = []
   for (const workspace of live) {
-    const message = await problemOf(core, workspace)
+    const message = await problemOf(core, workspace, ruler)
     if (message === undefined) continue
-    const hint = `Let it grow: aw limit ${nameOf(workspace)} MB; or remove what is not needed in it`
-    found.push({ name: 'size limits', status: 'warning', message, hint })
+    found.push({ name: 'size limits', status: 'warning', message, hint: wayOut(workspace) })
   }
-  const more = found.length - most
-  if (more <= 0) return found
-  const rest = { message: `${more} more are at their size limit`, hint: 'See them all with: aw usage' }
-  return [...found.slice(0, most), { name: 'size limits', status: 'warning', ...rest }]
+  return found
 }
 
-async function problemOf(core: Core, workspace: Workspace): Promise<string | undefined> {
-  const limit = `${workspace.config.max_size_mb} MB`
+async function problemOf(core: Core, workspace: Workspace, ruler: Ruler): Promise<string | undefined> {
+  const [name, limit] = [nameOf(workspace), `${workspace.config.max_size_mb} MB`]
   const room = core.storage.capabilities.quota === 'kernel' ? await roomOf(core, workspace) : null
-  if (room !== null) return room > 0 ? undefined : `${nameOf(workspace)} is at its limit of ${limit}`
-  const known = await core.sizes.get(workspace.id)
-  if (known?.generation !== workspace.generation || known.bytes <= maxBytesOf(workspace)) return undefined
-  return `${nameOf(workspace)} holds ${sizeText(known.bytes)} beyond what it began as, and ${limit} are its limit`
+  if (room !== null) return room > 0 ? undefined : `${name} is at its size limit of ${limit}`
+  const tree = await ruler(volumeOf(workspace), { beyond: beganAs(workspace) })
+  const bytes = (await growthOf(core, workspace, ruler, tree)) ?? (await lastKnown(core, workspace))
+  if (bytes <= maxBytesOf(workspace)) return undefined
+  return `${name} is over its size limit of ${limit}, so commands in it are refused: it has grown by ${sizeText(bytes)}`
+}
+
+/** For what is too large to be measured now. */
+async function lastKnown(core: Core, { id, generation }: Workspace): Promise<number> {
+  const known = await core.sizes.get(id)
+  return known?.generation === generation ? known.bytes : 0
 }

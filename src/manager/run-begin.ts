@@ -13,6 +13,8 @@ import { append, whose, withWorkspace } from './operations.ts'
 import { endRun, leaveRun } from './run-settle.ts'
 import { closeLostRuns } from './reconcile-boxes.ts'
 import { assertSameWalls } from './same-walls.ts'
+import { assertRoom } from './size-limit.ts'
+import { endedBySize, stoppedBySize } from './size-watch.ts'
 import { withSlot } from './slots.ts'
 
 /** What a run does, once its workspace is there. */
@@ -52,11 +54,14 @@ export async function beginRun(
   return withWorkspace(core, request, id, async (found) => {
     if (found.run?.run !== run) throw isOver(found)
     try {
+      const bySize = await endedBySize(core, found)
       const open = await closeLostRuns(core, request, found)
       // The walls that somebody has chosen are not replaced by others without a word.
-      if (found.sandbox !== undefined && open.sandbox === undefined) throw boxGone(found)
+      if (found.sandbox !== undefined && open.sandbox === undefined)
+        throw bySize ? await stoppedBySize(core, found) : boxGone(found)
       assertAllowed(open, 'exec')
       assertOperation(open, 'execute')
+      await assertRoom(core, open)
       if (found.run.cancelling === true) throw cancelled()
       assertSameWalls(open, wish)
       const known = await withSlot(core, request, open)

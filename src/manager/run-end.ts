@@ -9,6 +9,7 @@ import { unlessSilent } from './commands.ts'
 import { newEvent, type Core, type Request } from './core.ts'
 import { differs } from './differences.ts'
 import { append, isFenced, whose } from './operations.ts'
+import { endedBySize } from './size-watch.ts'
 import { keepSnapshot, withKey } from './snapshot.ts'
 
 interface Problem {
@@ -33,7 +34,7 @@ export async function overOf(core: Core, workspace: Workspace, run: OpenRun): Pr
   const box = workspace.sandbox?.sandbox === started.sandbox ? workspace.sandbox : undefined
   const isGone = box === undefined ? started.launched : core.host.liveness(box.supervisor) === 'dead'
   // The end is written before the sandbox is gone.
-  if (isGone) return (await seenEnd(core, run)) ?? lost(core, workspace)
+  if (isGone) return (await seenEnd(core, run)) ?? (await lost(core, workspace))
   if (core.host.liveness(run.owner) !== 'dead' || (await isKept(core, run))) return undefined
   return (await seenEnd(core, run)) ?? neverStarted
 }
@@ -43,8 +44,10 @@ const neverStarted: RunOver = {
   problem: { code: 'lost', message: 'the process that was to start it died' },
 }
 
-function lost(core: Core, { sandbox }: Workspace): RunOver {
+async function lost(core: Core, workspace: Workspace): Promise<RunOver> {
+  const { sandbox } = workspace
   const rebooted = sandbox !== undefined && sandbox.supervisor.boot_id !== core.host.owner().boot_id
+  if (!rebooted && (await endedBySize(core, workspace))) return { exit: null, problem: overSize }
   const message = rebooted ? 'the machine was started anew' : 'its sandbox has ended, though nobody stopped it'
   return { exit: null, problem: { code: 'lost', message } }
 }
@@ -112,7 +115,13 @@ async function dropOldLogs(core: Core, { id }: Workspace, newest: number): Promi
     if ('number' in data && data.number <= newest - keep) await core.logs.remove(data.run).catch(() => undefined)
 }
 
+const overSize: Problem = {
+  code: 'quota_exceeded',
+  message: 'it was stopped because its workspace passed its size limit',
+}
+
 function problemOf(exit: Exit | null): Problem {
+  if (exit?.over_limit === true) return overSize
   if (exit?.timed_out === true) return { code: 'timeout', message: 'its time was over' }
   if (exit?.signal != null) return { code: 'exit', message: `it was ended by ${exit.signal}` }
   return { code: 'exit', message: `it ended with exit code ${exit?.code ?? 'unknown'}` }

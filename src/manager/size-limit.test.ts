@@ -92,7 +92,7 @@ describe('a workspace that aw watches', () => {
     await expect(aw.snapshot('a')).rejects.toEqual(hint)
     expect(await manager.call('limit', { id: 'a' })).toMatchObject({ size_limit: { mb: 1, grade: 'watched' } })
     expect(await doctorWarnings(manager)).toEqual([
-      'a/main holds 2 MiB beyond what it began as, and 1 MB are its limit',
+      'a/main is over its size limit of 1 MB, so commands in it are refused: it has grown by 2 MiB',
     ])
     expect(await manager.call('limit', { id: 'a', size: '3' })).toMatchObject({ config: { max_size_mb: 3 } })
     expect(await doctorWarnings(manager)).toEqual([])

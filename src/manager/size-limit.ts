@@ -63,16 +63,26 @@ export const roomOf = (core: Core, workspace: Workspace): Promise<number | null>
 export const grownBytes = async (core: Core, workspace: Workspace): Promise<number | null> =>
   core.storage.capabilities.measures ? (await counted(core, workspace)).bytes : null
 
-async function counted(core: Core, workspace: Workspace): Promise<{ bytes: number | null; complete: boolean }> {
+interface Counted {
+  readonly bytes: number | null
+  readonly complete: boolean
+  readonly began?: number | null
+}
+
+async function counted(core: Core, workspace: Workspace): Promise<Counted> {
   const volume = volumeOf(workspace)
   const base = beganAs(workspace)
   // Some drivers know without looking at what is shared.
   const quick = base && (await core.storage.usage(volume, { maxFiles: 0, beyond: base })).beyond
   if (typeof quick === 'number') return { bytes: quick, complete: true }
   const { bytes, complete } = await core.storage.usage(volume, { maxFiles: mostFiles })
-  const began = await baseBytes(workspace, (place) => core.storage.usage(place, { maxFiles: mostFiles }))
-  return { bytes: began === null ? null : Math.max(0, bytes - began), complete }
+  const began = await beganWith(core, workspace)
+  return { bytes: began === null ? null : Math.max(0, bytes - began), complete, began }
 }
+
+/** What was brought into it when it was made; null if that cannot be told. */
+export const beganWith = (core: Core, workspace: Workspace): Promise<number | null> =>
+  baseBytes(workspace, (place) => core.storage.usage(place, { maxFiles: mostFiles }))
 
 /** The frozen tree that it began as. */
 export function beganAs(workspace: Workspace): Place | undefined {
@@ -142,11 +152,12 @@ export async function assertRoom(core: Core, workspace: Workspace, { more, done 
       return
     }
   }
-  const { bytes, complete } = await counted(core, workspace)
+  const { bytes, complete, began } = await counted(core, workspace)
   const took = core.clock.now().getTime() - now
   const fits = bytes === null || bytes + asked <= limit
-  const measured = { generation: workspace.generation, bytes: bytes ?? 0, written: fits ? asked : 0, at: now, took }
-  await core.sizes.put(workspace.id, measured)
+  const { id, generation } = workspace
+  const base = began === undefined ? {} : { began }
+  await core.sizes.put(id, { generation, bytes: bytes ?? 0, ...base, written: fits ? asked : 0, at: now, took })
   if (!fits) throw exceeded(workspace, { bytes, complete, asked })
 }
 
@@ -189,12 +200,14 @@ function overLimit(
 ): AwError {
   const name = nameOf(workspace)
   const limit_mb = workspace.config.max_size_mb
+  const snapshots = grade === 'kernel' ? `, and snapshots of it: aw snapshots ${name}` : ''
   return new AwError('quota_exceeded', `${name} is at its size limit of ${limit_mb} MB: ${why}`, {
-    hint:
-      grade === 'kernel'
-        ? `Let it grow: aw limit ${name} MB; or remove what is not needed in it, and snapshots of it: aw snapshots ${name}`
-        : `Let it grow: aw limit ${name} MB; or remove what is not needed in it`,
+    hint: wayOut(workspace) + snapshots,
     data: { id: workspace.id, limit_mb, grade, ...data },
     cause,
   })
 }
+
+/** Commands cannot free space in a workspace that is over its limit: none is started there. */
+export const wayOut = (workspace: Workspace): string =>
+  `Raise it with: aw limit ${nameOf(workspace)} MB; or remove files with: aw fs remove ${nameOf(workspace)} PATH`

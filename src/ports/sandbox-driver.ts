@@ -40,6 +40,8 @@ export interface SandboxDriver extends AsyncDisposable {
    * same. Also of one that is just being started, or whose supervisor was killed; of one that is not there, none.
    */
   placeholders(name: string): Promise<readonly string[]>
+  /** Whether the box was ended because its tree had grown beyond its size limit; known until `remove`. */
+  endedBySize(name: string): Promise<boolean>
   /** All that have left a trace: living, or whose supervisor was killed. */
   list(): Promise<{ readonly name: string; readonly alive: boolean }[]>
 }
@@ -100,6 +102,8 @@ export interface SandboxSpec {
   readonly defaults: Limits
   /** Every limit of memory, cpu and processes must be held by a cgroup, or the start is refused. */
   readonly cgroupRequired: boolean
+  /** Directories to measure while it lives; everything in it is ended when they hold more than `maxBytes` together. */
+  readonly size?: SizeWatch | undefined
   /** For every command in it, beside the level's own (PATH, HOME, …). */
   readonly env: Readonly<Record<string, string>>
   /** Directories, by their paths inside, that PATH begins with. */
@@ -112,6 +116,14 @@ export interface SandboxSpec {
   readonly proxyUid?: number | undefined
   /** It ends when whoever started it lets go of it, or dies. */
   readonly once?: boolean | undefined
+}
+
+export interface SizeWatch {
+  readonly paths: readonly string[]
+  /** Sizes of files; 0 for no limit yet. */
+  readonly maxBytes: number
+  /** How often they are measured, unless that would take more than a small part of the time. */
+  readonly everyMs: number
 }
 
 export interface Plan {
@@ -156,6 +168,8 @@ export interface Sandbox extends AsyncDisposable {
   thaw(): Promise<void>
   /** How many commands run, and how many processes there are beside the box's own. */
   status(): Promise<{ readonly commands: number; readonly processes: number }>
+  /** Changes `maxBytes` of its size watch; without one, nothing happens. */
+  limitSize(maxBytes: number): Promise<void>
   /** SIGTERM to all inside, SIGKILL after the grace; resolves when nothing of the box is left. */
   stop(options?: { readonly graceMs?: number | undefined }): Promise<void>
 }

@@ -17,6 +17,8 @@ export interface Measured {
   readonly generation: number
   /** What it had beyond what it began as. */
   readonly bytes: number
+  /** What it began as, where that was counted; null if it could not be. */
+  readonly began?: number | null
   /** What was written through aw since. */
   readonly written: number
   /** When it was measured (milliseconds since 1970), and how long that took. */

@@ -1,12 +1,12 @@
 import type { Change } from '../domain/tree-diff.ts'
 import type { StorageCapabilities } from './storage-capabilities.ts'
 import type { ImportOptions, ImportReport, ImportSource } from './tree-import.ts'
-import type { Free, Usage, UsageOptions } from './usage.ts'
+import type { Free, Growing, Usage, UsageOptions } from './usage.ts'
 
 export type { Change } from '../domain/tree-diff.ts'
 export type { StorageCapabilities } from './storage-capabilities.ts'
 export type { ImportOptions, ImportReport, ImportSource, SkipReason } from './tree-import.ts'
-export type { Free, Usage, UsageOptions } from './usage.ts'
+export type { Free, Growing, Usage, UsageOptions } from './usage.ts'
 
 /**
  * Keeps trees on one mount: the *storage root*. A tree has a place: an *area* and a name in it.
@@ -154,6 +154,9 @@ export interface StorageDriver extends AsyncDisposable {
 
   /** Bytes and files of the tree itself, counted up to a limit. */
   usage(place: Place, options?: UsageOptions): Promise<Usage>
+
+  /** Directories on the host that a writable tree, which began as `base`, grows in; absent or undefined if there are none. */
+  growing?(place: Place, base: Place | undefined): Promise<Growing | undefined>
 
   /** What is really on disk, in all areas. */
   list(): Promise<Place[]>

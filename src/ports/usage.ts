@@ -26,6 +26,13 @@ export interface Usage {
   readonly beyond?: number | null
 }
 
+/** Where a tree grows, for whoever measures it again and again. */
+export interface Growing {
+  readonly paths: readonly string[]
+  /** Whether they hold what the tree began as, too. */
+  readonly whole: boolean
+}
+
 export interface Free {
   /** Bytes that can still be written. */
   readonly bytes: number

@@ -148,6 +148,10 @@ async function commands({ call, stream }: Asker): Promise<void> {
   await serving
   await call('show', { id })
   await call('stop', { id })
+  await call('limit', { id, size: '1' })
+  const tooMuch = 'head -c 3000000 /dev/zero > large; sleep 60'
+  await stream('exec', { id, argv: ['sh', '-c', tooMuch] }).catch(() => undefined)
+  await call('fs remove', { id, path: 'work/large' })
   await call('history', { id })
 }
 

@@ -17,6 +17,7 @@ export const type = {
   ping: 13,
   remove: 15,
   signalKept: 16,
+  sizeLimit: 17,
   ready: 64,
   stdout: 65,
   stderr: 66,

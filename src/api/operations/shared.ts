@@ -137,6 +137,7 @@ export const refused = [
   'invalid_state',
   'shared_not_found',
   'limit_reached',
+  'quota_exceeded',
   'agent_not_found',
   'agent_not_installed',
   'invalid_config',

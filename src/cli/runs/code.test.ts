@@ -22,6 +22,10 @@ test.each(['file_not_found', 'permission_denied'])(
   },
 )
 
+test('one that was stopped because its workspace passed its size limit ends as aw exec does', () => {
+  expect(ended('quota_exceeded', { code: null, signal: 'SIGKILL', over_limit: true, duration_ms: 1 })).toBe(125)
+})
+
 test('one that ran has the code of what ran', () => {
   expect(ended('exit', { code: 7, signal: null, timed_out: false, output_cut: false, duration_ms: 1 })).toBe(7)
 })

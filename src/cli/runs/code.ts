@@ -6,6 +6,8 @@ export function codeOfRun({ state, exit, problem, started_at: began }: Outputs['
   if (state === 'cancelled') return codeOfSignal('SIGINT')
   // What failed before it began has nothing to do with its program.
   if (exit === null) return codeOfFailure(problem?.code ?? '', began !== null)
+  // As of aw exec: aw itself has stopped it.
+  if (exit.over_limit === true) return codeOfFailure('quota_exceeded', false)
   const { code = null, signal = null, timed_out = false, output_cut = false, duration_ms = 0 } = exit
   return exitCodeOf({ code, signal, timed_out, output_cut, duration_ms })
 }

@@ -50,4 +50,6 @@ export interface Exit {
   readonly timed_out: boolean
   /** What it wrote beyond its limit was thrown away. */
   readonly output_cut: boolean
+  /** It was ended because its workspace had grown beyond its size limit. */
+  readonly over_limit?: true
 }

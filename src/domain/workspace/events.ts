@@ -175,8 +175,8 @@ export interface WorkspaceEventData {
     notes: string[]
   }
   sandbox_stop_started: Intent & { sandbox: BoxId; why: StopReason }
-  /** Everything in it has ended. `lost`: not because aw ended it. */
-  sandbox_stopped: Whose & { sandbox: BoxId; why: StopReason | 'lost' }
+  /** Everything in it has ended. `lost`: not because aw ended it; `size_limit`: the workspace was over its limit. */
+  sandbox_stopped: Whose & { sandbox: BoxId; why: StopReason | 'lost' | 'size_limit' }
 
   /** Which of the numbers it has that no other live workspace has; ports and user ids follow from it. */
   workspace_slot_taken: Whose & { slot: number }

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { Isolation } from '../../domain/sandbox/spec.ts'
-import type { Probe, SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
+import type { Probe, SandboxDriver, SandboxSpec, SizeWatch } from '../../ports/sandbox-driver.ts'
+import type { Tag } from '../../sys/box/frames.ts'
 import { closeIdle } from '../../sys/box/idle.ts'
-import { type BoxRecord, boxDirectory, boxNames, readRecord } from '../../sys/box/record.ts'
+import { type BoxRecord, boxDirectory, boxNames, readRecord, wasOverLimit } from '../../sys/box/record.ts'
 import { isAlive, removeBox } from '../../sys/box/remove.ts'
 import { type BoxPlan, findBox, startBox } from '../../sys/box/start.ts'
 import { entrances, groupDirectories } from '../../sys/cgroups/group.ts'
@@ -57,6 +58,7 @@ export function boxDriver({ run }: BoxOptions, level: Level): SandboxDriver {
     },
     remove: (name) => removeBox(run, name),
     placeholders: async (name) => readRecord(boxDirectory(run, name))?.placeholders.map(({ path }) => path) ?? [],
+    endedBySize: async (name) => wasOverLimit(boxDirectory(run, name)),
     list: async () =>
       boxNames(run)
         .filter((name) => isOfLevel(name))
@@ -83,11 +85,13 @@ export function boxDriver({ run }: BoxOptions, level: Level): SandboxDriver {
         network: spec.network.mode,
         cgroups: group === undefined ? [] : groupDirectories(group.places, group.name),
         once: spec.once === true,
+        sized: spec.size !== undefined,
         ...prepared.about(boxDirectory(run, name)),
       },
       tags: (directory, held, placeholders) => [
         ...prepared.tags(directory, held, placeholders),
         ...(group === undefined ? [] : groupTags(group)),
+        ...(spec.size === undefined ? [] : sizeTags(spec.size)),
         ...(spec.once === true ? ([['i', '']] as const) : []),
       ],
     }
@@ -101,6 +105,12 @@ export function boxDriver({ run }: BoxOptions, level: Level): SandboxDriver {
     return { places, name: `${name}.${home}`, limits: groupLimits(limits, plan) }
   }
 }
+
+const sizeTags = ({ paths, maxBytes, everyMs }: SizeWatch): Tag[] => [
+  ...paths.map((path) => ['q', path] as const),
+  ['Q', maxBytes],
+  ['I', everyMs],
+]
 
 const groupTags = ({ places, name }: NonNullable<BoxPlan['group']>) => [
   ...entrances(places, name).map((file) => ['c', file] as const),

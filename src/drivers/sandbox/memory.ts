@@ -121,6 +121,9 @@ export function memorySandboxes(options: MemorySandboxOptions): SandboxDriver {
         alive()
         return { commands: box.running.size, processes: box.running.size }
       },
+      async limitSize() {
+        alive()
+      },
       async stop() {
         endBox(name)
       },
@@ -202,6 +205,7 @@ export function memorySandboxes(options: MemorySandboxOptions): SandboxDriver {
     },
     remove: async (name) => endBox(name),
     placeholders: async () => [],
+    endedBySize: async () => false,
     list: async () =>
       [...world].filter(([, box]) => box.isolation === isolation).map(([name]) => ({ name, alive: true })),
     async [Symbol.asyncDispose]() {},

@@ -88,6 +88,9 @@ export function openSandbox(
       const tags = await ask(request.status, nothing)
       return { commands: numberTag(tags, 'j'), processes: numberTag(tags, 'p') }
     },
+    async limitSize(maxBytes) {
+      if (record.sized === true) await ask(request.sizeLimit, encodeTags([['Q', maxBytes]]))
+    },
     async stop({ graceMs = 5_000 } = {}) {
       // One that has ended, or does not answer or end in time, is removed all the same.
       await ask(request.stop, uint32(graceMs), endMs)

@@ -28,9 +28,10 @@ export function dirSizes({ directory }: { directory: string }): Sizes {
 function parse(text: string | undefined): Measured | undefined {
   if (text === undefined) return undefined
   try {
-    const { generation, bytes, written, at, took } = JSON.parse(text) as Measured
-    const numbers = [generation, bytes, written, at, took]
-    return numbers.every((number) => Number.isFinite(number)) ? { generation, bytes, written, at, took } : undefined
+    const { generation, bytes, began, written, at, took } = JSON.parse(text) as Measured
+    const numbers = [generation, bytes, began ?? 0, written, at, took]
+    if (!numbers.every((number) => Number.isFinite(number))) return undefined
+    return { generation, bytes, ...(began !== undefined && { began }), written, at, took }
   } catch {
     return undefined
   }

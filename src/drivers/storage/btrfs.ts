@@ -206,6 +206,8 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
       }
     },
 
+    growing: async (place) => ({ paths: [found(place)], whole: true }),
+
     async list() {
       assert()
       return trees.list()

@@ -224,6 +224,8 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
       return found
     },
 
+    growing: async (place) => ({ paths: [path(place)], whole: true }),
+
     async list() {
       assertRoot(root, key)
       return listAreas(root, areas) as Place[]

@@ -25,7 +25,7 @@ import {
   withView,
 } from './overlay/context.ts'
 import { diffTrees } from './overlay/diff.ts'
-import { bytesBeyond, eraseTree, ownBytes } from './overlay/erase.ts'
+import { bytesBeyond, eraseTree, growingLayers, ownBytes } from './overlay/erase.ts'
 import { createTree, moveTree } from './overlay/place.ts'
 import { reachHeld } from './overlay/reach.ts'
 import { restoreTree } from './overlay/restore.ts'
@@ -202,6 +202,8 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
         ...(beyond && { beyond: await bytesBeyond(overlay, place, beyond) }),
       }
     },
+
+    growing: (place, base) => growingLayers(overlay, place, base),
 
     async list() {
       trees.assert()

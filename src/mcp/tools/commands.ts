@@ -6,7 +6,7 @@ import { boundedStreams, type BoundedOutput } from '../output.ts'
 import { pickedFrom } from '../schema.ts'
 import { entry } from '../tool.ts'
 
-const ending = ['code', 'signal', 'duration_ms', 'timed_out', 'output_cut'] as const
+const ending = ['code', 'signal', 'duration_ms', 'timed_out', 'output_cut', 'over_limit'] as const
 
 export const cutField = optional(string('What was left out of this answer, and how to get it'))
 
@@ -72,6 +72,7 @@ export const commandTools = [
       duration_ms: optional(exitView.duration_ms),
       timed_out: optional(exitView.timed_out),
       output_cut: optional(exitView.output_cut),
+      over_limit: optional(exitView.over_limit),
       stdout: string('What it wrote to standard output'),
       stderr: string('What it wrote to standard error'),
       cut: cutField,

@@ -26,6 +26,7 @@ export const request = {
   ping: 13,
   remove: 15,
   signalKept: 16,
+  sizeLimit: 17,
 } as const
 
 export const answer = {

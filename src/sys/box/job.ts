@@ -187,6 +187,7 @@ export function readExit(payload: Buffer): Exit {
     cpu_ms: Math.round((numberTag(tags, 'u') + numberTag(tags, 'y')) / 1000),
     timed_out: tags.has('T'),
     output_cut: tags.has('O'),
+    ...(tags.has('Q') && { over_limit: true as const }),
   }
 }
 

@@ -34,6 +34,8 @@ export interface BoxRecord {
   readonly mountedIn: { readonly path: string; readonly identity: string | null }
   /** Directories of its cgroups. */
   readonly cgroups: readonly string[]
+  /** Its supervisor measures the tree. */
+  readonly sized?: boolean | undefined
   /** It ends when whoever started it lets go of it. */
   readonly once: boolean
 }
@@ -96,6 +98,12 @@ export const readRecord = (directory: string): BoxRecord | undefined =>
 
 export const readOwners = (directory: string): BoxOwners | undefined =>
   read(join(directory, 'owner.json')) as BoxOwners | undefined
+
+/** Left by a supervisor that ended its box because the tree was over its size limit. */
+export const overLimitFile = 'over-limit'
+
+export const wasOverLimit = (directory: string): boolean =>
+  lstatSync(join(directory, overLimitFile), { throwIfNoEntry: false }) !== undefined
 
 /** Its last whole line: one that was cut short is as if it were not there. */
 function read(file: string): unknown {

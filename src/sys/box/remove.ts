@@ -14,7 +14,15 @@ import { removeTree } from '../safe-fs/index.ts'
 import { connectBox } from './connection.ts'
 import { request, uint32 } from './frames.ts'
 import { removePlaceholders } from './protect.ts'
-import { boxDirectory, boxNames, type BoxRecord, type Placeholder, readOwners, readRecord } from './record.ts'
+import {
+  boxDirectory,
+  boxNames,
+  type BoxRecord,
+  overLimitFile,
+  type Placeholder,
+  readOwners,
+  readRecord,
+} from './record.ts'
 
 const patienceMs = 15_000
 
@@ -47,7 +55,7 @@ export async function removeBox(run: string, name: string): Promise<void> {
 /** What every box has, at once. False if there is more, as where commands had directories in it. */
 function removeUsual(directory: string): boolean {
   const remove = (): true => {
-    for (const file of ['spec', 'log', 'owner.json', 'record.json']) {
+    for (const file of ['spec', 'log', 'owner.json', 'record.json', overLimitFile]) {
       unless(['ENOENT'], () => hostFs.unlinkSync(join(directory, file)))
     }
     unless(['ENOENT'], () => hostFs.rmdirSync(directory))

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { collect } from '../collect.ts'
 import { code, forkOf, type OpenManager } from '../manager-contract.ts'
 
 const KB = 1024
@@ -65,6 +66,25 @@ export function spaceContract(open: OpenManager): void {
     await manager.call('limit', { id: 'a', size: 'none' })
     expect(await aw.show('a')).toMatchObject({ size_limit: { mb: 0, grade: 'none' } })
     await expect(manager.call('limit', { id: 'a', size: 'much' })).rejects.toEqual(code('invalid_input'))
+  })
+
+  it('starts nothing in a workspace that is over its size limit', async () => {
+    const { aw, manager } = await open()
+    const ws = await aw.create({ id: 'a', config: { max_size_mb: 0 } })
+    await ws.files.write('work/large', bytes(2000 * KB))
+    const { size_limit: limit } = await manager.call('limit', { id: 'a', size: '1' })
+    if (limit?.grade === 'kernel') return
+    const echo = { id: 'a', argv: ['echo', 'here'], isolation: 'none' as const }
+    await expect(collect(manager.stream('exec', echo))).rejects.toEqual(full())
+    await expect(collect(manager.stream('run', { ...echo, snapshot: 'off' }))).rejects.toEqual(full())
+    await expect(aw.start('a', { isolation: 'none' })).rejects.toMatchObject({
+      code: 'quota_exceeded',
+      hint: 'Raise it with: aw limit a/main MB; or remove files with: aw fs remove a/main PATH',
+    })
+    await ws.files.remove('work/large')
+    expect(await collect(manager.stream('exec', echo))).toContainEqual(
+      expect.objectContaining({ type: 'exit', code: 0 }),
+    )
   })
 
   it('tells what takes up how much, the largest first', async () => {

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
-import type { EraseOptions, Place } from '../../../ports/storage-driver.ts'
+import type { EraseOptions, Growing, Place } from '../../../ports/storage-driver.ts'
 import { buryLayers, filesOf, retireLayers } from '../../../sys/overlay-layers.ts'
 import { clearMountPoint, sweepMountPoints } from '../../../sys/overlay-mountpoint.ts'
 import { lockRecords } from '../../../sys/overlay-records.ts'
 import { measureTree, removeTree } from '../../../sys/safe-fs/index.ts'
-import { isSeen, type Overlay, stackOf } from './context.ts'
+import { hostPath, isSeen, type Overlay, stackOf } from './context.ts'
 
 /** Removes a tree, and the layers that no other needs; also those that a process has left that was killed. */
 export async function eraseTree(
@@ -49,10 +49,31 @@ export async function ownBytes(
 /** What the layers hold that were put over those of another tree; null if it does not stand on them any more. */
 export async function bytesBeyond(overlay: Overlay, place: Place, base: Place): Promise<number | null> {
   using records = await lockRecords(overlay.root, 'together')
-  const [stack = [], below] = [records.read(place), records.read(base)]
+  const own = layersOver(records.read(place), records.read(base))
+  return own === undefined ? null : await bytesOf(overlay.root, own)
+}
+
+/** The layers over those of its base; where it stands on none, the tree as it is mounted, or its only layer. */
+export async function growingLayers(
+  overlay: Overlay,
+  place: Place,
+  base: Place | undefined,
+): Promise<Growing | undefined> {
+  using records = await lockRecords(overlay.root, 'together')
+  const stack = records.read(place) ?? []
+  const own = base === undefined ? undefined : layersOver(stack, records.read(base))
+  if (own !== undefined) return { paths: own.map((id) => filesOf(overlay.root, id)), whole: false }
+  const [only, ...lower] = stack
+  if (overlay.mounts) return { paths: [hostPath(overlay, place, stack)], whole: true }
+  return only === undefined || lower.length > 0 ? undefined : { paths: [filesOf(overlay.root, only)], whole: true }
+}
+
+function layersOver(
+  stack: readonly string[] = [],
+  below: readonly string[] | undefined,
+): readonly string[] | undefined {
   const own = stack.slice(0, stack.length - (below?.length ?? 0))
-  if (below === undefined || below.some((id, i) => stack[own.length + i] !== id)) return null
-  return await bytesOf(overlay.root, own)
+  return below === undefined || below.some((id, i) => stack[own.length + i] !== id) ? undefined : own
 }
 
 async function bytesOf(root: string, layers: readonly string[], limits = {}): Promise<number> {

@@ -1,0 +1,113 @@
+/** A box whose tree has a size limit that no kernel enforces: its supervisor measures the tree. */
+import { existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import {
+  exec,
+  finished,
+  levels,
+  nextId,
+  processesWith,
+  shell,
+  sleeper,
+  startBox,
+  testFolder,
+  until,
+} from './harness.ts'
+import { readTags, tags, type, type Tags } from './raw.ts'
+
+const MB = 2 ** 20
+
+function limited(mb: number): { tree: string; spec: Tags } {
+  const tree = join(testFolder(), 'tree')
+  mkdirSync(join(tree, 'deep/er'), { recursive: true })
+  return {
+    tree,
+    spec: [
+      ['q', tree],
+      ['Q', mb * MB],
+      ['I', 20],
+    ],
+  }
+}
+
+const fill = (tree: string, mb: number): void => writeFileSync(join(tree, 'deep/er/file'), Buffer.alloc(mb * MB, 1))
+
+describe.each(levels)('a box of level %s', (level) => {
+  test('is stopped when its tree passes the limit, and its commands say why', async () => {
+    const { tree, spec } = limited(2)
+    const box = await startBox({ level, spec })
+    const { argv, mark } = sleeper()
+    await shell(box.client, `setsid sh -c 'trap "" TERM; ${argv.join(' ')}' >/dev/null 2>&1 &`)
+    const id = exec(box.client, ['sleep', '1000'])
+    await box.client.answer(type.started, id)
+    fill(tree, 1)
+    const fine = await shell(box.client, 'sleep 0.2; echo within the limit')
+    expect(fine).toMatchObject({ stdout: 'within the limit\n', exit: { x: '0' } })
+    fill(tree, 3)
+    const { exit } = await finished(box.client, id)
+    expect(exit).toMatchObject({ s: '9', Q: '' })
+    expect(await box.ended).toBe(0)
+    expect(processesWith(mark)).toEqual([])
+    expect(readFileSync(join(box.folder, 'box/over-limit'), 'utf8')).toBe(`${3 * MB}\n`)
+  })
+
+  test('a kept command that nobody waits for says why, too', async () => {
+    const { tree, spec } = limited(1)
+    const kept = join(dirname(tree), 'kept')
+    mkdirSync(kept, { mode: 0o700 })
+    const box = await startBox({ level, spec })
+    const id = exec(
+      box.client,
+      ['sleep', '1000'],
+      [
+        ['K', kept],
+        ['r', ''],
+      ],
+    )
+    await box.client.answer(type.started, id)
+    box.client.socket.destroy()
+    fill(tree, 2)
+    expect(await box.ended).toBe(0)
+    expect(readTags(readFileSync(join(kept, 'end')))).toMatchObject({ s: '9', Q: '' })
+  })
+
+  test('goes on when the limit is raised, or taken away', async () => {
+    const { tree, spec } = limited(2)
+    const box = await startBox({ level, spec })
+    const limit = async (bytes: number): Promise<void> => {
+      const id = nextId()
+      box.client.send(type.sizeLimit, id, tags([['Q', bytes]]))
+      await box.client.answer(type.ok, id)
+    }
+    await limit(4 * MB)
+    fill(tree, 3)
+    expect(await shell(box.client, 'sleep 0.2; echo on')).toMatchObject({ stdout: 'on\n' })
+    await limit(0)
+    fill(tree, 5)
+    expect(await shell(box.client, 'sleep 0.2; echo on')).toMatchObject({ stdout: 'on\n' })
+    await limit(4 * MB)
+    expect(await box.ended).toBe(0)
+  })
+})
+
+test('a file counts once whatever its names, a hole counts as it reads, and links lead nowhere', async () => {
+  const { tree, spec } = limited(2)
+  fill(tree, 1)
+  const outside = join(dirname(tree), 'outside')
+  mkdirSync(outside)
+  fill(tree, 1)
+  writeFileSync(join(outside, 'large'), Buffer.alloc(4 * MB))
+  const box = await startBox({ spec })
+  const script = `cd ${tree}; ln deep/er/file one; ln deep/er/file two; ln -s ${outside} away; ln -s ${outside}/large big; sleep 0.2; echo on`
+  expect(await shell(box.client, script)).toMatchObject({ stdout: 'on\n' })
+  writeFileSync(join(tree, 'hole'), '')
+  truncateSync(join(tree, 'hole'), 2 * MB)
+  writeFileSync(join(tree, 'more'), Buffer.alloc(4096))
+  await until(() => existsSync(join(box.folder, 'box/over-limit')), 'it is noticed')
+  expect(await box.ended).toBe(0)
+})
+
+test('what is asked for in part is refused', async () => {
+  await expect(startBox({ spec: [['Q', 5]] })).rejects.toThrow('a size limit needs q, Q and I')
+})
