@@ -6,6 +6,7 @@ import type { Workspace } from '../domain/workspace/state.ts'
 import type { FileHandle } from '../ports/files.ts'
 import type { CopyReport, CopySource } from '../ports/host.ts'
 import { afterwards, type Core, type Request } from './core.ts'
+import { assertSizesBelow, largestFile } from './file-size.ts'
 import { rootsOf, within } from './files.ts'
 import { withFillings } from './filled-in.ts'
 import { resolveFrozen } from './frozen-path.ts'
@@ -118,6 +119,7 @@ async function putInto(
       await assertRoom(core, found, { done: report.bytes })
       const made = report.single ? `${temporary}/${name}` : temporary
       const target = isDirectory(tree, path) ? join(path, name) : path
+      assertSizesBelow(tree, temporary, largestFile(core, found, request), { named: target })
       try {
         tree.rename(made, target, { parents: true, replace, ...rebased })
       } catch (error) {

@@ -6,6 +6,7 @@ import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { FileReader } from '../ports/files.ts'
 import type { CommandInput } from '../ports/sandbox-driver.ts'
 import type { Core, Request } from './core.ts'
+import { assertFileSize, largestFile } from './file-size.ts'
 import { openWithin, within } from './files.ts'
 import { findWorkspace } from './find.ts'
 import { assertLease } from './lease-fence.ts'
@@ -70,7 +71,9 @@ const cutShort = (path: string): AwError =>
 export const fsUpload = (core: Core, input: Inputs['fs upload'], request: Request): Promise<Outputs['fs upload']> =>
   within(core, request, input.id, 'write', async (tree, workspace) => {
     const { path, absolute, parents, existing, mode } = input
+    const most = largestFile(core, workspace, request)
     assertAccepted(input, input.size ?? 0)
+    assertFileSize(path, input.size ?? 0, most)
     const replaced = sizeAt(tree, path, absolute)
     if (input.size !== undefined) await assertRoom(core, workspace, { more: () => (input.size ?? 0) - replaced })
     using file = tree.create(path, { absolute, parents, existing, mode })
@@ -78,6 +81,7 @@ export const fsUpload = (core: Core, input: Inputs['fs upload'], request: Reques
     for await (const data of contentOf(request)) {
       const size = file.size + data.length
       assertAccepted(input, size)
+      assertFileSize(path, size, most)
       if (input.size === undefined && file.size === 0) room = await roomToGrow(core, workspace)
       assertRoomFor(workspace, size - replaced, room)
       await file.write(data)

@@ -8,6 +8,7 @@ import { agentOf } from './agents/profiles.ts'
 import { heldNames } from './boxes.ts'
 import { boxAround } from './bridge.ts'
 import type { Core, Request } from './core.ts'
+import { assertFileSize, assertSizesBelow, largestFile } from './file-size.ts'
 import { findWorkspace } from './find.ts'
 import { assertLease } from './lease-fence.ts'
 import { volumeOf } from './places.ts'
@@ -83,6 +84,7 @@ export const fsRead = (core: Core, input: Inputs['fs read'], request: Request): 
 export const fsWrite = (core: Core, input: Inputs['fs write'], request: Request): Promise<Outputs['fs write']> =>
   within(core, request, input.id, 'write', async (tree, workspace) => {
     const { absolute, parents, existing, mode } = input
+    assertFileSize(input.path, lengthOf(input.content), largestFile(core, workspace, request))
     const more = (): number => lengthOf(input.content) - sizeAt(tree, input.path, absolute)
     await assertRoom(core, workspace, { more })
     return tree.write(input.path, input.content, { absolute, parents, existing, mode })
@@ -90,6 +92,8 @@ export const fsWrite = (core: Core, input: Inputs['fs write'], request: Request)
 
 export const fsAppend = (core: Core, input: Inputs['fs append'], request: Request): Promise<Outputs['fs append']> =>
   within(core, request, input.id, 'write', async (tree, workspace) => {
+    const size = sizeAt(tree, input.path, input.absolute) + lengthOf(input.content)
+    assertFileSize(input.path, size, largestFile(core, workspace, request))
     await assertRoom(core, workspace, { more: () => lengthOf(input.content) })
     return tree.append(input.path, input.content, { absolute: input.absolute })
   })
@@ -132,6 +136,7 @@ export const fsMove = (core: Core, input: Inputs['fs move'], request: Request): 
 export const fsCopy = (core: Core, input: Inputs['fs copy'], request: Request): Promise<Outputs['fs copy']> =>
   within(core, request, input.id, 'write', async (tree, workspace) => {
     const { absolute, replace = false, parents = false, recursive = false } = input
+    assertSizesBelow(tree, input.from, largestFile(core, workspace, request), { absolute })
     await assertRoom(core, workspace, { more: () => sizeBelow(tree, input.from, absolute) })
     return tree.copy(input.from, input.to, { absolute, replace, parents, recursive })
   })

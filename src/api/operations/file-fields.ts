@@ -35,6 +35,7 @@ export const writeErrors = [
   'not_a_directory',
   'disk_full',
   'quota_exceeded',
+  'file_too_large',
 ] as const
 
 /** Of those that write a file. */

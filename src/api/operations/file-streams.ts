@@ -56,7 +56,7 @@ export const fileStreamOperations = [
     output: fileView,
     positional: ['id', 'path'],
     states: 'files_write',
-    errors: [...writeErrors, 'file_too_large', 'invalid_input', 'workspace_busy', 'aborted'],
+    errors: [...writeErrors, 'invalid_input', 'workspace_busy', 'aborted'],
     examples: ['aw fs upload fix-login work/disk.img < disk.img'],
   }),
 ] as const

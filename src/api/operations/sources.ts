@@ -105,6 +105,7 @@ export const sourceOperations = [
       'invalid_input',
       'source_failed',
       'quota_exceeded',
+      'file_too_large',
       ...host,
     ],
     examples: [

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { collect } from '../collect.ts'
+import { toAwError } from '../../domain/errors.ts'
 import { code, forkOf, type OpenManager } from '../manager-contract.ts'
 
 const KB = 1024
@@ -66,6 +67,45 @@ export function spaceContract(open: OpenManager): void {
     await manager.call('limit', { id: 'a', size: 'none' })
     expect(await aw.show('a')).toMatchObject({ size_limit: { mb: 0, grade: 'none' } })
     await expect(manager.call('limit', { id: 'a', size: 'much' })).rejects.toEqual(code('invalid_input'))
+  })
+
+  it('takes no file larger than sandbox.file_size_mb, and leaves what was there', async () => {
+    const { aw, manager, folder } = await open({ 'sandbox.file_size_mb': '1' })
+    const { files } = await aw.create({ id: 'a' })
+    await files.write('work/file', bytes(1024 * KB))
+    const large = bytes(1024 * KB + 1)
+    async function* unannounced(): AsyncGenerator<Uint8Array> {
+      for (let pieces = 0; pieces < 100; pieces++) yield bytes(256 * KB)
+    }
+    const tooLarge = code('file_too_large', { max_bytes: 1024 * KB })
+    await expect(files.write('work/file', large)).rejects.toEqual(tooLarge)
+    await expect(files.append('work/file', 'x')).rejects.toEqual(tooLarge)
+    await expect(files.upload('work/file', large, { size: large.length })).rejects.toEqual(tooLarge)
+    await expect(files.upload('work/file', unannounced())).rejects.toEqual(tooLarge)
+    expect(await files.stat('work/file')).toMatchObject({ size: 1024 * KB })
+    expect((await files.list('work')).entries.map(({ path }) => path)).toEqual(['work/file'])
+    await files.write('work/other', bytes(KB))
+    await files.append('work/other', bytes(KB))
+
+    const source = folder({
+      small: { kind: 'file', content: 'small' },
+      deep: { kind: 'directory' },
+      'deep/large': { kind: 'file', content: 'x'.repeat(1024 * KB + 1) },
+    })
+    const copy = (from: string, to: string): Promise<string> =>
+      manager.call('cp', { from: `${source}${from}`, to, replace: true }).then(
+        () => 'copied',
+        (error: unknown) => toAwError(error).code,
+      )
+    const copies = [await copy('', 'a:work/copy'), await copy('/deep/large', 'a:work/file')]
+    expect((await files.list('work')).entries.map(({ path }) => path)).toEqual(['work/file', 'work/other'])
+    expect(await files.stat('work/file')).toMatchObject({ size: 1024 * KB })
+    copies.push(await copy('/small', 'a:work/small'))
+    // Not where there is no machine to copy from.
+    expect([
+      ['file_too_large', 'file_too_large', 'copied'],
+      ['unsupported', 'unsupported', 'unsupported'],
+    ]).toContainEqual(copies)
   })
 
   it('starts nothing in a workspace that is over its size limit', async () => {
