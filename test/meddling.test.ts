@@ -30,6 +30,42 @@ async function scene(input: { profile?: string; from?: { folder: string } } = {}
 
 const failing = (code: string): unknown => expect.objectContaining({ code })
 
+describe('a tree that somebody removed', () => {
+  it('is not vouched for, and what to do is said', async () => {
+    const { manager, id, volume } = await scene()
+    expect(await manager.call('exists', { id: 'a' })).toEqual({ exists: true })
+    fs.rmSync(volume, { recursive: true })
+    const gone = {
+      code: 'workspace_not_found',
+      message: 'The tree of a/main was removed by something other than aw',
+      hint: 'It has no snapshots. To give its name free: aw recover a/main',
+    }
+    for (const ref of ['a', id]) {
+      await expect(manager.call('path', { id: ref })).rejects.toMatchObject(gone)
+      await expect(manager.call('paths', { id: ref })).rejects.toMatchObject(gone)
+      expect(await manager.call('exists', { id: ref })).toEqual({ exists: false, lost: true })
+    }
+    await manager.call('recover', { id: 'a' })
+    expect(await manager.call('exists', { id: 'a' })).toEqual({ exists: false })
+    await manager.call('create', { id: 'a' })
+  })
+
+  it('can be made anew from a snapshot as the hint says', async () => {
+    const { manager, path, volume } = await scene()
+    fs.writeFileSync(join(path, 'work/file'), 'kept')
+    await manager.call('snapshot', { id: 'a' })
+    fs.rmSync(volume, { recursive: true })
+    await expect(manager.call('path', { id: 'a' })).rejects.toMatchObject({
+      code: 'workspace_not_found',
+      hint: 'Make it anew from its last snapshot: aw recover a/main && aw undelete a/main',
+    })
+    await manager.call('recover', { id: 'a' })
+    await manager.call('undelete', { id: 'a' })
+    expect(await manager.call('path', { id: 'a' })).toEqual({ path })
+    expect(fs.readFileSync(join(path, 'work/file'), 'utf8')).toBe('kept')
+  })
+})
+
 describe('the metadata directory', () => {
   it('is never written through a link that somebody put in its place', async () => {
     const { manager, path, id } = await scene()

@@ -239,7 +239,10 @@ async function rights({ call }: Asker): Promise<void> {
   await call('token revoke', { id: rotated.id })
 }
 
-async function care({ call, stream }: Asker): Promise<void> {
+async function care({ call, stream, folder }: Asker): Promise<void> {
+  const { id } = await call('create', { id: 'lost' })
+  rmSync(join(folder, 'home/storage/volumes', id), { recursive: true })
+  await call('exists', { id })
   await call('usage', {})
   await call('gc', { plan: true })
   await call('gc', {})

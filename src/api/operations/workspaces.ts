@@ -94,7 +94,7 @@ export const workspaceOperations = [
     output: object({ path: string('The directory') }),
     positional: ['id'],
     states: 'path',
-    errors: [...absent, 'invalid_state', 'path_not_visible'],
+    errors: [...absent, 'invalid_state', 'path_not_visible', 'storage_unavailable'],
     examples: ['cd "$(aw path fix-login)"'],
   }),
   operation({
@@ -106,9 +106,12 @@ export const workspaceOperations = [
     names: { id: 'workspace' },
     summary: 'Tell whether a live workspace has this name (exit code 0 or 3)',
     input: object({ id }),
-    output: object({ exists: boolean('Whether it exists') }),
+    output: object({
+      exists: boolean('Whether it exists'),
+      lost: optional(boolean('Something other than aw removed its tree; aw recover closes it')),
+    }),
     positional: ['id'],
-    errors: ['invalid_name'],
+    errors: ['invalid_name', 'storage_unavailable'],
     examples: ['aw exists fix-login && echo yes'],
   }),
   operation({
@@ -131,7 +134,7 @@ export const workspaceOperations = [
     }),
     positional: ['id'],
     states: 'path',
-    errors: [...absent, 'invalid_state'],
+    errors: [...absent, 'invalid_state', 'storage_unavailable'],
     examples: ['aw paths fix-login'],
   }),
   operation({

@@ -70,8 +70,9 @@ function some(all: readonly string[], total: number): string {
   return `${first.join(', ')}${total > first.length ? ` and ${total - first.length} more` : ''}`
 }
 
-export const existence = (output: { exists: boolean }, { quiet }: View): Shown => ({
+export const existence = (output: { exists: boolean; lost?: boolean | undefined }, { quiet }: View): Shown => ({
   out: quiet ? '' : output.exists ? 'yes' : 'no',
+  ...(output.lost === true && { warning: 'its tree was removed by something other than aw; to close it: aw recover' }),
 })
 
 export function destroyed(
