@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openManager } from '../src/aw.ts'
 import type { Manager } from '../src/ports/manager.ts'
+import { collect } from '../src/testing/collect.ts'
 import { checkHome } from './crash/check.ts'
 
 /** What agents and other programs do to trees while aw is not looking must not wedge, hide or erase anything. */
@@ -27,6 +28,10 @@ async function scene(input: { profile?: string; from?: { folder: string } } = {}
   const { id, path } = await manager.call('create', { id: 'a', ...input })
   return { home, manager, id, path, volume: join(home, 'storage/volumes', id) }
 }
+
+/** What a command behind no walls can do to what aw tells those inside. */
+const forged =
+  'chmod 644 ../.aw/*; echo forged > ../.aw/context.json; echo forged > ../.aw/run.json; rm ../.aw/workspace_config.json'
 
 const failing = (code: string): unknown => expect.objectContaining({ code })
 
@@ -88,6 +93,47 @@ describe('the metadata directory', () => {
     const now = join(path, '../../b/main')
     expect(fs.readFileSync(join(now, 'work/notes'), 'utf8')).toBe('mine')
     expect(JSON.parse(fs.readFileSync(join(now, '.aw/context.json'), 'utf8'))).toMatchObject({ workspace_path: now })
+  })
+
+  const forge = { id: 'a', isolation: 'none', argv: ['sh', '-c', forged] } as const
+  const look = { id: 'a', isolation: 'namespace', argv: ['cat', '../.aw/context.json'] } as const
+  const notesOf = (items: readonly { notes?: readonly string[] | undefined }[]): readonly string[] =>
+    items.flatMap(({ notes = [] }) => notes.filter((note) => note.includes('.aw')))
+  const mended = ['.aw did not match the log and was made again: context.json, run.json, workspace_config.json']
+
+  it('is made again before a command runs if somebody forged it, which is told once', async () => {
+    const { manager, path } = await scene()
+    const before = fs.readFileSync(join(path, '.aw/context.json'), 'utf8')
+    expect(notesOf(await collect(manager.stream('exec', forge)))).toEqual([])
+    const items = await collect(manager.stream('exec', look))
+    expect(Buffer.concat(items.map(({ data = '' }) => Buffer.from(data as Uint8Array))).toString()).toBe(before)
+    expect(notesOf(items)).toEqual(mended)
+    expect(fs.readdirSync(join(path, '.aw')).toSorted()).toEqual(
+      ['context.json', 'run.json.moved-1', 'task_spec.json', 'workspace_config.json'].toSorted(),
+    )
+    expect(notesOf(await collect(manager.stream('exec', look)))).toEqual([])
+    const told = await collect(manager.stream('events', { type: ['command_started'] }))
+    expect(told.filter(({ data }) => JSON.stringify(data).includes('made again'))).toHaveLength(1)
+  })
+
+  it('is made again before a sandbox is started, which is told once', async () => {
+    const { manager, path } = await scene()
+    const before = fs.readFileSync(join(path, '.aw/context.json'), 'utf8')
+    await collect(manager.stream('exec', forge))
+    const { sandbox } = await manager.call('start', { id: 'a', isolation: 'namespace' })
+    onTestFinished(() => manager.call('stop', { id: 'a' }).then(() => undefined))
+    expect(notesOf([sandbox ?? {}])).toEqual(mended)
+    expect(fs.readFileSync(join(path, '.aw/context.json'), 'utf8')).toBe(before)
+    const { isolation: _, ...inside } = look
+    expect(notesOf(await collect(manager.stream('exec', inside)))).toEqual([])
+  })
+
+  it('follows what aw itself changes', async () => {
+    const { manager } = await scene()
+    await manager.call('limit', { id: 'a', size: '7' })
+    await collect(manager.stream('run', { id: 'a', argv: ['true'], isolation: 'none' }))
+    for (const isolation of ['none', 'namespace'] as const)
+      expect(notesOf(await collect(manager.stream('exec', { ...look, isolation })))).toEqual([])
   })
 
   it('does not replace what a source has under its name', async () => {

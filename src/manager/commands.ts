@@ -138,3 +138,17 @@ export async function assertNothingRuns(core: Core, workspace: Workspace, hint: 
   if (what === undefined) return
   throw new AwError('workspace_active', `${nameOf(workspace)} is in use: ${what}`, { hint, data: { id: workspace.id } })
 }
+
+const mostArguments = 8_192
+
+/** What the log keeps of a command. */
+export function cutArguments(given: readonly string[]): { argv: string[]; argv_cut: boolean } {
+  const argv: string[] = []
+  let left = mostArguments
+  for (const argument of given) {
+    if (argument.length > left) break
+    argv.push(argument)
+    left -= argument.length + 1
+  }
+  return { argv, argv_cut: argv.length < given.length }
+}

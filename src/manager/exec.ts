@@ -11,10 +11,11 @@ import type { Variable } from '../ports/variables.ts'
 import { agentVariables } from './agents/equip.ts'
 import { attached, boxGone, driverOf, plannedBox, specOf, withoutZero } from './boxes.ts'
 import { boxAround, withToken, type BoxInside } from './bridge.ts'
-import { endCommand, isOpen, type Ended } from './commands.ts'
+import { cutArguments, endCommand, isOpen, type Ended } from './commands.ts'
 import { newEvent, newId, type Core, type Request } from './core.ts'
 import { keepAfter, keepBefore } from './each-exec.ts'
 import { findWorkspace } from './find.ts'
+import { mendMetadata } from './metadata.ts'
 import { append, checkpointSignal, intended, whose, withWorkspace } from './operations.ts'
 import { closeLostRuns } from './reconcile-boxes.ts'
 import { assertSameWalls } from './same-walls.ts'
@@ -86,7 +87,8 @@ async function* runIn(
   await using box = await boxFor(core, request, begun, signal)
   try {
     const execution = box.exec({ ...(await commandOf(core, input, request, begun, box)), signal })
-    const { grades, notes } = box.plan
+    const { grades, notes: ofPlan } = box.plan
+    const notes = [...ofPlan, ...(begun.own?.mended ?? [])]
     // It may fail before anybody waits for it.
     execution.exit.catch(() => undefined)
     await begun.noted
@@ -104,12 +106,20 @@ async function* outputOf(workspace: string, { output }: Execution): AsyncGenerat
   for await (const { stream, data } of output) yield { type: stream, workspace, data }
 }
 
+interface OwnBox {
+  readonly driver: SandboxDriver
+  readonly spec: SandboxSpec
+  readonly walls: Walls
+  /** What is told of metadata that was made again. */
+  readonly mended: readonly string[]
+}
+
 export interface Begun {
   readonly workspace: Slotted
   readonly command: `cmd_${string}`
   readonly box: BoxInside
   /** Of a sandbox of its own, which is not started yet. */
-  readonly own: { readonly driver: SandboxDriver; readonly spec: SandboxSpec; readonly walls: Walls } | undefined
+  readonly own: OwnBox | undefined
   /** The one that was started before. */
   readonly meeting: { readonly found: Promise<Sandbox | undefined> } | undefined
   readonly variables: Readonly<Record<string, Variable>>
@@ -156,24 +166,12 @@ async function beginCommand(core: Core, input: Input, request: Request, id: Work
   })
 }
 
-async function ownBox(core: Core, workspace: Slotted, box: BoxFacts): Promise<NonNullable<Begun['own']>> {
+async function ownBox(core: Core, workspace: Slotted, box: BoxFacts): Promise<OwnBox> {
   const driver = await driverOf(core, box.isolation)
   const spec = await specOf(core, workspace, box, true)
-  return { driver, spec, walls: await driver.plan(spec) }
-}
-
-const mostArguments = 8_192
-
-/** What the log keeps of a command. */
-export function cutArguments(given: readonly string[]): { argv: string[]; argv_cut: boolean } {
-  const argv: string[] = []
-  let left = mostArguments
-  for (const argument of given) {
-    if (argument.length > left) break
-    argv.push(argument)
-    left -= argument.length + 1
-  }
-  return { argv, argv_cut: argv.length < given.length }
+  const { grades, notes } = await driver.plan(spec)
+  const mended = await mendMetadata(core, workspace)
+  return { driver, spec, mended, walls: { grades, notes: [...notes, ...mended] } }
 }
 
 interface Starting {

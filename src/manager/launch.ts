@@ -8,6 +8,7 @@ import { revokeBridge, withToken } from './bridge.ts'
 import { endOwnBoxes, unlessSilent } from './commands.ts'
 import { afterwards, newEvent, newId, type Core, type OperationRef, type Request } from './core.ts'
 import { findWorkspace } from './find.ts'
+import { mendMetadata } from './metadata.ts'
 import { abandon, append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
 import { closeRun } from './run-end.ts'
 import { assertRoom } from './size-limit.ts'
@@ -45,6 +46,7 @@ export async function launch(core: Core, request: Request, found: Workspace, box
   const driver = await driverOf(core, box.isolation)
   const spec = await specOf(core, workspace, box)
   await driver.plan(spec)
+  const mended = await mendMetadata(core, workspace)
   const begun = await begin(core, request, workspace, 'sandbox_launch_started', 'launch', {
     ...whose(workspace),
     ...box,
@@ -53,8 +55,9 @@ export async function launch(core: Core, request: Request, found: Workspace, box
     await using started = await driver.start(box.sandbox, await withToken(core, request, workspace, box, spec), {
       signal: request.signal,
     })
-    const { grades, notes } = started.plan
-    const data = { ...whose(workspace), sandbox: box.sandbox, supervisor: started.owner, grades, notes: [...notes] }
+    const { grades, notes: ofPlan } = started.plan
+    const notes = [...ofPlan, ...mended]
+    const data = { ...whose(workspace), sandbox: box.sandbox, supervisor: started.owner, grades, notes }
     const event = newEvent(core, request, 'sandbox_launched', data, begun.operation)
     return await append(core, request, begun.workspace, [event])
   } catch (error) {

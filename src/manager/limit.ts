@@ -4,6 +4,7 @@ import { assertAllowed } from '../domain/workspace/allow.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
 import { newEvent, type Core, type Request } from './core.ts'
 import { findWorkspace } from './find.ts'
+import { refreshMetadata } from './metadata.ts'
 import { append, whose, withWorkspace } from './operations.ts'
 import { volumeOf } from './places.ts'
 import { gradeOf, grownBytes, maxBytesOf, roomOf } from './size-limit.ts'
@@ -23,6 +24,7 @@ export async function limit(core: Core, input: Inputs['limit'], request: Request
     const changed = isSame ? workspace : await append(core, request, workspace, [event])
     if (core.storage.capabilities.quota === 'kernel') await core.storage.limit(volumeOf(workspace), room)
     await holdBoxes(core, changed)
+    if (!isSame) await refreshMetadata(core, changed)
     return limited(core, changed)
   })
 }

@@ -14,13 +14,15 @@ import { openTree } from './trees.ts'
  * link, and what somebody put in the place of the directory or of a file in it is moved aside, not replaced.
  *
  * `unseen`: the tree is new, and its content may be another's. Then it is not waited for: it can be written again.
+ *
+ * Answers the names of what was not as it should be.
  */
 export function writeMetadata(
   tree: FileHandle,
   workspace: Workspace,
   documents: MetadataTexts,
   { unseen = false } = {},
-): void {
+): string[] {
   const profile = profileOf(workspace.profile)
   const hasRun = workspace.runs !== undefined && !profile.documents.includes('run')
   const names = hasRun ? [...profile.documents, 'run' as const] : profile.documents
@@ -31,14 +33,26 @@ export function writeMetadata(
   const hidden = profile.content === '.' ? [['.gitignore', '*\n'] as const] : []
   const all = [...texts, ...hidden]
   const left = unseen ? tree.fill(profile.metadata, all, mode) : all
-  if (left.length === 0) return
+  if (left.length === 0) return []
   const isNew = !makeWay(tree, profile.metadata, 'directory')
   if (isNew) tree.mkdir(profile.metadata, { parents: true })
+  const changed: string[] = []
   for (const [name, content] of left) {
     const path = `${profile.metadata}/${name}`
     const there = isNew ? undefined : makeWay(tree, path, 'file')
-    if (!there || !holds(tree, there, content)) tree.write(path, content, { mode, durable: !unseen })
+    if (there && holds(tree, there, content)) continue
+    tree.write(path, content, { mode, durable: !unseen })
+    changed.push(name)
   }
+  // What aw writes for others only is nobody's here, and would be taken for aw's.
+  const foreign = documentNames.filter((name) => !names.includes(name)).map((name) => `${name}.json`)
+  for (const name of isNew ? [] : foreign) {
+    const path = `${profile.metadata}/${name}`
+    if (at(tree, path) === undefined) continue
+    moveAside(tree, path)
+    changed.push(name)
+  }
+  return changed
 }
 
 const mode = 0o444
@@ -52,10 +66,14 @@ function holds(tree: FileHandle, { path, size, links }: FileInfo, content: strin
 function makeWay(tree: FileHandle, path: string, kind: FileKind): FileInfo | undefined {
   const there = at(tree, path)
   if (there === undefined || there.kind === kind) return there
+  moveAside(tree, path)
+  return undefined
+}
+
+function moveAside(tree: FileHandle, path: string): void {
   let number = 1
   while (at(tree, `${path}.moved-${number}`) !== undefined) number += 1
   tree.rename(path, `${path}.moved-${number}`)
-  return undefined
 }
 
 function at(tree: FileHandle, path: string): FileInfo | undefined {
@@ -83,6 +101,24 @@ export async function refreshMetadata(core: Core, workspace: Workspace): Promise
   }
 }
 
+/**
+ * Before something runs that believes it: behind no walls, or weak ones, anybody could have changed it. Answers what to
+ * tell about that. Needs the lock.
+ */
+export async function mendMetadata(core: Core, workspace: Workspace): Promise<string[]> {
+  // What is seen in sandboxes alone is only ever seen behind walls that keep it.
+  if (core.storage.attachment(volumeOf(workspace)).kind !== 'dir') return []
+  const { metadata } = profileOf(workspace.profile)
+  try {
+    const documents = await readMetadata(core, workspace)
+    using tree = await openTree(core, volumeOf(workspace))
+    const changed = writeMetadata(tree, workspace, documents).toSorted()
+    return changed.length === 0 ? [] : [`${metadata} did not match the log and was made again: ${changed.join(', ')}`]
+  } catch (error) {
+    return [`${metadata} may not match the log and could not be made again: ${toAwError(error).message}`]
+  }
+}
+
 type Problem = NonNullable<Workspace['problem']>
 
 type MetadataTexts = Documents & { readonly prompt?: string | undefined }
@@ -92,7 +128,9 @@ type Writer = (workspace: Workspace, documents: MetadataTexts) => Readonly<Recor
 const whose = (workspace: Workspace) => ({ task_id: workspace.task, agent_id: workspace.agent })
 const whereAndWhen = (workspace: Workspace) => ({ workspace_path: workspace.path, created_at: workspace.created_at })
 
-const writers: Readonly<Record<'task_spec' | 'workspace_config' | 'context' | 'run', Writer>> = {
+const documentNames = ['task_spec', 'workspace_config', 'context', 'run'] as const
+
+const writers: Readonly<Record<(typeof documentNames)[number], Writer>> = {
   task_spec: (workspace, { task_spec = {} }) => ({ ...task_spec, ...whose(workspace) }),
   workspace_config: (workspace) => {
     const { documents: _, ...config } = workspace.config
