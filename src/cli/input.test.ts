@@ -159,6 +159,7 @@ describe('what is refused, and what is said', () => {
     [['gc', '--older-than', 'soon'], '--older-than is "soon", which is not a length of time'],
     [['create', 'x', '--config', '{'], '--config is not readable as JSON'],
     [['create', 'x', '--config', '[]'], '--config must be an object'],
+    [['create', 'x', '--config', '{"git_config":{"bogus":1}}'], 'There is no field config.git_config.bogus'],
     [['create', 'x', '--config', '@/nowhere/c.json'], 'The file of --config cannot be read: ENOENT'],
     [['create', 'x', '--label', 'a'], '--label takes KEY=VALUE, not "a"'],
     [['fs', 'write', 'x', 'p', '--mode', '9'], '--mode must be a whole number'],

@@ -2,7 +2,7 @@ import { readFileSync, type Stats, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Operation } from '../api/operation.ts'
 import { parse } from '../api/parse.ts'
-import type { JsonSchema } from '../api/schema.ts'
+import { json, type JsonSchema } from '../api/schema.ts'
 import type { Table } from '../api/table.ts'
 import { parseDuration } from '../domain/duration.ts'
 import { errnoName } from '../domain/errno.ts'
@@ -72,7 +72,8 @@ const labelOf = ({ field, name }: Flag, { typed }: Arguments): string => typed.g
 function fieldOf(flag: Flag, texts: readonly string[], label: string, cwd: string): unknown {
   const value = valueOf(flag.schema, texts, label, cwd)
   if (flag.schema.type === 'array') for (const item of value as unknown[]) parse(flag.schema.items ?? {}, item, label)
-  else parse(flag.schema, value, label)
+  // The fields inside have no flags: the check of the whole input names them as every door does.
+  else parse(flag.schema['x-cli'] === 'json' ? json('') : flag.schema, value, label)
   return value
 }
 
@@ -199,9 +200,9 @@ function readJson(text: string, label: string, cwd: string): unknown {
   const what = file === undefined ? label : `The file of ${label}`
   let step = 'cannot be read'
   try {
-    const json = file === undefined ? text : readFileSync(file, 'utf8')
+    const content = file === undefined ? text : readFileSync(file, 'utf8')
     step = 'is not readable as JSON'
-    return JSON.parse(json) as unknown
+    return JSON.parse(content) as unknown
   } catch (error) {
     throw new AwError('invalid_input', `${what} ${step}: ${(error as Error).message}`, {
       hint: `Give an object, ${label} '{"key":"value"}', or a file that holds one, ${label} @file.json`,

@@ -1,5 +1,19 @@
+import { mostMb } from '../../domain/creation.ts'
 import { isolations } from '../../domain/sandbox/spec.ts'
-import { boolean, choice, either, integer, json, list, nullable, object, optional, pairs, string } from '../schema.ts'
+import {
+  anything,
+  boolean,
+  choice,
+  either,
+  integer,
+  json,
+  list,
+  nullable,
+  object,
+  optional,
+  pairs,
+  string,
+} from '../schema.ts'
 
 /** What several operations ask for, or answer with. */
 
@@ -75,6 +89,42 @@ export const beginning = {
   ignored: optional(ignored),
 }
 
+const derived = optional(anything('Ignored: it follows from the workspace'))
+
+/** Null is taken for a field that was left out, as callers of older managers send it. */
+const configuration = {
+  max_size_mb: optional(nullable(integer('Largest size of its tree; 0 for no limit', { minimum: 0, maximum: mostMb }))),
+  allowed_operations: optional(
+    list(string('read, write or execute'), 'What may be done in it: read, write, execute (default: all three)'),
+  ),
+  git_config: optional(
+    nullable(
+      object({
+        enabled: optional(nullable(boolean('Run git init (default: the setting git.enabled)'))),
+        user_name: optional(nullable(string('Name of the author of commits (default: the setting git.user_name)'))),
+        user_email: optional(nullable(string('Address of that author (default: the setting git.user_email)'))),
+      }),
+    ),
+  ),
+  claude_md: optional(nullable(string('Instructions for agents, added to CLAUDE.md and AGENTS.md'))),
+  agent_files: optional(
+    nullable(
+      object({
+        blocks: optional(nullable(pairs('Instructions for agents, by name, such as workspace_rules'))),
+        variables: optional(nullable(pairs('What is filled in where a block says {{NAME}}'))),
+      }),
+    ),
+  ),
+  agent_file_names: optional(list(string('A file name'), 'Files that get these instructions besides the usual ones')),
+  task_spec: optional(nullable(json('What is to be done, for the metadata directory'))),
+  context: optional(nullable(json('What else agents should know, for the metadata directory'))),
+  run: optional(nullable(json('Fields of run.json in the metadata directory'))),
+  task_id: derived,
+  agent_id: derived,
+  workspace_path: derived,
+  created_at: derived,
+}
+
 /** What a workspace is made with. */
 export const creation = {
   id: optional(string('Name of the new workspace: TASK/AGENT, or TASK for TASK/main')),
@@ -84,11 +134,13 @@ export const creation = {
   from: optional(either(empty, object({ ...origins, template: optional(template) }), about, { 'x-cli': 'start' })),
   template: optional(template),
   variables: optional(pairs('What is filled in where the template says {{NAME}}')),
-  config: optional(
-    json(
+  config: optional({
+    ...object(
+      configuration,
       'Configuration: max_size_mb, allowed_operations, git_config, claude_md, agent_files, agent_file_names, task_spec, context',
     ),
-  ),
+    'x-cli': 'json',
+  }),
   labels: optional(pairs('Labels to find it by')),
   ttl: lifetime,
 }

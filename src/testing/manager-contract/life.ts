@@ -69,7 +69,14 @@ export function lifeContract(open: OpenManager): void {
     await expect(aw.create({ id: 'a', profile: 'none' })).rejects.toEqual(code('invalid_input', { field: 'profile' }))
     await expect(aw.create({ id: 'a', from: { folder: 'relative' } })).rejects.toEqual(code('invalid_input'))
     await expect(aw.create({ id: 'a', from: { folder: '/missing/folder' } })).rejects.toEqual(code('source_failed'))
-    await expect(aw.create({ id: 'a', config: { max_size: 1 } })).rejects.toEqual(code('invalid_input'))
+    for (const [field, config] of Object.entries({
+      max_size: { max_size: 1 },
+      'git_config.user': { git_config: { user: 'me' } },
+      'agent_files.workspace_rules': { agent_files: { workspace_rules: 'Be careful.' } },
+    }))
+      await expect(aw.create({ id: 'a', config: config as never })).rejects.toEqual(
+        code('invalid_input', { field: `config.${field}` }),
+      )
     await expect(aw.create({ id: 'a', labels: { 'bad key': '' } })).rejects.toEqual(code('invalid_input'))
     for (const id of ['missing', 'ws_00000000000000000000000000']) {
       await expect(aw.show(id)).rejects.toEqual(code('workspace_not_found'))
