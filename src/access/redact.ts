@@ -10,7 +10,19 @@ export interface Places {
 }
 
 /** Fields that hold what people and programs said, or a path as it is inside: they may begin with a slash. */
-const said = ['argv', 'cwd', 'target', 'text', 'message', 'hint', 'mount', 'public_root', 'public_directories', 'label']
+const said = [
+  'argv',
+  'cwd',
+  'target',
+  'text',
+  'message',
+  'hint',
+  'mount',
+  'public_root',
+  'public_directories',
+  'label',
+  'prompt',
+]
 
 const hidden = '(hidden)'
 

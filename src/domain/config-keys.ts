@@ -221,6 +221,12 @@ export const configKeys = {
     default: true,
     about: 'Keep the prompt of a run in its run.json; else only the hash of it is kept',
   },
+  'runs.label_from_prompt': {
+    kind: 'switch',
+    default: false,
+    about:
+      'Label a run, and the snapshot that it leaves, with the first line of its prompt if that is kept, instead of with its number; that line then stands in the event log, and stays there',
+  },
   'runs.log_mb': { kind: 'count', default: 64, about: 'How much of the output of a run is kept, the newest' },
   'runs.keep_logs': {
     kind: 'count',

@@ -18,37 +18,46 @@ export interface RunWish {
   readonly argv: readonly string[]
   readonly prompt: string | undefined
   readonly recordPrompt: boolean
+  readonly labelFromPrompt: boolean
   readonly snapshot: RunPlan['snapshot']
 }
 
 export interface RunRequest {
   readonly run: RunId
-  readonly plan: Omit<RunPlan, 'number'>
+  readonly plan: Omit<RunPlan, 'number' | 'label'>
+  /** Undefined: it is called by its number, which its workspace gives it. */
+  readonly label: string | undefined
   readonly prompt: string | undefined
 }
 
-export function planRun(core: Core, { agent, argv, prompt, recordPrompt, snapshot }: RunWish): RunRequest {
+export function planRun(core: Core, wish: RunWish): RunRequest {
+  const { agent, argv, prompt, recordPrompt, labelFromPrompt, snapshot } = wish
   const run = newId(core, 'run')
-  const label = prompt !== undefined && recordPrompt ? labelFrom(prompt) : null
+  const label = prompt !== undefined && recordPrompt && labelFromPrompt ? (labelFrom(prompt) ?? undefined) : undefined
   const plan = {
     run,
     agent,
     ...(agent === null ? cutArguments(argv) : { argv: [], argv_cut: false }),
     prompt: prompt === undefined ? null : textRef(prompt),
-    label,
     snapshot,
   }
-  return { run, plan, prompt: recordPrompt ? prompt : undefined }
+  return { run, plan, label, prompt: recordPrompt ? prompt : undefined }
 }
+
+const numbered = ({ plan, label }: RunRequest, number: number): RunPlan => ({
+  ...plan,
+  number,
+  label: label ?? `run ${number}`,
+})
 
 /** Of a workspace that is about to be made: in the log together with that. */
 export const firstRun = (
   core: Core,
   request: Request,
   whom: { task: string; agent: string },
-  { plan }: RunRequest,
+  asked: RunRequest,
 ): NewEvent =>
-  newEvent(core, request, 'run_requested', { ...whose(whom), ...plan, number: 1, owner: core.host.owner() })
+  newEvent(core, request, 'run_requested', { ...whose(whom), ...numbered(asked, 1), owner: core.host.owner() })
 
 /** Of a workspace that is there; one run at a time. */
 export async function requestRun(core: Core, request: Request, id: WorkspaceId, asked: RunRequest): Promise<Workspace> {
@@ -57,7 +66,8 @@ export async function requestRun(core: Core, request: Request, id: WorkspaceId, 
     assertOperation(found, 'execute')
     const workspace = await settleRun(core, request, found)
     if (workspace.run !== undefined) throw isActive(workspace)
-    const data = { ...whose(workspace), ...asked.plan, number: (workspace.runs ?? 0) + 1, owner: core.host.owner() }
+    const plan = numbered(asked, (workspace.runs ?? 0) + 1)
+    const data = { ...whose(workspace), ...plan, owner: core.host.owner() }
     return append(core, request, workspace, [newEvent(core, request, 'run_requested', data)])
   })
 }

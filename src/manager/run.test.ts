@@ -1,4 +1,8 @@
-import { expect, it } from 'vitest'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { openManager } from '../aw.ts'
 import { memoryCore } from '../testing/memory-core.ts'
 
 it('a run waits while its workspace is being made, and is told as waiting', async () => {
@@ -33,4 +37,25 @@ it('texts that come with a workspace are written where its agent looks for them,
         code: 'invalid_input',
       },
     )
+})
+
+it('no word of a prompt is in the log, whatever becomes of the run; what is kept of it is read beside the log', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'aw-prompt-'))
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }))
+  await using manager = await openManager({ home, env: {} })
+  const prompt = 'Mend the heliotrope\nand the chrysanthemum'
+  const run = async (more: object): Promise<void> => {
+    for await (const _ of manager.stream('run', { prompt, isolation: 'none', ...more })) continue
+  }
+  await run({ id: 'job', argv: ['touch', 'new'] })
+  await run({ id: 'job', argv: ['false'] })
+  await run({ id: 'job', argv: ['/nowhere/program'] }).catch(() => undefined)
+  await run({ id: 'many', count: 2, argv: ['touch', 'new'] })
+  const files = readdirSync(home).filter((name) => name.startsWith('log.'))
+  expect(files).toContain('log.db')
+  for (const file of files)
+    expect(readFileSync(join(home, file)).toString('latin1')).not.toMatch(/heliotrope|chrysanth/)
+  expect(await manager.call('runs', { id: 'job' })).toMatchObject(
+    [1, 2, 3].map((number) => ({ label: `run ${number}`, prompt: 'Mend the heliotrope' })),
+  )
 })

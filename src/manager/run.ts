@@ -39,6 +39,7 @@ export async function* runOne(
     argv: planned.argv,
     prompt: input.prompt,
     recordPrompt: input.record_prompt ?? core.config.settings['runs.record_prompt'],
+    labelFromPrompt: core.config.settings['runs.label_from_prompt'],
     snapshot: input.snapshot ?? core.config.settings['runs.snapshot'],
   })
   const { id, notes } =

@@ -2,6 +2,7 @@ import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
 import type { AnyEvent } from '../domain/event.ts'
 import type { RunId } from '../domain/ids.ts'
+import { labelFrom } from '../domain/snapshot-names.ts'
 import { isLive, nameOf, workspaceStates, type Workspace } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
 import { findWithRun, findWorkspace } from './find.ts'
@@ -49,17 +50,21 @@ export async function numberedRun(
 }
 
 export async function findRun(core: Core, workspace: Workspace, run: RunId): Promise<RunView> {
-  const found = (await runsOf(core, workspace)).get(run)
+  const found = (await runsOf(core, workspace, run)).get(run)
   if (found === undefined) throw noRun(workspace)
   return found
 }
 
 const types = ['run_requested', 'run_started', 'run_completed', 'run_failed', 'run_cancelled'] as const
 
-async function runsOf(core: Core, workspace: Workspace): Promise<Map<string, RunView>> {
+/** @param only the one whose prompt is wanted; without it, those of all */
+async function runsOf(core: Core, workspace: Workspace, only?: RunId): Promise<Map<string, RunView>> {
   const found = new Map<string, RunView>()
   for await (const event of core.store.read(workspace.id, { types: [...types] })) {
-    if (event.type === 'run_requested') found.set(event.data.run, requestedView(workspace, event))
+    if (event.type === 'run_requested') {
+      const prompt = only === undefined || only === event.data.run ? await promptLine(core, event.data) : null
+      found.set(event.data.run, { ...requestedView(workspace, event), prompt })
+    }
     const before = 'run' in event.data ? found.get(event.data.run) : undefined
     if (before !== undefined) found.set(before.run, viewAfter(before, event))
   }
@@ -74,7 +79,15 @@ async function runsOf(core: Core, workspace: Workspace): Promise<Map<string, Run
   return found
 }
 
-function requestedView(workspace: Workspace, { data, at }: Extract<AnyEvent, { type: 'run_requested' }>): RunView {
+/** The log holds no word of a prompt: its text is beside it, and may have been erased since, or damaged. */
+async function promptLine(core: Core, { run, prompt }: Requested['data']): Promise<string | null> {
+  const text = prompt === null ? undefined : await core.texts.get(run, prompt).catch(() => undefined)
+  return text === undefined ? null : labelFrom(text)
+}
+
+type Requested = Extract<AnyEvent, { type: 'run_requested' }>
+
+function requestedView(workspace: Workspace, { data, at }: Requested): Omit<RunView, 'prompt'> {
   const { run, number, agent, argv, argv_cut, label } = data
   const open = { state: 'pending' as const, started_at: null, ended_at: null, exit: null, problem: null }
   const kept = { before: null, snapshot: null, not_kept: null }

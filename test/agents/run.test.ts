@@ -135,11 +135,14 @@ describe.each(users)('as the %s user', (user) => {
     expect(again.code).toBe(0)
     expect(api.seen.at(-1)?.body).toContain('heliotrope')
     const snapshots = JSON.parse((await own.aw(['snapshots', 'talk', '--json'])).stdout) as { label: string | null }[]
-    expect(snapshots.map(({ label }) => label)).toContain('Remember heliotrope')
+    expect(snapshots.map(({ label }) => label)).toContain('run 1')
+    // The log holds the hash of a prompt and no word of it; people are shown what is kept beside it.
+    expect(own.here.sh(`cd "$AW_HOME" && grep -lF heliotrope log.*`).stdout).toBe('')
+    expect((await own.aw(['runs', 'talk'])).stdout).toContain('claude: Remember heliotrope')
     const all = JSON.parse((await own.aw(['runs', 'talk', '--json'])).stdout) as Run[]
     expect(all).toMatchObject([
       { number: 1, agent: 'claude', argv: [], state: 'completed' },
-      { number: 2, label: 'And now?' },
+      { number: 2, label: 'run 2', prompt: 'And now?' },
     ])
   })
 })

@@ -47,5 +47,5 @@ function secondsOf({ exit, started_at: since, ended_at: end }: Run, { now }: Vie
 }
 
 /** Who is to do what. */
-export const whatOf = ({ agent, label, argv, argv_cut }: Run): string =>
-  agent === null ? lineOf({ argv, argv_cut }) : [agent, label].filter((part) => part !== null).join(': ')
+export const whatOf = ({ agent, prompt, argv, argv_cut }: Run): string =>
+  agent === null ? lineOf({ argv, argv_cut }) : [agent, prompt].filter((part) => part !== null).join(': ')

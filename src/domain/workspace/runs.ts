@@ -20,7 +20,7 @@ export interface RunPlan {
   /** The rest of a long command is left out. */
   readonly argv_cut: boolean
   readonly prompt: TextRef | null
-  /** What it is called, from the first line of the prompt, if that may be told. */
+  /** What it is called: `run 3`, or the first line of the prompt where the settings say so. Old logs may have null. */
   readonly label: string | null
   readonly snapshot: (typeof runSnapshots)[number]
 }

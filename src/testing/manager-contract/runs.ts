@@ -32,11 +32,11 @@ export function runContract(open: OpenManager): void {
     expect(stdout).toBe('')
     expect(last).toMatchObject({
       type: 'ended',
-      run: { number: 1, state: 'completed', label: 'Say it', agent: null, exit: { code: 0 }, problem: null },
+      run: { number: 1, state: 'completed', label: 'run 1', prompt: 'Say it', agent: null, exit: { code: 0 }, problem: null },
       changes: { added: 1, changed: 0, removed: 0 },
     })
     const kept = (await manager.call('snapshots', { id: 'job' })).find(({ id }) => id === last?.run?.snapshot)
-    expect(kept).toMatchObject({ label: 'Say it', meta: { run: last?.run?.run, number: 1, code: 0 } })
+    expect(kept).toMatchObject({ label: 'run 1', meta: { run: last?.run?.run, number: 1, code: 0 } })
     const events = await eventsOf(manager, 'job')
     const types = events.map(({ type }) => type)
     expect(types.slice(0, 3)).toEqual(['workspace_create_started', 'run_requested', 'workspace_created'])
@@ -108,8 +108,8 @@ export function runContract(open: OpenManager): void {
     expect(all).not.toContain('secret plan')
   })
 
-  it('of one that is recorded the log has the first line, as the label of the run and of what it left', async () => {
-    const { manager } = await open()
+  it('where runs are labelled by their prompt, the log has its first line, as the label of what it left too', async () => {
+    const { manager } = await open({ 'runs.label_from_prompt': 'true' })
     const argv = ['touch', 'new']
     const prompt = 'Mend the login\nThe password is in the plan'
     await run(manager, { id: 'job', prompt, argv })
@@ -251,8 +251,8 @@ export function runContract(open: OpenManager): void {
     }
     const labels = (await manager.call('snapshots', { id: 'turns' })).map(({ label }) => label)
     expect(labels).toContain('good')
-    expect(labels).toContain('fifth')
-    expect(labels).not.toContain('second')
+    expect(labels).toContain('run 5')
+    expect(labels).not.toContain('run 2')
   })
 
   it('destroying it with the risk named ends the run first, and says so in the log', async () => {
