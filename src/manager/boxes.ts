@@ -4,7 +4,7 @@ import { fixes } from '../domain/sandbox/fixes.ts'
 import { parseRules } from '../domain/network/rules.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { limitNames, type Isolation, type Limits, type Network } from '../domain/sandbox/spec.ts'
-import { mountWish, nextMount } from '../domain/sandbox/mount.ts'
+import { mountWish, nextMount, type Mounted } from '../domain/sandbox/mount.ts'
 import { nameOf, type BoxFacts, type SharedMount, type Workspace } from '../domain/workspace/state.ts'
 import type { Sandbox, SandboxDriver, SandboxSpec } from '../ports/sandbox-driver.ts'
 import { toldBeside } from './agent-blocks.ts'
@@ -35,7 +35,11 @@ export interface BoxWish {
 type Planned = Omit<BoxFacts, 'sandbox'>
 
 /** What a new sandbox would be, by the caller's wish and the settings. */
-export async function plannedBox(core: Core, workspace: Workspace, wish: BoxWish): Promise<Planned> {
+export async function plannedBox(
+  core: Core,
+  workspace: Mounted & Pick<Workspace, 'task'>,
+  wish: BoxWish,
+): Promise<Planned> {
   const { settings } = core.config
   const isolation = wish.isolation ?? settings['sandbox.isolation']
   return {
@@ -90,7 +94,11 @@ export function limitsOf(wish: Partial<Record<keyof Limits, number | undefined>>
 }
 
 /** `NAME`, `NAME:ro`, `NAME:/path` or `NAME:/path:ro`. */
-async function sharedMounts(core: Core, { task }: Workspace, wishes: readonly string[]): Promise<SharedMount[]> {
+async function sharedMounts(
+  core: Core,
+  { task }: Pick<Workspace, 'task'>,
+  wishes: readonly string[],
+): Promise<SharedMount[]> {
   if (wishes.length === 0) return []
   const { live } = await sharedAreas(core)
   return wishes.map((wish) => {

@@ -47,10 +47,9 @@ export async function beginRun(
   request: Request,
   id: WorkspaceId,
   run: RunId,
-  wanted: BoxWish,
+  wish: BoxWish,
   command: RunCommand,
 ): Promise<BegunRun> {
-  const wish = { ...wanted, isolation: command.isolation ?? wanted.isolation }
   return withWorkspace(core, request, id, async (found) => {
     if (found.run?.run !== run) throw isOver(found)
     try {

@@ -1,8 +1,12 @@
 import type { Inputs, Outputs } from '../api/table.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
+import type { WorkspaceId } from '../domain/ids.ts'
 import type { Core, Request } from './core.ts'
 import { merged, settled } from './exec-all.ts'
+import { lookUp } from './find.ts'
 import { fork } from './fork.ts'
 import { assertRunnable, beginningNotes, runOne, workspaceFor } from './run.ts'
+import { assertPossible, discarded, withoutWorkspace } from './run-check.ts'
 import { commandFor } from './run-command.ts'
 import { createNoting } from './start.ts'
 
@@ -16,23 +20,48 @@ export function run(core: Core, input: Input, request: Request): AsyncIterable<I
 
 async function* runMany(core: Core, input: Input, request: Request, count: number): AsyncGenerator<Item> {
   // What is wrong with it is told before anything is made.
-  await commandFor(core, input)
-  const { id: start, notes } = await startFor(core, input, request)
+  const command = await commandFor(core, input)
+  const found = await workspaceFor(core, input)
+  await assertRunnable(core, input, found)
+  await assertPossible(core, request, input, command, found)
+  const { id: start, notes } = found === undefined ? await startFor(core, input, request) : { id: found.id, notes: [] }
   const { running } = partsOf(input)
-  const { forks } = await fork(core, { id: start, count, labels: input.labels, ttl: input.ttl }, request)
+  const forks = await forked(core, input, request, start, count).catch(async (error: unknown) => {
+    throw found === undefined ? await withoutWorkspace(core, request, start, error) : error
+  })
   const made = forks.flatMap(({ workspace }) => (workspace ? [workspace] : []))
   // One that could not be made is told as one that has failed.
   for (const { name, error } of forks) if (error) yield { type: 'failed', workspace: name, error }
-  yield* merged(
-    made.map(({ id, workspace_id: name }) => settled(name, runOne(core, { ...running, id }, request, notes))),
+  const runs = merged(
+    made.map(({ id, workspace_id: name }) =>
+      settled(name, runOne(core, { ...running, id }, request, { notes, isMade: true })),
+    ),
   )
+  let hasStarted = false
+  for await (const item of runs) {
+    hasStarted ||= item.type === 'started'
+    yield item
+  }
+  if (found === undefined && !hasStarted) await discarded(core, request, start)
+}
+
+/** A workspace for each run. If that is stopped halfway, none of them is of use. */
+async function forked(core: Core, input: Input, request: Request, start: WorkspaceId, count: number) {
+  try {
+    return (await fork(core, { id: start, count, labels: input.labels, ttl: input.ttl }, request)).forks
+  } catch (error) {
+    const { code, message, data } = toAwError(error)
+    const made = Array.isArray(data['made']) ? (data['made'] as string[]) : []
+    for (const name of made) {
+      const workspace = await lookUp(core, name)
+      if (workspace !== undefined) await discarded(core, request, workspace.id)
+    }
+    throw made.length === 0 ? error : new AwError(code, message, { hint: 'Nothing was run', data, cause: error })
+  }
 }
 
 /** The workspace that all of them begin as. */
 async function startFor(core: Core, input: Input, request: Request) {
-  const found = await workspaceFor(core, input)
-  await assertRunnable(core, input, found)
-  if (found !== undefined) return { id: found.id, notes: [] }
   const { id, source, notes } = await createNoting(core, partsOf(input).creation, request)
   return { id, notes: [...notes, ...beginningNotes({ source })] }
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { openManager } from '../aw.ts'
+import { collect } from '../testing/collect.ts'
 import { memoryCore } from '../testing/memory-core.ts'
 
 it('a run waits while its workspace is being made, and is told as waiting', async () => {
@@ -23,12 +24,13 @@ it('texts that come with a workspace are written where its agent looks for them,
   core.agents.programs.set('gemini', '/opt/gemini/bin/gemini')
   const config = { claude_md: 'Be careful.' }
   const items = core.manager.stream('run', { id: 'job', agent: 'gemini', prompt: 'Do it', config })
-  // This machine has no such program to run; its workspace is there.
+  // This machine has no such program to run; its workspace is in the trash.
   await expect(
     (async () => {
       for await (const _ of items) continue
     })(),
   ).rejects.toMatchObject({ code: 'file_not_found' })
+  await core.manager.call('undelete', { id: 'job' })
   for (const path of ['CLAUDE.md', 'AGENTS.md', 'GEMINI.md'])
     expect(String(await core.manager.call('fs read', { id: 'job', path }))).toContain('Be careful.')
   for (const names of [['../x'], ['..']])
@@ -58,4 +60,17 @@ it('no word of a prompt is in the log, whatever becomes of the run; what is kept
   expect(await manager.call('runs', { id: 'job' })).toMatchObject(
     [1, 2, 3].map((number) => ({ label: `run ${number}`, prompt: 'Mend the heliotrope' })),
   )
+})
+
+it('walls that cannot be built are refused before a workspace is made for them, or anything is fetched', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'aw-walls-'))
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }))
+  await using manager = await openManager({ home, env: {} })
+  for (const more of [{}, { count: 2 }]) {
+    const wish = { id: 'job', argv: ['true'], repo: '/nowhere/at/all', ...more }
+    const items = manager.stream('run', { ...wish, isolation: 'none', network: 'none' })
+    await expect(collect(items)).rejects.toMatchObject({ code: 'sandbox_unenforceable' })
+  }
+  expect(await manager.call('list', { all: true })).toEqual([])
+  expect(readdirSync(join(home, 'storage/tmp'))).toEqual([])
 })

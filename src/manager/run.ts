@@ -11,7 +11,8 @@ import { changesSince, stepsOf } from './differences.ts'
 import { lookUp } from './find.ts'
 import { checkpointSignal } from './operations.ts'
 import { snapshotPlace } from './places.ts'
-import { beginRun } from './run-begin.ts'
+import { beginRun, type BegunRun } from './run-begin.ts'
+import { assertPossible, wallsFor, withoutWorkspace } from './run-check.ts'
 import { commandFor, type PlannedCommand } from './run-command.ts'
 import { failRequest, planRun, requestRun, tellRun, type RunRequest } from './run-request.ts'
 import { followRun } from './run-logs.ts'
@@ -28,12 +29,13 @@ export async function* runOne(
   core: Core,
   input: Input,
   request: Request,
-  more: readonly string[] = [],
+  { notes: more = [], isMade = false }: Forked = {},
 ): AsyncGenerator<Item> {
   checkpointSignal(request)
   const planned = await commandFor(core, input)
   const found = await workspaceFor(core, input)
   await assertRunnable(core, input, found)
+  if (found === undefined) await assertPossible(core, request, input, planned)
   const asked = planRun(core, {
     agent: planned.agent,
     argv: planned.argv,
@@ -49,7 +51,13 @@ export async function* runOne(
   const nothing = found === undefined && !beginsAnew(input) ? [emptyNote] : []
   const command = { ...planned, notes: [...planned.notes, ...nothing, ...notes, ...more] }
   // From here on it is a run of the workspace, whoever holds that.
-  yield* carriedOut(core, input, withoutLease(request), id, asked, command)
+  yield* carriedOut(core, input, withoutLease(request), id, asked, command, isMade || found === undefined)
+}
+
+/** Of one of several runs: its workspace was made for it just before. */
+interface Forked {
+  readonly notes?: readonly string[]
+  readonly isMade?: boolean
 }
 
 /** Whoever does not say what it starts from may have thought that it is where they are. */
@@ -93,21 +101,11 @@ async function* carriedOut(
   id: WorkspaceId,
   asked: RunRequest,
   command: PlannedCommand,
+  isMade: boolean,
 ): AsyncGenerator<Item> {
-  try {
-    await tellRun(core, request, id, asked)
-  } catch (error) {
-    await failRequest(core, request, id, asked.run, error)
-    throw error
-  }
-  await using begun = await beginRun(
-    core,
-    request,
-    id,
-    asked.run,
-    { ...input, agent: asked.plan.agent ?? undefined },
-    command,
-  )
+  await using begun = await underWay(core, input, request, id, asked, command).catch(async (error: unknown) => {
+    throw isMade ? await withoutWorkspace(core, request, id, error) : error
+  })
   const { workspace } = begun
   const name = nameOf(workspace)
   const walls = workspace.sandbox?.walls
@@ -133,6 +131,23 @@ async function* carriedOut(
     await cancelRun(core, request, id, asked.run)
   }
   yield await endedItem(core, await settle(core, request, id), asked.run)
+}
+
+async function underWay(
+  core: Core,
+  input: Input,
+  request: Request,
+  id: WorkspaceId,
+  asked: RunRequest,
+  command: PlannedCommand,
+): Promise<BegunRun> {
+  try {
+    await tellRun(core, request, id, asked)
+  } catch (error) {
+    await failRequest(core, request, id, asked.run, error)
+    throw error
+  }
+  return beginRun(core, request, id, asked.run, wallsFor(input, command), command)
 }
 
 async function unlessAborted(done: Promise<void>, signal: AbortSignal | undefined): Promise<void> {

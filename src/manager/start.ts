@@ -13,6 +13,7 @@ import { lookUp } from './find.ts'
 import { fork } from './fork.ts'
 import { checkpointSignal, withWorkspace } from './operations.ts'
 import { failRequest, firstRun, requestRun, type RunRequest } from './run-request.ts'
+import { withoutWorkspace } from './run-check.ts'
 import { sideOf } from './sides.ts'
 import { type Start, startOf } from './sources.ts'
 import { view, type WorkspaceView } from './view.ts'
@@ -30,7 +31,10 @@ export async function createForRun(
   try {
     const also = (name: WorkspaceName): NewEvent[] => [firstRun(core, request, name, asked)]
     const { id, notes } = await createNoting(core, input, request, also)
-    if ((await core.store.get(id))?.run === undefined) await requestRun(core, request, id, asked)
+    if ((await core.store.get(id))?.run === undefined)
+      await requestRun(core, request, id, asked).catch(async (error: unknown) => {
+        throw await withoutWorkspace(core, request, id, error)
+      })
     return { id, notes }
   } catch (error) {
     // The workspace is kept, empty: its run has failed.

@@ -15,6 +15,7 @@ import { leaseContract } from './manager-contract/leases.ts'
 import { lifeContract } from './manager-contract/life.ts'
 import { logContract } from './manager-contract/log.ts'
 import { mountContract } from './manager-contract/mounts.ts'
+import { refusedRunContract } from './manager-contract/refused-runs.ts'
 import { restoreContract } from './manager-contract/restore.ts'
 import { runContract } from './manager-contract/runs.ts'
 import { sandboxContract } from './manager-contract/sandboxes.ts'
@@ -115,6 +116,7 @@ export function managerContract(
     })
     describe('runs', () => {
       runContract(open)
+      refusedRunContract(open)
     })
     describe('agents', () => {
       agentContract(open)

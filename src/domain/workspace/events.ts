@@ -85,7 +85,7 @@ export interface WorkspaceEventData {
   workspace_source_failed: Whose & { workspace_path: string; created_at: string; problem: Problem }
 
   workspace_destroy_started: Intent & { workspace_path: string; cleanup_reason: CleanupReason; tree: string }
-  /** The workspace has left its path. For `failed_create` there never was anything to keep. */
+  /** The workspace has left its path. For `failed_create` there was nothing to keep, or its run never began. */
   workspace_cleanup: Whose & { workspace_path: string; cleanup_reason: CleanupReason; tree: string | null }
 
   workspace_undelete_started: Intent & { workspace_path: string; tree: string }

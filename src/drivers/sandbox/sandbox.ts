@@ -1,5 +1,6 @@
 import { constants } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { assertCommandTexts } from '../../domain/sandbox/command.ts'
 import { AwError, toAwError } from '../../domain/errors.ts'
 import type { Command, Follower, Sandbox } from '../../ports/sandbox-driver.ts'
 import { gone } from '../../sys/box/connection.ts'
@@ -145,25 +146,9 @@ const keptTags = (directory: string, logBytes: number, endsBox: boolean, followe
   ...Object.entries(follower?.env ?? {}).map(([name, value]) => ['F', `${name}=${value}`] as const),
 ]
 
-/** Callers of a door are not bound by types. */
-function assertCommand({ argv, env, terminal }: Command): void {
-  // Half a character has no bytes: it would be passed on as another one.
-  const isText = (value: unknown): boolean => typeof value === 'string' && !value.includes('\0') && value.isWellFormed()
-  if (!Array.isArray(argv) || argv.length === 0 || !argv.every(isText) || argv[0] === '') {
-    throw new AwError(
-      'invalid_input',
-      'A command is a list of texts in whole characters, the program first, without NUL bytes',
-      {
-        data: { field: 'argv' },
-      },
-    )
-  }
-  for (const [variable, value] of Object.entries(env)) {
-    if (/^[^=\0]+$/.test(variable) && isText(variable) && isText(value)) continue
-    throw new AwError('invalid_input', `${JSON.stringify(variable)} is no variable that a command can have`, {
-      data: { field: 'env' },
-    })
-  }
+function assertCommand(command: Command): void {
+  assertCommandTexts(command)
+  const { terminal } = command
   const isSize = (value: number): boolean => Number.isInteger(value) && value > 0 && value < 65_536
   if (terminal === undefined || (isSize(terminal.columns) && isSize(terminal.rows))) return
   throw new AwError('invalid_input', 'A terminal has from 1 to 65535 columns and rows', { data: { field: 'terminal' } })

@@ -8,9 +8,11 @@ import { defaultsOf, withoutZero } from '../boxes.ts'
 import type { Core } from '../core.ts'
 import { portBlocks } from '../slots.ts'
 
+export type SetupWalls = Pick<SetupPlan, 'isolation' | 'network' | 'limits' | 'mount'>
+
 interface Around {
   readonly place: Place
-  readonly plan: SetupPlan
+  readonly plan: SetupWalls
   readonly profile: string
   readonly slot: number
 }

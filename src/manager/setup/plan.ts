@@ -8,7 +8,7 @@ import { driverOf, limitsOf, networkOf } from '../boxes.ts'
 import type { Core, Request } from '../core.ts'
 import { withScratch } from '../scratch.ts'
 import { openTree } from '../trees.ts'
-import { setupSpec } from './box.ts'
+import { setupSpec, type SetupWalls } from './box.ts'
 
 type Wish = Inputs['template update']
 
@@ -54,7 +54,7 @@ const wrong = (message: string, field: string): AwError =>
 export async function assertEnforceable(
   core: Core,
   request: Request,
-  plan: SetupPlan,
+  plan: SetupWalls,
   profileName: string,
 ): Promise<void> {
   const driver = await driverOf(core, plan.isolation)
