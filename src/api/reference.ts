@@ -1,4 +1,5 @@
 import { configKeys, variableOf } from '../domain/config.ts'
+import { ruleOf } from '../domain/config-kinds.ts'
 import { errorTable } from '../domain/errors.ts'
 import { allowedStates } from '../domain/workspace/allow.ts'
 import type { Operation } from './operation.ts'
@@ -88,7 +89,7 @@ export function errorsPage(): string {
 export function configPage(): string {
   const rows = Object.entries(configKeys).map(([key, { kind, default: value, about }]) => [
     `\`${key}\``,
-    typeof kind === 'string' ? kindText[kind] : kind.map((word) => `\`${word}\``).join(' or '),
+    ruleOf(kind).title,
     kind === 'mode' || kind === 'directory mode'
       ? `\`0${value.toString(8)}\``
       : value === ''
@@ -108,17 +109,6 @@ export function configPage(): string {
     table(['Setting', 'Kind', 'Default', 'Variable', 'About'], rows),
   ].join('\n\n')
 }
-
-const kindText = {
-  text: 'text',
-  'label limits': 'label=value:MB, …',
-  count: 'whole number',
-  positive: 'whole number',
-  milliseconds: 'whole number',
-  switch: 'true or false',
-  mode: 'octal mode',
-  'directory mode': 'octal mode',
-} as const
 
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |`

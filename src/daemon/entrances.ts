@@ -1,11 +1,12 @@
 import type { Server } from 'node:http'
 import { owner } from '../access/principal.ts'
+import type { TcpPlace } from '../domain/tcp-place.ts'
 import type { HttpDoor } from '../http/door.ts'
 import { httpServer, type ServerLimits } from '../http/server.ts'
 import { isThere } from '../sys/directories.ts'
 import { clearSocket, closeToOthers, reachable, socketMark, socketOf } from '../sys/daemon-place.ts'
 import { openBridge } from './bridge.ts'
-import { closed, hostsOf, listening, type TcpPlace } from './listen.ts'
+import { closed, hostsOf, listening } from './listen.ts'
 
 export interface Entrances {
   /** `http://127.0.0.1:PORT`, if somebody asked for it. */

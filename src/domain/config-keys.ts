@@ -1,16 +1,5 @@
+import type { Kind } from './config-kinds.ts'
 import { serverKeys } from './server-keys.ts'
-
-/** How a setting's value is written and checked. */
-export type Kind =
-  | 'text'
-  | 'label limits'
-  | 'count'
-  | 'positive'
-  | 'milliseconds'
-  | 'switch'
-  | 'mode'
-  | 'directory mode'
-  | readonly string[]
 
 export interface Key {
   readonly kind: Kind
@@ -21,7 +10,7 @@ export interface Key {
 /** Every setting. `aw.toml` has them as `[section] key`, the environment as AW_SECTION_KEY, `--set` as section.key */
 export const configKeys = {
   'workspaces.base_path': {
-    kind: 'text',
+    kind: 'path',
     default: '',
     about: 'Where workspaces are found, as BASE/TASK/AGENT; empty means HOME/workspaces; relative to the home',
   },
@@ -46,14 +35,14 @@ export const configKeys = {
     about: 'Mode of directories that aw makes in a workspace',
   },
   'workspaces.uid': {
-    kind: 'count',
+    kind: { least: 1, most: 2 ** 32 - 2 },
     default: 61_000,
     about:
       'Whom new workspaces belong to on disk, as user and group, when root runs aw; not 0, as commands in a sandbox are not root; without meaning for other users, who cannot give files away',
   },
   'workspaces.file_mode': { kind: 'mode', default: 0o644, about: 'Mode of files that aw makes in a workspace' },
   'storage.root': {
-    kind: 'text',
+    kind: 'path',
     default: '',
     about: 'The directory that holds the trees, on one mount; empty means HOME/storage; relative to the home',
   },
@@ -90,7 +79,7 @@ export const configKeys = {
     about: 'The same for the live workspaces with a label, in MB: team=web:5000, user=ann:20000',
   },
   'space.warn_percent': {
-    kind: 'count',
+    kind: { least: 0, most: 100 },
     default: 85,
     about: 'aw doctor and aw usage warn when so much of the disk, of its inodes or of a budget is taken; 0 never warns',
   },
@@ -129,13 +118,13 @@ export const configKeys = {
       'How long a base that no workspace began as, or what was fetched of a repository, stays unused before aw gc erases it; it is made again when it is needed',
   },
   'space.high_percent': {
-    kind: 'count',
+    kind: { least: 0, most: 99 },
     default: 0,
     about:
       'When the storage is fuller than this, aw gc also erases what could stay, and moves the least recently used workspaces to the trash; 0 means never',
   },
   'space.low_percent': {
-    kind: 'count',
+    kind: { least: 0, most: 99 },
     default: 0,
     about: 'How full the storage may be for aw gc to stop doing so; 0 means ten percent below space.high_percent',
   },
@@ -145,7 +134,7 @@ export const configKeys = {
     about: 'Pack a workspace that expired into a file before aw gc erases it from the trash',
   },
   'archive.directory': {
-    kind: 'text',
+    kind: 'path',
     default: '',
     about: 'Where these files are; empty means HOME/archives; relative to the home',
   },
@@ -171,7 +160,7 @@ export const configKeys = {
     about: 'What a sandbox may reach: nothing, the hosts of sandbox.allow, or all that this machine can',
   },
   'sandbox.allow': {
-    kind: 'text',
+    kind: 'hosts',
     default: '',
     about: 'Hosts and presets for the network allowlist: npm, github, api.example.com, *.example.com:8443',
   },
@@ -196,12 +185,12 @@ export const configKeys = {
     about: 'Refuse to start a sandbox whose limits of memory, cpu and processes no cgroup can hold',
   },
   'sandbox.mount': {
-    kind: 'text',
+    kind: 'mount',
     default: '/workspace',
     about: 'Where sandboxes have their workspace; random gives each workspace a name of its own, /mnt/aw-1a2b3c4d',
   },
   'sandbox.protect': {
-    kind: 'text',
+    kind: 'names',
     default: '.git/hooks',
     about: 'Names below the content of a workspace that a sandbox may read but not write, with commas between',
   },
@@ -210,7 +199,7 @@ export const configKeys = {
     default: 'off',
     about: 'Keep the workspace before and after each command, so that aw undo takes a command back',
   },
-  'runs.agent': { kind: 'text', default: '', about: 'The agent that aw run takes when none is named' },
+  'runs.agent': { kind: 'agent', default: '', about: 'The agent that aw run takes when none is named' },
   'runs.snapshot': {
     kind: ['each-run', 'off'],
     default: 'each-run',
@@ -240,13 +229,13 @@ export const configKeys = {
       'What becomes of an agent’s credential where nothing can keep it out of the sandbox: the sandbox is refused, it starts without the credential, or all that runs inside finds it in its environment',
   },
   'sandbox.first_port': {
-    kind: 'count',
+    kind: { least: 1, most: 32_767 },
     default: 10_000,
     about: 'Where the blocks of ports begin of which each workspace has one (AW_PORT_BASE)',
   },
-  'sandbox.ports': { kind: 'count', default: 10, about: 'How many ports such a block has' },
+  'sandbox.ports': { kind: { least: 1, most: 32_767 }, default: 10, about: 'How many ports such a block has' },
   'sandbox.first_uid': {
-    kind: 'count',
+    kind: { least: 2, most: 2 ** 32 - 2 - 32_768 },
     default: 700_000_000,
     about:
       'Where the user ids begin of which each workspace has one, if root starts the sandboxes; their proxies have those below',
@@ -272,17 +261,17 @@ export const configKeys = {
     about: 'Take a repository without its history, unless a workspace asks for all of it',
   },
   'git.default_branch': {
-    kind: 'text',
+    kind: 'branch',
     default: '',
     about: 'The branch of a repository to start from; empty means its own default branch',
   },
   'git.user_name': {
-    kind: 'text',
+    kind: 'line',
     default: 'aw agent',
     about: 'Name for commits in that repository',
   },
   'git.user_email': {
-    kind: 'text',
+    kind: 'line',
     default: 'agent@aw.invalid',
     about: 'Address for commits in that repository',
   },

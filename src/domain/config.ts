@@ -1,19 +1,20 @@
-import { configKeys, type Key, type Kind } from './config-keys.ts'
+import { configKeys, type Key } from './config-keys.ts'
+import { ruleOf } from './config-kinds.ts'
 import { AwError } from './errors.ts'
-import { longestMs } from './longest.ts'
 import { nearest } from './nearest.ts'
-import { parseLabelLimits } from './space-limits.ts'
+import { slotCount } from './sandbox/surroundings.ts'
+import { watermarksOf } from './watermarks.ts'
 
 export { configKeys }
 
 export type ConfigKey = keyof typeof configKeys
-type Value<K extends Key> = K['kind'] extends 'count' | 'positive' | 'milliseconds' | 'mode' | 'directory mode'
-  ? number
+type Value<K extends Key> = K['kind'] extends 'count' | 'positive' | 'milliseconds' | 'mode' | 'directory mode' | object
+  ? K['kind'] extends readonly (infer V)[]
+    ? V
+    : number
   : K['kind'] extends 'switch'
     ? boolean
-    : K['kind'] extends readonly (infer V)[]
-      ? V
-      : string
+    : string
 export type Settings = { readonly [K in ConfigKey]: Value<(typeof configKeys)[K]> }
 
 /** Where a value came from: shown by `aw config show`. */
@@ -27,6 +28,8 @@ export interface Config {
 export interface ConfigSources {
   /** The parsed file: tables of keys. */
   readonly file?: Readonly<Record<string, unknown>> | undefined
+  /** Where in the file a key stands. */
+  readonly locate?: ((key: string) => { readonly file: string; readonly line?: number }) | undefined
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
   /** `--set section.key=value` */
   readonly set?: Readonly<Record<string, string>> | undefined
@@ -37,7 +40,7 @@ export function resolveConfig(sources: ConfigSources): Config {
   const settings: Record<string, unknown> = {}
   const origins: Record<string, Origin> = {}
   const put = (key: string, value: unknown, origin: Origin): void => {
-    settings[key] = checked(key, value, origin)
+    settings[key] = checked(key, value, origin, () => placeOf(key, origin, sources))
     origins[key] = origin
   }
   for (const [key, { default: value }] of Object.entries(configKeys)) {
@@ -51,7 +54,24 @@ export function resolveConfig(sources: ConfigSources): Config {
     if (value !== undefined) put(key, value, 'environment')
   }
   for (const [key, value] of Object.entries(sources.set ?? {})) put(key, value, 'flag')
-  return { settings: settings as unknown as Settings, origins: origins as Record<ConfigKey, Origin> }
+  const config = { settings: settings as unknown as Settings, origins: origins as Record<ConfigKey, Origin> }
+  assertTogether(config.settings)
+  return config
+}
+
+/** Where a value stands, for who has to change it. */
+interface Place {
+  readonly text: string
+  readonly data: { readonly origin: Origin; readonly file?: string; readonly line?: number }
+}
+
+function placeOf(key: string, origin: Origin, { locate }: ConfigSources): Place {
+  if (origin === 'environment') return { text: variableOf(key), data: { origin } }
+  if (origin === 'flag') return { text: '--set', data: { origin } }
+  const found = locate?.(key)
+  if (found === undefined) return { text: origin, data: { origin } }
+  const text = found.line === undefined ? found.file : `${found.file}, line ${found.line}`
+  return { text, data: { origin, ...found } }
 }
 
 export const variableOf = (key: string): string => `AW_${key.replace('.', '_').toUpperCase()}`
@@ -84,7 +104,7 @@ function assertVariables(env: Readonly<Record<string, string | undefined>>): voi
     if (known.includes(name)) continue
     const close = nearest(name, known, name.length > 15 ? 2 : 1)
     if (close === undefined && !sections.some((section) => name.startsWith(section))) continue
-    throw unknownKey(name, 'environment', close ?? nearest(name, known))
+    throw unknownKey(name, { text: 'environment', data: { origin: 'environment' } }, close ?? nearest(name, known))
   }
 }
 
@@ -95,65 +115,46 @@ function flatten(file: Readonly<Record<string, unknown>>): [string, unknown][] {
   })
 }
 
-function checked(key: string, value: unknown, origin: Origin): unknown {
-  if (!Object.hasOwn(configKeys, key)) throw unknownKey(key, origin)
-  const { kind } = configKeys[key as ConfigKey] as Key
-  const result = kind === 'text' ? asText(value) : fromText(kind, value)
-  if (result !== undefined) return result
-  const wanted = typeof kind === 'object' ? `one of ${kind.join(', ')}` : expectations[kind]
-  throw new AwError('invalid_config', `${key} is ${shown(value)} (${origin}); it must be ${wanted}`, {
-    hint: (configKeys[key as ConfigKey] as Key).about,
-    data: { key, origin },
-  })
+/** @param findPlace asked only if something is wrong */
+function checked(key: string, value: unknown, origin: Origin, findPlace: () => Place): unknown {
+  if (!Object.hasOwn(configKeys, key)) throw unknownKey(key, findPlace())
+  const { kind, about } = configKeys[key as ConfigKey] as Key
+  const rule = ruleOf(kind)
+  const refuse = (why = '', hint = about): AwError => {
+    const { text, data } = findPlace()
+    const message = `${key} is ${shown(value)} (${text})${why}; it must be ${rule.accepts}`
+    return new AwError('invalid_config', message, { hint, data: { key, ...data } })
+  }
+  try {
+    const result = rule.read(value, origin !== 'file')
+    if (result !== undefined) return result
+  } catch (error) {
+    if (error instanceof AwError) throw refuse(`: ${error.message}`, error.hint)
+    throw error
+  }
+  throw refuse()
 }
 
 /** TOML has numbers that JSON has not: nan, inf. */
-const shown = (value: unknown): string => (typeof value === 'number' ? String(value) : JSON.stringify(value))
-
-const expectations = {
-  'label limits': 'a list of LABEL=VALUE:MB, each label once and above 0 MB, as in team=web:5000, user=ann:20000',
-  text: 'text without a NUL byte',
-  count: 'a whole number, 0 or more',
-  positive: 'a whole number, 1 or more',
-  milliseconds: 'a whole number, from 0 to 2147483647 (24 days): no clock counts further',
-  switch: 'true or false',
-  mode: 'an octal mode such as 0644 that lets its owner read and write (0600)',
-  'directory mode': 'an octal mode such as 0755 that lets its owner read, write and enter (0700)',
-} as const
-
-const asText = (value: unknown): string | undefined =>
-  typeof value === 'string' && !value.includes('\0') ? value : undefined
-
-function fromText(kind: Exclude<Kind, 'text'>, value: unknown): unknown {
-  if (kind === 'label limits') return typeof value === 'string' && parseLabelLimits(value) ? value : undefined
-  if (kind === 'switch') return typeof value === 'boolean' ? value : { true: true, false: false }[String(value)]
-  if (kind === 'count') return count(value)
-  if (kind === 'positive') return count(value) || undefined
-  if (kind === 'milliseconds') return count(value, longestMs)
-  if (kind === 'mode') return mode(value, 0o600)
-  if (kind === 'directory mode') return mode(value, 0o700)
-  return typeof value === 'string' && kind.includes(value) ? value : undefined
+function shown(value: unknown): string {
+  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? typeof value)
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text
 }
 
-function count(value: unknown, most = Number.MAX_SAFE_INTEGER): number | undefined {
-  const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
-  return Number.isSafeInteger(number) && (number as number) >= 0 && (number as number) <= most
-    ? (number as number)
-    : undefined
+/** Settings that are right one by one, and not together: those who use them check that too, with the same functions. */
+function assertTogether(settings: Settings): void {
+  watermarksOf(settings)
+  const [first, count] = [settings['sandbox.first_port'], settings['sandbox.ports']]
+  if (slotCount({ first, count }) > 0) return
+  throw new AwError('invalid_config', `sandbox.first_port is ${first} and sandbox.ports is ${count}: no block fits`, {
+    hint: 'The blocks are below port 32768: lower one of the two',
+    data: { key: 'sandbox.ports' },
+  })
 }
 
-/** Octal text, or a number from a TOML octal literal. A mode that locks its owner out would break the workspace. */
-function mode(value: unknown, owner: number): number | undefined {
-  const number =
-    typeof value === 'string' && /^(0o)?[0-7]{3,4}$/.test(value) ? Number.parseInt(value.replace('0o', ''), 8) : value
-  if (!Number.isSafeInteger(number)) return undefined
-  const bits = number as number
-  return bits >= 0 && bits <= 0o7777 && (bits & owner) === owner ? bits : undefined
-}
-
-function unknownKey(key: string, origin: Origin, close = nearest(key, Object.keys(configKeys))): AwError {
-  return new AwError('invalid_config', `There is no setting ${key} (${origin})`, {
+function unknownKey(key: string, place: Place, close = nearest(key, Object.keys(configKeys))): AwError {
+  return new AwError('invalid_config', `There is no setting ${key} (${place.text})`, {
     hint: close === undefined ? 'See them all with: aw config show' : `Did you mean ${close}?`,
-    data: { key, origin },
+    data: { key, ...place.data },
   })
 }

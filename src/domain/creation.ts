@@ -58,9 +58,6 @@ export function readWorkspaceConfig(
   }
 }
 
-/** A million terabytes, as `aw limit` takes it too: in bytes the kernel can still count it, and the sum of many. */
-export const mostMb = 999_999_999_999
-
 const allOperations = ['read', 'write', 'execute']
 
 function operations(given: readonly string[] = allOperations): string[] {

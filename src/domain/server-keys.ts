@@ -4,12 +4,12 @@ import { usualLimits } from './strict-json.ts'
 /** Of the daemon: where it listens, and what it takes from whom. */
 export const serverKeys = {
   'server.listen': {
-    kind: 'text',
+    kind: 'listen',
     default: '',
     about:
       'Where aw serve listens besides its socket: 127.0.0.1:PORT, [::1]:PORT or localhost:PORT; other addresses are refused',
   },
-  'server.max_connections': { kind: 'count', default: 256, about: 'Connections at once, of all callers together' },
+  'server.max_connections': { kind: 'positive', default: 256, about: 'Connections at once, of all callers together' },
   'server.max_in_flight': { kind: 'count', default: 16, about: 'Requests of one token at once; 0 means no limit' },
   'server.max_streams': { kind: 'count', default: 8, about: 'Streams of one token at once; 0 means no limit' },
   'server.body_kb': { kind: 'count', default: 1024, about: 'Largest body of a request in JSON' },

@@ -1,4 +1,5 @@
 import { configuration } from '../domain/agents/configuration.ts'
+import { listOf } from '../domain/config-kinds.ts'
 import { AwError } from '../domain/errors.ts'
 import { fixes } from '../domain/sandbox/fixes.ts'
 import { parseRules } from '../domain/network/rules.ts'
@@ -59,7 +60,7 @@ export async function networkOf(
   { network, allow, agent }: BoxWish,
 ): Promise<Network> {
   const { settings } = core.config
-  const configured = settings['sandbox.allow'].split(',').flatMap((rule) => rule.trim() || [])
+  const configured = listOf(settings['sandbox.allow'])
   // Whoever names hosts wants them to be reached, and no others.
   const mode = network ?? (allow === undefined ? usualNetwork(core, isolation, agent) : 'allowlist')
   if (mode === 'allowlist') {
@@ -174,7 +175,7 @@ export async function specOf(core: Core, workspace: Slotted, box: BoxFacts, once
  */
 export function heldNames(core: Core, { profile }: Workspace, ofAgent: readonly string[] | undefined): string[] {
   const { content } = profileOf(profile)
-  const usual = core.config.settings['sandbox.protect'].split(',').flatMap((name) => name.trim() || [])
+  const usual = listOf(core.config.settings['sandbox.protect'])
   return [...new Set([...usual, ...(ofAgent === undefined ? [] : [...configuration, ...ofAgent])])].map((name) =>
     content === '.' ? name : `${content}/${name}`,
   )

@@ -1,5 +1,5 @@
 /** The daemon as a program: how it starts, what it refuses, how it ends. */
-import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
@@ -92,6 +92,17 @@ test('it does not serve with settings that are wrong, or without a level that th
   using at = place()
   expect(at.aw('--set', 'server.listen=everywhere', 'serve').code).toBe(2)
   expect(at.aw('--set', 'server.lisen=x', 'serve')).toMatchObject({ code: 2 })
+  const file = join(at.home, 'aw.toml')
+  mkdirSync(at.home, { mode: 0o700 })
+  for (const [setting, said] of [
+    ['[sandbox]\nallow = "*"\n', `sandbox.allow is "*" (${file}, line 2)`],
+    ['[trash]\nretention_days = "7"\n', `trash.retention_days is "7" (${file}, line 2)`],
+  ] as const) {
+    writeFileSync(file, setting)
+    for (const words of [['config', 'show'], ['doctor'], ['serve']])
+      expect(at.aw(...words)).toMatchObject({ code: 2, stderr: expect.stringContaining(said) as string })
+  }
+  rmSync(file)
   const { code, stderr } = at.sh(
     `unshare -m bash -c 'mount --bind /bin/false /usr/bin/bwrap && exec timeout 20 node "$AW" --set sandbox.required=true serve'`,
   )

@@ -99,8 +99,8 @@ it('the user can be another one; then nothing begins as what belongs to the form
   expect(ownersIn((await later.create({ id: 'three', from_workspace: 'one' })).path)).toEqual([theirs(62_000)])
 })
 
-it('root is refused; for others the setting has no meaning', async () => {
+it('root, and what is no user id, is refused', async () => {
   const opening = openGround({ 'workspaces.uid': '0' }).then(() => undefined)
-  expect(await codeOf(opening)).toBe(isRoot ? 'invalid_config' : 'done')
-  expect(await codeOf(openGround({ 'workspaces.uid': '4294967295' }))).toBe(isRoot ? 'invalid_config' : 'done')
+  expect(await codeOf(opening)).toBe('invalid_config')
+  expect(await codeOf(openGround({ 'workspaces.uid': '4294967295' }))).toBe('invalid_config')
 })

@@ -1,4 +1,4 @@
-import { mostMb } from '../../domain/creation.ts'
+import { mostCount } from '../../domain/longest.ts'
 import { isolations } from '../../domain/sandbox/spec.ts'
 import {
   anything,
@@ -93,7 +93,9 @@ const derived = optional(anything('Ignored: it follows from the workspace'))
 
 /** Null is taken for a field that was left out, as callers of older managers send it. */
 const configuration = {
-  max_size_mb: optional(nullable(integer('Largest size of its tree; 0 for no limit', { minimum: 0, maximum: mostMb }))),
+  max_size_mb: optional(
+    nullable(integer('Largest size of its tree; 0 for no limit', { minimum: 0, maximum: mostCount })),
+  ),
   allowed_operations: optional(
     list(string('read, write or execute'), 'What may be done in it: read, write, execute (default: all three)'),
   ),

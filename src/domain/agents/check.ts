@@ -16,7 +16,7 @@ export function checkProfile(name: string, given: unknown, base: AgentProfile, f
       data: { file, field },
     })
   }
-  if (!agentName.test(name)) wrong('its name', 'is not 1 to 32 of a-z, 0-9 and -')
+  if (!isAgentName(name)) wrong('its name', 'is not 1 to 32 of a-z, 0-9 and -')
   if (!isRecord(given)) return wrong('it', 'is not an object')
   const { extends: _, ...fields } = given
   walk(fields, profileShape, '', wrong)
@@ -27,7 +27,7 @@ export function checkProfile(name: string, given: unknown, base: AgentProfile, f
   return profile
 }
 
-const agentName = /^[a-z0-9][a-z0-9-]{0,31}$/
+export const isAgentName = (name: string): boolean => /^[a-z0-9][a-z0-9-]{0,31}$/.test(name)
 
 type Wrong = (field: string, why: string) => never
 type Shape =

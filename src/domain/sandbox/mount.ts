@@ -31,14 +31,14 @@ export const mountOf = (wish: MountWish, workspace: Mounted): string =>
  * one, unless the settings name a place.
  */
 export function nextMount({ setting, isSet }: MountWish, { id, profile }: Mounted): string {
-  const isOwn = setting === random || (profile === 'session' && !isSet)
+  const isOwn = isRandomMount(setting) || (profile === 'session' && !isSet)
   return isOwn ? `/mnt/aw-${createHash('sha256').update(`mount of ${id}`).digest('hex').slice(0, 8)}` : setting
 }
 
 /** For what belongs to no workspace, and is made for any. */
-export const commonMount = ({ setting }: MountWish): string => (setting === random ? usualMount : setting)
+export const commonMount = ({ setting }: MountWish): string => (isRandomMount(setting) ? usualMount : setting)
 
-const random = 'random'
+export const isRandomMount = (setting: string): boolean => setting === 'random'
 const usualMount = '/workspace'
 
 /** Whether those inside find it there; else they see the machine's own path. @param usual without a sandbox */

@@ -20,8 +20,9 @@ export async function loadConfig(places: ConfigPlaces): Promise<{ config: Config
   if (text === undefined && named !== undefined) {
     throw new AwError('invalid_config', `There is no configuration file ${file}`, { data: { file } })
   }
-  const parsed = text === undefined ? undefined : await parseToml(text, file)
-  const config = resolveConfig({ file: parsed, env: places.env, set: places.set })
+  const { parsed, lineOf } = text === undefined ? {} : await parseToml(text, file)
+  const locate = (key: string) => ({ file, ...lineOf?.(key) })
+  const config = resolveConfig({ file: parsed, locate, env: places.env, set: places.set })
   return { config, file: text === undefined ? undefined : file }
 }
 
@@ -32,18 +33,40 @@ export function directoryOf(setting: string, home: string, fallback: string): st
   return path.replace(/(?<=.)\/+$/, '')
 }
 
+interface ParsedFile {
+  readonly parsed: Record<string, unknown>
+  readonly lineOf: (key: string) => { line: number } | undefined
+}
+
 /** The parser is loaded only when there is something to parse. */
-async function parseToml(text: string, file: string): Promise<Record<string, unknown>> {
+async function parseToml(text: string, file: string): Promise<ParsedFile> {
   const { parse } = await import('smol-toml')
   try {
-    return parse(text)
+    return { parsed: parse(text), lineOf: (key) => lineIn(parse, text.split(/\r?\n/), key) }
   } catch (error) {
     throw new AwError('invalid_config', `${file} is not valid TOML: ${whereAndWhy(error)}`, {
-      hint: 'Mend the line it names',
+      hint: 'Fix the line it names',
       data: { file },
       cause: error,
     })
   }
+}
+
+/** The parser does not say where a key stood: it is the first line up to which the text has that key. */
+function lineIn(parse: (text: string) => object, lines: readonly string[], key: string): { line: number } | undefined {
+  for (let line = 1; line <= lines.length; line++) {
+    try {
+      if (hasKey(parse(lines.slice(0, line).join('\n')), key.split('.'))) return { line }
+    } catch {
+      // In the middle of a value of several lines.
+    }
+  }
+  return undefined
+}
+
+function hasKey(table: unknown, [name = '', ...rest]: readonly string[]): boolean {
+  if (typeof table !== 'object' || table === null || !Object.hasOwn(table, name)) return false
+  return rest.length === 0 || hasKey((table as Record<string, unknown>)[name], rest)
 }
 
 /** The parser shows the lines around it too, which a message of one line has no room for. */

@@ -3,7 +3,6 @@ import { AwError } from '../../domain/errors.ts'
 import { hasId } from '../../sys/ids.ts'
 
 const key = 'workspaces.uid'
-const largest = 2 ** 32 - 2
 
 /**
  * Whom the trees of a home belong to, if not the user of this process: only root can give them to another. One who is
@@ -12,11 +11,6 @@ const largest = 2 ** 32 - 2
 export function treeOwner({ settings, origins }: Config): number | undefined {
   if (process.getuid?.() !== 0) return undefined
   const owner = settings[key]
-  if (owner === 0 || owner > largest)
-    throw new AwError('invalid_config', `${key} is ${owner} (${origins[key]}): workspaces do not belong to root`, {
-      hint: `Set it to a user id from 1 to ${largest} that nobody else has, or leave it out; commands in a sandbox run as this user`,
-      data: { key, origin: origins[key] },
-    })
   if (hasId(owner)) return owner
   if (origins[key] === 'default') return undefined
   throw new AwError(

@@ -1,3 +1,4 @@
+import { listOf } from '../../domain/config-kinds.ts'
 import { AwError } from '../../domain/errors.ts'
 import { profileOf } from '../../domain/profiles.ts'
 import { slotCount } from '../../domain/sandbox/surroundings.ts'
@@ -22,7 +23,7 @@ export async function setupSpec(core: Core, { place, plan, profile, slot }: Arou
   const { settings } = core.config
   const { metadata, content } = profileOf(profile)
   const { wall_ms: _, ...limits } = plan.limits
-  const protect = settings['sandbox.protect'].split(',').flatMap((name) => name.trim() || [])
+  const protect = listOf(settings['sandbox.protect'])
   await core.storage.ready(place)
   return {
     attachment: core.storage.attachment(place),

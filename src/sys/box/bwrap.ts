@@ -1,5 +1,6 @@
+import { boxHome } from '../../domain/sandbox/place.ts'
 import type { Network } from '../../domain/sandbox/spec.ts'
-import { boxHome, boxHostname, gitIgnorePath, initPath, sizes } from './places.ts'
+import { boxHostname, gitIgnorePath, initPath, sizes } from './places.ts'
 
 /**
  * The walls of a `namespace` box as arguments of bubblewrap. A pure function of what is given: nothing is looked at.

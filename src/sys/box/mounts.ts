@@ -2,12 +2,12 @@ import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import { quotePath } from '../../domain/paths.ts'
+import { assertPlace, protectedNames } from '../../domain/sandbox/place.ts'
 import type { SandboxSpec } from '../../ports/sandbox-driver.ts'
 import { withSpot } from '../safe-fs/walk.ts'
 import type { BoxMount } from './bwrap.ts'
-import { assertPlace } from './places.ts'
 import { partFile } from './parts.ts'
-import { type Look, type MountedName, namesOf, planMountedName, planWithin } from './protect.ts'
+import { type Look, type MountedName, planMountedName, planWithin } from './protect.ts'
 import type { Placeholder } from './record.ts'
 import { openSource, type Sources } from './sources.ts'
 import type { BoxTree } from './tree.ts'
@@ -45,7 +45,7 @@ export function planMounts(spec: SandboxSpec, find: Look): PlannedMounts {
 
 /** No bind hides the tree, what is protected in it, or another bind; nor is it in what is protected. */
 function assertTargets({ mount, protect, protectWithin = [], binds }: SandboxSpec): void {
-  const held = [...protect, ...protectWithin].map((name) => join(mount, ...namesOf(name)))
+  const held = [...protect, ...protectWithin].map((name) => join(mount, ...protectedNames(name)))
   for (const [index, { target }] of binds.entries()) {
     assertPlace(target, 'What is bound')
     if (isIn(mount, target)) throw refused(target, 'it would hide the workspace')

@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs'
 import { AwError } from '../../domain/errors.ts'
-import { parsePath, quotePath } from '../../domain/paths.ts'
+import { quotePath } from '../../domain/paths.ts'
+import { notMountable, protectedNames } from '../../domain/sandbox/place.ts'
 import { unless } from '../errno.ts'
 import { hostFs } from '../host-fs.ts'
 import { at, identity } from '../safe-fs/descriptors.ts'
@@ -30,16 +31,16 @@ export interface MountedName {
 
 /** Looks, and makes nothing. `sandbox_unenforceable` for what cannot be mounted on, with what would have to change. */
 export function planMountedName(find: Look, given: string, kind?: 'directory' | 'file'): MountedName {
-  const names = namesOf(given)
+  const names = protectedNames(given)
   const path = names.join('/')
   for (const directory of aboveOf(names)) {
     const stats = look(find, given, directory)
     if (stats === undefined) throw nowhere(path, directory.join('/'))
-    if (!stats.isDirectory()) throw impossible(path, `${quotePath(directory.join('/'))} is no directory`)
+    if (!stats.isDirectory()) throw notMountable(path, `${quotePath(directory.join('/'))} is no directory`)
   }
   const stats = look(find, given, names)
   if (stats !== undefined && !stats.isDirectory() && !stats.isFile()) {
-    throw impossible(path, 'it is neither a file nor a directory', 'Remove it, or replace it by what it stands for')
+    throw notMountable(path, 'it is neither a file nor a directory', 'Remove it, or replace it by what it stands for')
   }
   if (stats === undefined) return mounted(names, kind ?? usualKind(names), { missing: true })
   return mounted(names, stats.isDirectory() ? 'directory' : 'file')
@@ -52,7 +53,7 @@ export function planMountedName(find: Look, given: string, kind?: 'directory' | 
  * leads to is left to the box, and told.
  */
 export function planWithin(find: Look, given: string): { name?: MountedName; note?: string } {
-  const names = namesOf(given)
+  const names = protectedNames(given)
   const left = (why: string): { note: string } => ({ note: `${quotePath(given)} is not kept read-only: ${why}` })
   for (const reached of [...aboveOf(names), names]) {
     const above = reached.slice(0, -1)
@@ -81,12 +82,6 @@ function unlessLocked<T>(call: () => T): T | 'locked' {
   }
 }
 
-export function namesOf(given: string): string[] {
-  const { names } = parsePath(given, { absolute: 'reject', root: false })
-  if (!names.includes('..')) return [...names]
-  throw impossible(given, 'it climbs with ".."', 'Name it from the root of the workspace down')
-}
-
 const aboveOf = (names: readonly string[]): string[][] =>
   names.slice(0, -1).map((_, index) => names.slice(0, index + 1))
 
@@ -108,7 +103,7 @@ function look(find: Look, given: string, names: readonly string[]): Stats | unde
     return find(names)
   } catch (error) {
     if (!(error instanceof AwError)) throw error
-    throw impossible(given, error.message, 'Replace the link by what it leads to')
+    throw notMountable(given, error.message, 'Replace the link by what it leads to')
   }
 }
 
@@ -122,12 +117,6 @@ const nowhere = (path: string, missing: string): AwError =>
       data: { protect: path, missing },
     },
   )
-
-const impossible = (path: string, why: string, hint = 'Leave it out of what is protected'): AwError =>
-  new AwError('sandbox_unenforceable', `${quotePath(path)} cannot be mounted in the sandbox: ${why}`, {
-    hint,
-    data: { protect: path },
-  })
 
 /** Makes what is to be mounted on, as the owner of the directory that it is in. Absent and present = done. */
 export function makePlaceholders(tree: string, placeholders: readonly Placeholder[]): void {
