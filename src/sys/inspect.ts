@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { toAwError } from '../domain/errors.ts'
 import { copyProgram, copyProgramName } from './copy-program.ts'
 import { fileSystemOf, nearestExisting } from './file-system.ts'
 import { native, nativeProblem, nativeWay } from './native.ts'
@@ -106,18 +107,27 @@ function partition(root: string): Finding {
 const deviceOf = (path: string): number | undefined => statSync(nearestExisting(path), { throwIfNoEntry: false })?.dev
 
 async function git(avoid: readonly string[]): Promise<Finding> {
-  const missing: Finding = {
-    name: 'git',
-    status: 'info',
-    message: 'git is not installed',
-    hint: 'It is needed only for git_config.enabled',
-  }
+  const name = 'git'
   const program = findProgram('git', avoid)
-  if (program === undefined) return missing
+  if (program === undefined)
+    return {
+      name,
+      status: 'info',
+      message: 'git is not installed',
+      hint: 'Install it to create workspaces from repositories and to export commits',
+    }
   try {
     const { stdout } = await run(program, ['--version'], { cwd: '/', env: { LC_ALL: 'C' }, timeoutMs: 5000 })
-    return { name: 'git', status: 'ok', message: stdout.trim(), hint: null }
-  } catch {
-    return missing
+    return { name, status: 'ok', message: stdout.trim(), hint: null }
+  } catch (error) {
+    const { code, message } = toAwError(error)
+    if (code !== 'timeout')
+      return { name, status: 'warning', message: `${program} does not work: ${message}`, hint: 'Install git again' }
+    return {
+      name,
+      status: 'warning',
+      message: `${program} --version did not answer within 5 s`,
+      hint: 'Run it yourself to see what holds it up, or try again when the machine is less busy',
+    }
   }
 }

@@ -1,9 +1,10 @@
 import type { Outputs } from '../../api/table.ts'
 import { wrap } from '../layout.ts'
 import { visible } from '../text.ts'
+import { count } from './units.ts'
 import type { Shown, View } from './view.ts'
 
-export function doctor({ ok, findings }: Outputs['doctor'], { paint, columns }: View): Shown {
+export function doctor({ findings }: Outputs['doctor'], { paint, columns }: View): Shown {
   const marks = { ok: paint.green('✓'), info: paint.blue('i'), warning: paint.yellow('!'), problem: paint.red('✗') }
   const width = Math.max(0, ...findings.map((finding) => finding.name.length))
   const lines = findings.flatMap(({ name, status, message, hint }) => {
@@ -12,7 +13,13 @@ export function doctor({ ok, findings }: Outputs['doctor'], { paint, columns }: 
     const head = `${marks[status]} ${paint.bold(visible(name).padEnd(width))}  ${first}`
     return [head, ...more.map((line) => `${' '.repeat(width + 4)}${line}`)]
   })
-  const problems = findings.filter((finding) => finding.status === 'problem').length
-  const verdict = ok ? paint.green('All is well') : paint.red(`${problems} to put right`)
-  return { out: [...lines, '', verdict].join('\n') }
+  return { out: [...lines, '', verdict(findings, paint)].join('\n') }
+}
+
+function verdict(findings: Outputs['doctor']['findings'], paint: View['paint']): string {
+  const having = (wanted: string): number => findings.filter(({ status }) => status === wanted).length
+  const [problems, warnings] = [having('problem'), having('warning')]
+  if (problems + warnings === 0) return paint.green('All is well')
+  const also = warnings === 0 ? '' : `, ${count(warnings, 'warning')}`
+  return problems === 0 ? paint.yellow(`No problems${also}`) : paint.red(`${count(problems, 'problem')}${also}`)
 }

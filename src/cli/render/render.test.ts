@@ -161,8 +161,19 @@ describe('reports', () => {
     const result = await runCli(['check'], { answers: { doctor: { ok: false, findings } } })
     expect(result).toMatchObject({
       exit: 1,
-      stdout: '✓ storage  dir\n✗ log      Not writable\n           chown it\n\n1 to put right\n',
+      stdout: '✓ storage  dir\n✗ log      Not writable\n           chown it\n\n1 problem\n',
     })
+  })
+
+  test.each([
+    [['ok', 'info'], 'All is well'],
+    [['ok', 'warning'], 'No problems, 1 warning'],
+    [['warning', 'info', 'warning'], 'No problems, 2 warnings'],
+    [['problem', 'warning', 'problem'], '2 problems, 1 warning'],
+  ])('doctor counts what it found: %j', async (statuses, verdict) => {
+    const findings = statuses.map((status) => ({ name: 'x', status, message: 'y', hint: null }))
+    const result = await runCli(['doctor'], { answers: { doctor: { ok: !statuses.includes('problem'), findings } } })
+    expect(result.stdout.trimEnd().split('\n').at(-1)).toBe(verdict)
   })
 
   test('lines end between words on a narrow terminal', async () => {
