@@ -140,7 +140,7 @@ export const fileView = object(
     uid: integer('Owner'),
     gid: integer('Group'),
     target: optional(string('What a link says')),
-    escapes: optional(boolean('The link leads out of the workspace')),
+    escapes: optional(boolean('Of a link: whether it leads out of the workspace')),
     rebased: optional(boolean('The absolute path was taken as relative to the workspace')),
   },
   'A file, directory or link',

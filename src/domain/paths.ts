@@ -90,6 +90,13 @@ function checkNames(path: string, names: readonly string[]): void {
   }
 }
 
+/**
+ * Whether a link that could not be followed stays inside all the same: it leads to something that is not there or may
+ * not be looked at, or in a circle. Whatever else went wrong counts as leading out.
+ */
+export const staysInside = ({ code }: AwError): boolean =>
+  ['file_not_found', 'not_a_directory', 'permission_denied', 'path_too_long', 'cannot_resolve_symlinks'].includes(code)
+
 const kindOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value)
 
 /** For messages: as it is if it is harmless, else quoted; never longer than a line. */

@@ -111,8 +111,22 @@ export const fsTree = (core: Core, input: Inputs['fs tree'], request: Request): 
   within(core, request, input.id, 'read', (tree) => {
     const options = { absolute: input.absolute, maxEntries: input.max_entries, maxDepth: input.max_depth }
     const { entries, truncated, unreadable } = tree.tree(input.path ?? '', options)
-    return input.nested === true ? { tree: nest(entries), truncated, unreadable } : { entries, truncated, unreadable }
+    if (input.nested === true) return { tree: nest(entries), truncated, unreadable }
+    const base = tree.resolve(input.path ?? '', { absolute: input.absolute }).path
+    const told = entries.map(({ path, kind }) =>
+      kind === 'symlink' ? { path, kind, escapes: linkEscapes(tree, `${base}/${path}`) } : { path, kind },
+    )
+    return { entries: told, truncated, unreadable }
   })
+
+/** As `stat` answers it. Of one that nobody can reach by its name, nobody knows. */
+function linkEscapes(tree: Tree, path: string): boolean {
+  try {
+    return tree.stat(path.replace(/^\//, ''), { follow: false }).escapes ?? false
+  } catch {
+    return true
+  }
+}
 
 export const fsStat = (core: Core, input: Inputs['fs stat'], request: Request): Promise<Outputs['fs stat']> =>
   within(core, request, input.id, 'read', (tree) =>

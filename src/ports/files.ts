@@ -5,7 +5,7 @@
  *
  * A *path* is relative to the root (`''` or `.` is the root itself, where that makes sense). `a/../b` is fine; a path
  * that climbs out is `path_traversal_attempt`. Links that stay inside are followed; one that leaves is
- * `symlink_outside_workspace` and is shown by `list` with `escapes: true`. An absolute path is treated as `absolute`
+ * `symlink_outside_workspace` and is shown with `escapes: true`. An absolute path is treated as `absolute`
  * says: `reject`, `inside` (the default: accepted if it lies under the root's own path or under `publicRoot`, else
  * `path_outside_workspace`) or `rebase` (taken as relative to the root; the answer says `rebased`).
  *
@@ -120,7 +120,7 @@ export interface FileInfo {
   readonly gid: number
   /** For a symlink: what it says. */
   readonly target?: string
-  /** For a symlink: it leads out of the workspace, or cannot be resolved inside it. */
+  /** For a symlink: it leads out of the workspace. One that goes in a circle, or leads to nothing inside, does not. */
   readonly escapes?: boolean
   /** The path was absolute and was taken as relative to the root. */
   readonly rebased?: boolean

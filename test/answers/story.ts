@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Inputs, OperationName, Outputs, StreamName } from '../../src/api/table.ts'
@@ -77,10 +77,12 @@ async function files({ call, stream }: Asker): Promise<void> {
   await call('fs mkdir', { id, path: 'work/dir' })
   await call('fs copy', { id, from: 'work/one', to: 'work/dir/one' })
   await call('fs move', { id, from: 'work/up', to: 'work/dir/up' })
+  symlinkSync('/etc/hosts', join((await call('show', { id })).path, 'work', 'out'))
   await call('fs list', { id, path: 'work' })
   await call('fs list', { id, path: 'work', limit: 1 })
   await call('fs tree', { id })
   await call('fs stat', { id, path: 'work/one' })
+  await call('fs stat', { id, path: 'work/out', follow: false })
   await call('fs resolve', { id, path: 'work/one' })
   await call('fs remove', { id, path: 'work/dir', recursive: true })
   await call('label', { id, labels: { keep: 'yes' } })

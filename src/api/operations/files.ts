@@ -104,7 +104,14 @@ export const fileOperations = [
     }),
     output: object({
       entries: optional(
-        list(object({ path: string('Path'), kind: string('What it is') }), 'A directory before what is in it'),
+        list(
+          object({
+            path: string('Path'),
+            kind: string('What it is'),
+            escapes: optional(boolean('Of a link: whether it leads out of the workspace')),
+          }),
+          'A directory before what is in it',
+        ),
       ),
       tree: optional(anything('The nested form')),
       truncated: boolean('A limit cut it'),

@@ -101,17 +101,19 @@ describe('files', () => {
       entries: [
         { path: 'work', kind: 'directory' },
         { path: 'work/a.txt', kind: 'file' },
-        { path: 'z', kind: 'symlink' },
+        { path: 'y', kind: 'symlink', escapes: true },
+        { path: 'z', kind: 'symlink', escapes: false },
       ],
       truncated: true,
       unreadable: [],
     }
-    expect(await shown(['fs', 'tree', 'x'], output)).toBe('work/\nwork/a.txt\nz\n')
+    expect(await shown(['fs', 'tree', 'x'], output)).toBe('work/\nwork/a.txt\ny\nz\n')
     expect(await shown(['fs', 'tree', 'x'], output, onTerminal)).toBe(
       [
         '.',
         '├── work/',
         '│   └── a.txt',
+        '├── y (symlink, leads out of the workspace)',
         '└── z (symlink)',
         'There is more than this: raise --max-entries or --max-depth',
         '',

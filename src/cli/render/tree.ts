@@ -25,14 +25,14 @@ interface Branch {
 
 function draw(entries: readonly Entry[], view: View): string[] {
   const root: Branch = { children: new Map(), kind: 'directory' }
-  for (const { path, kind } of entries) {
+  for (const { path, kind, escapes } of entries) {
     let branch = root
     for (const part of path.split('/')) {
       const next = branch.children.get(part) ?? { children: new Map<string, Branch>(), kind: 'directory' }
       branch.children.set(part, next)
       branch = next
     }
-    branch.kind = kind
+    branch.kind = escapes === true ? `${kind}, leads out of the workspace` : kind
   }
   return ['.', ...drawBelow(root, '', view)]
 }

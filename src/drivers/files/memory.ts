@@ -1,5 +1,5 @@
-import { AwError, type ErrorCode } from '../../domain/errors.ts'
-import { compareNames, foldName, parsePath, splitPath, type ParsedPath } from '../../domain/paths.ts'
+import { AwError, toAwError, type ErrorCode } from '../../domain/errors.ts'
+import { compareNames, foldName, parsePath, splitPath, staysInside, type ParsedPath } from '../../domain/paths.ts'
 import type { FileHandle, FileInfo, Files, PathOptions, RootOptions } from '../../ports/files.ts'
 import { walkNodes, type DirectoryNode, type Disk, type FileNode, type Node } from './memory-disk.ts'
 
@@ -109,9 +109,10 @@ function openHandle(disk: Disk, path: string, options: RootOptions = {}): FileHa
 
   function escapes(names: readonly string[]): boolean {
     try {
-      return walk({ names, directory: false, rebased: false }, '', { follow: true }).node === undefined
-    } catch {
-      return true
+      walk({ names, directory: false, rebased: false }, '', { follow: true })
+      return false
+    } catch (error) {
+      return !staysInside(toAwError(error))
     }
   }
 

@@ -12,11 +12,13 @@ import { cutField } from './commands.ts'
 
 type File = Outputs['fs stat']
 
-const shown = ['path', 'kind', 'size', 'mode', 'mtime', 'target'] as const satisfies readonly (keyof File)[]
+const shown = ['path', 'kind', 'size', 'mode', 'mtime', 'target', 'escapes'] as const satisfies readonly (keyof File)[]
 const file = picked(fileView, shown)
 const told = (view: File): Pick<File, (typeof shown)[number]> => pickedFrom(view, shown)
-const line = ({ path, kind, size, target }: File): string =>
-  `${path}${kind === 'directory' ? '/' : ''}${target === undefined ? '' : ` -> ${target}`}  ${kind === 'file' ? `${size} bytes` : kind}`
+const line = ({ path, kind, size, target, escapes }: File): string => {
+  const leads = target === undefined ? '' : ` -> ${target}${escapes === true ? ' (leads out of the workspace)' : ''}`
+  return `${path}${kind === 'directory' ? '/' : ''}${leads}  ${kind === 'file' ? `${size} bytes` : kind}`
+}
 
 const encodings = ['utf-8', 'base64'] as const
 const where = 'Paths are below the workspace; what its source held is below work/, unless its profile is repo.'

@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import type { ParsedPath } from '../../domain/paths.ts'
+import { type ParsedPath, staysInside } from '../../domain/paths.ts'
 import type { FileInfo, FileKind } from '../../ports/files.ts'
 import { toAwError } from '../../domain/errors.ts'
 import { at, errnoOf, type Name } from './descriptors.ts'
@@ -47,20 +47,19 @@ export function linkInfo(
 ): Pick<FileInfo, 'target' | 'escapes'> | undefined {
   try {
     const target = fs.readlinkSync(at(dir, name), { encoding: 'buffer' }).toString()
-    return { target, escapes: escapes(root, names) }
+    // A name that is not UTF-8 cannot be resolved by what is shown of it.
+    return { target, escapes: typeof name !== 'string' || escapes(root, names) }
   } catch (error) {
     if (errnoOf(error) === 'EINVAL' || errnoOf(error) === 'ENOENT') return undefined
     throw error
   }
 }
 
-/** A link to something inside that is not there does not leave. */
 function escapes(root: Root, names: readonly string[]): boolean {
-  const inside = new Set(['file_not_found', 'not_a_directory', 'permission_denied'])
   try {
     return withSpot(root, { names, directory: false, rebased: false }, { follow: true }, () => false)
   } catch (error) {
-    return !inside.has(toAwError(error).code)
+    return !staysInside(toAwError(error))
   }
 }
 

@@ -77,6 +77,37 @@ export function fileContract(open: OpenManager): void {
     await expect(read('work/inside', { max_bytes: 0 })).rejects.toEqual(code('file_too_large'))
   })
 
+  it('list, tree and stat agree on which links lead out', async () => {
+    const { aw, folder } = await open()
+    const link = (target: string) => ({ kind: 'symlink', target }) as const
+    const links = {
+      dangling: link('none/at/all'),
+      file: link('inside'),
+      'long-name': link('x'.repeat(300)),
+      'loop-a': link('loop-b'),
+      'loop-b': link('./loop-a'),
+      out: link('/etc/passwd'),
+      'out-by-link': link('up/etc'),
+      self: link('self/below'),
+      up: link('../../..'),
+    }
+    await aw.create({ id: 'f', from: { folder: folder({ inside: { kind: 'file', content: '1' }, ...links }) } })
+    const leading = ['out', 'out-by-link', 'up']
+    const expected = Object.keys(links).map((name) => [name, leading.includes(name)])
+    const { entries } = await aw.fs.list('f', { path: 'work' })
+    const listed = entries.filter(({ kind }) => kind === 'symlink')
+    expect(listed.map(({ path, escapes }) => [path.replace('work/', ''), escapes])).toEqual(expected)
+    for (const path of ['work', '/work', 'work/../work/.']) {
+      const { entries: found = [] } = await aw.fs.tree('f', { path, absolute: 'rebase' })
+      const shown = found.filter(({ kind }) => kind === 'symlink')
+      expect(shown.map((entry) => [entry.path, entry.escapes])).toEqual(expected)
+      expect(found.find((entry) => entry.path === 'inside')).toEqual({ path: 'inside', kind: 'file' })
+    }
+    for (const [name, escapes] of expected)
+      expect(await aw.fs.stat('f', { path: `work/${String(name)}`, follow: false })).toMatchObject({ escapes })
+    await expect(aw.fs.read('f', { path: 'work/loop-a' })).rejects.toEqual(code('cannot_resolve_symlinks'))
+  })
+
   it('a file goes in and out piece by piece', async () => {
     const { aw } = await open()
     const { files } = await aw.create({ id: 'f' })
