@@ -100,6 +100,26 @@ describe('an absolute path', () => {
   })
 })
 
+describe('a virtual root', () => {
+  const options = { roots: ['/mnt/aw-1'], absolute: 'virtual' } as const
+
+  test.each([
+    [String.raw`a\b`, 'a/b'],
+    [String.raw`\a\.\b/c`, 'a/b/c'],
+    [String.raw`\mnt\aw-1\a`, 'a'],
+    [String.raw`C:\a`, 'C:/a'],
+    [String.raw`..\a`, 'path_traversal_attempt'],
+    [String.raw`\..\a`, 'path_traversal_attempt'],
+    [String.raw`a\..\..\b`, 'path_traversal_attempt'],
+  ])('%s is %s', (path, names) => expect(codeOf(path, options)).toBe(names))
+
+  test('an absolute path is taken as relative, whichever way it is written', () => {
+    for (const path of ['/etc/x', String.raw`\etc\x`])
+      expect(parsePath(path, options)).toEqual({ names: ['etc', 'x'], directory: false, rebased: true })
+    expect(parsePath('a\\', options).directory).toBe(true)
+  })
+})
+
 test('whatever the input, the gate answers names or one of its codes', () => {
   const codes = [
     'invalid_path',

@@ -5,7 +5,8 @@ import { AwError } from './errors.ts'
  * it never decides access, which is the kernel's part (`sys/safe-fs`).
  *
  * A backslash is an ordinary character: on Linux it is one in a file name, and a tree that holds such a name must stay
- * readable. `..\..\x` is therefore one (odd) name, which cannot climb.
+ * readable. `..\..\x` is therefore one (odd) name, which cannot climb. Only in a `virtual` root it separates names, as
+ * those write it who do not know what machine they are on.
  */
 
 export const maxPathBytes = 4096
@@ -20,8 +21,11 @@ export interface ParsedPath {
   readonly rebased: boolean
 }
 
+/** What an absolute path means. `virtual` is `rebase` for those who also write `\` for `/`. */
+export type Absolute = 'reject' | 'inside' | 'rebase' | 'virtual'
+
 export interface ParseOptions {
-  readonly absolute?: 'reject' | 'inside' | 'rebase' | undefined
+  readonly absolute?: Absolute | undefined
   /** Absolute paths that mean the root: its own, and the public mount. */
   readonly roots?: readonly string[] | undefined
   /** Whether the root itself is an answer. Default true. */
@@ -29,8 +33,9 @@ export interface ParseOptions {
 }
 
 /** Throws the code that says what is wrong. Takes anything: callers of a door are not bound by types. */
-export function parsePath(path: unknown, options: ParseOptions = {}): ParsedPath {
-  checkPath(path)
+export function parsePath(given: unknown, options: ParseOptions = {}): ParsedPath {
+  checkPath(given)
+  const path = options.absolute === 'virtual' ? given.replaceAll('\\', '/') : given
   const parts = splitPath(path)
   const { names, rebased } = path.startsWith('/')
     ? fromAbsolute(path, parts, options)
@@ -66,7 +71,7 @@ function fromAbsolute(path: string, parts: string[], options: ParseOptions): { n
   }
   const names = belowRoot(parts, options.roots ?? [])
   if (names) return { names, rebased: false }
-  if (mode === 'rebase') return { names: parts, rebased: true }
+  if (mode === 'rebase' || mode === 'virtual') return { names: parts, rebased: true }
   throw new AwError('path_outside_workspace', `The path is not in the workspace: ${quotePath(path)}`)
 }
 

@@ -9,17 +9,33 @@ export interface Profile {
   readonly directories: readonly string[]
   /** Where a source's files go and where commands start; `.` is the workspace itself. */
   readonly content: string
+  /** What a caller who asks for `rebase` gets: a session is a virtual root, whose paths are written either way. */
+  readonly rebase: 'rebase' | 'virtual'
   /** Which files the metadata directory holds. */
   readonly documents: readonly ('task_spec' | 'workspace_config' | 'context' | 'run')[]
 }
 
-const all = ['task_spec', 'workspace_config', 'context'] as const
+const plain = { rebase: 'rebase', documents: ['task_spec', 'workspace_config', 'context'] } as const
 
 export const profiles: Readonly<Record<string, Profile>> = {
-  aw: { name: 'aw', metadata: '.aw', directories: ['work', 'output', 'tmp'], content: 'work', documents: all },
-  ipa: { name: 'ipa', metadata: '.ipa', directories: ['work', 'output'], content: 'work', documents: all },
-  repo: { name: 'repo', metadata: '.m', directories: [], content: '.', documents: ['run', 'workspace_config'] },
-  session: { name: 'session', metadata: '.aw', directories: ['mnt', 'output', 'tmp'], content: 'mnt', documents: all },
+  aw: { ...plain, name: 'aw', metadata: '.aw', directories: ['work', 'output', 'tmp'], content: 'work' },
+  ipa: { ...plain, name: 'ipa', metadata: '.ipa', directories: ['work', 'output'], content: 'work' },
+  repo: {
+    ...plain,
+    name: 'repo',
+    metadata: '.m',
+    directories: [],
+    content: '.',
+    documents: ['run', 'workspace_config'],
+  },
+  session: {
+    ...plain,
+    name: 'session',
+    metadata: '.aw',
+    directories: ['mnt', 'output', 'tmp'],
+    content: 'mnt',
+    rebase: 'virtual',
+  },
 }
 
 export function profileOf(name: string): Profile {

@@ -7,7 +7,7 @@ import type { FileReader } from '../ports/files.ts'
 import type { CommandInput } from '../ports/sandbox-driver.ts'
 import type { Core, Request } from './core.ts'
 import { assertFileSize, largestFile } from './file-size.ts'
-import { openWithin, within } from './files.ts'
+import { absoluteIn, openWithin, within } from './files.ts'
 import { findWorkspace } from './find.ts'
 import { assertLease } from './lease-fence.ts'
 import { checkpointSignal } from './operations.ts'
@@ -25,7 +25,7 @@ export async function* fsDownload(
   request: Request,
 ): AsyncGenerator<Outputs['fs download']> {
   checkpointSignal(request)
-  const { tree } = await openWithin(core, request, input.id, 'read')
+  const { tree, workspace } = await openWithin(core, request, input.id, 'read')
   let file: FileReader | undefined
   const close = (): void => {
     file?.[Symbol.dispose]()
@@ -35,7 +35,7 @@ export async function* fsDownload(
   request.signal?.addEventListener('abort', close)
   try {
     checkpointSignal(request)
-    file = tree.open(input.path, { absolute: input.absolute })
+    file = tree.open(input.path, { absolute: absoluteIn(workspace, input.absolute) })
     yield* piecesOf(file, input, request)
   } finally {
     request.signal?.removeEventListener('abort', close)
@@ -70,7 +70,8 @@ const cutShort = (path: string): AwError =>
 /** Whole or not at all, whatever happens while it comes in. */
 export const fsUpload = (core: Core, input: Inputs['fs upload'], request: Request): Promise<Outputs['fs upload']> =>
   within(core, request, input.id, 'write', async (tree, workspace) => {
-    const { path, absolute, parents, existing, mode } = input
+    const { path, parents, existing, mode } = input
+    const absolute = absoluteIn(workspace, input.absolute)
     const most = largestFile(core, workspace, request)
     assertAccepted(input, input.size ?? 0)
     assertFileSize(path, input.size ?? 0, most)

@@ -7,6 +7,7 @@ import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import { agentOf } from './agents/profiles.ts'
 import { heldNames } from './boxes.ts'
 import { boxAround } from './bridge.ts'
+import type { PathOptions } from '../ports/files.ts'
 import type { Core, Request } from './core.ts'
 import { assertFileSize, assertSizesBelow, largestFile } from './file-size.ts'
 import { findWorkspace } from './find.ts'
@@ -71,10 +72,16 @@ async function heldFrom(core: Core, workspace: Workspace, box: string): Promise<
   return heldNames(core, workspace, agent === undefined ? undefined : (await agentOf(core, agent)).profile.protect)
 }
 
+/** What an absolute path means to whoever asks about this workspace. */
+export const absoluteIn = ({ profile }: Workspace, asked: Asked): PathOptions['absolute'] =>
+  asked === 'rebase' ? profileOf(profile).rebase : asked
+
+type Asked = Inputs['fs read']['absolute']
+
 export const fsRead = (core: Core, input: Inputs['fs read'], request: Request): Promise<Uint8Array> =>
-  within(core, request, input.id, 'read', (tree) =>
+  within(core, request, input.id, 'read', (tree, workspace) =>
     tree.read(input.path, {
-      absolute: input.absolute,
+      absolute: absoluteIn(workspace, input.absolute),
       maxBytes: input.max_bytes ?? core.config.settings['files.max_read_mb'] * 1024 * 1024,
       offset: input.offset,
       length: input.length,
@@ -83,7 +90,8 @@ export const fsRead = (core: Core, input: Inputs['fs read'], request: Request): 
 
 export const fsWrite = (core: Core, input: Inputs['fs write'], request: Request): Promise<Outputs['fs write']> =>
   within(core, request, input.id, 'write', async (tree, workspace) => {
-    const { absolute, parents, existing, mode } = input
+    const { parents, existing, mode } = input
+    const absolute = absoluteIn(workspace, input.absolute)
     assertFileSize(input.path, lengthOf(input.content), largestFile(core, workspace, request))
     const more = (): number => lengthOf(input.content) - sizeAt(tree, input.path, absolute)
     await assertRoom(core, workspace, { more })
@@ -92,27 +100,33 @@ export const fsWrite = (core: Core, input: Inputs['fs write'], request: Request)
 
 export const fsAppend = (core: Core, input: Inputs['fs append'], request: Request): Promise<Outputs['fs append']> =>
   within(core, request, input.id, 'write', async (tree, workspace) => {
-    const size = sizeAt(tree, input.path, input.absolute) + lengthOf(input.content)
+    const absolute = absoluteIn(workspace, input.absolute)
+    const size = sizeAt(tree, input.path, absolute) + lengthOf(input.content)
     assertFileSize(input.path, size, largestFile(core, workspace, request))
     await assertRoom(core, workspace, { more: () => lengthOf(input.content) })
-    return tree.append(input.path, input.content, { absolute: input.absolute })
+    return tree.append(input.path, input.content, { absolute })
   })
 
 const lengthOf = (content: Uint8Array | string): number =>
   typeof content === 'string' ? Buffer.byteLength(content) : content.length
 
 export const fsList = (core: Core, input: Inputs['fs list'], request: Request): Promise<Outputs['fs list']> =>
-  within(core, request, input.id, 'read', (tree) => {
-    const { absolute, limit, after } = input
+  within(core, request, input.id, 'read', (tree, workspace) => {
+    const { limit, after } = input
+    const absolute = absoluteIn(workspace, input.absolute)
     return tree.list(input.path ?? '', { absolute, limit, after })
   })
 
 export const fsTree = (core: Core, input: Inputs['fs tree'], request: Request): Promise<Outputs['fs tree']> =>
-  within(core, request, input.id, 'read', (tree) => {
-    const options = { absolute: input.absolute, maxEntries: input.max_entries, maxDepth: input.max_depth }
+  within(core, request, input.id, 'read', (tree, workspace) => {
+    const options = {
+      absolute: absoluteIn(workspace, input.absolute),
+      maxEntries: input.max_entries,
+      maxDepth: input.max_depth,
+    }
     const { entries, truncated, unreadable } = tree.tree(input.path ?? '', options)
     if (input.nested === true) return { tree: nest(entries), truncated, unreadable }
-    const base = tree.resolve(input.path ?? '', { absolute: input.absolute }).path
+    const base = tree.resolve(input.path ?? '', { absolute: absoluteIn(workspace, input.absolute) }).path
     const told = entries.map(({ path, kind }) =>
       kind === 'symlink' ? { path, kind, escapes: linkEscapes(tree, `${base}/${path}`) } : { path, kind },
     )
@@ -129,34 +143,39 @@ function linkEscapes(tree: Tree, path: string): boolean {
 }
 
 export const fsStat = (core: Core, input: Inputs['fs stat'], request: Request): Promise<Outputs['fs stat']> =>
-  within(core, request, input.id, 'read', (tree) =>
-    tree.stat(input.path, { absolute: input.absolute, follow: input.follow ?? true }),
+  within(core, request, input.id, 'read', (tree, workspace) =>
+    tree.stat(input.path, { absolute: absoluteIn(workspace, input.absolute), follow: input.follow ?? true }),
   )
 
 export const fsResolve = (core: Core, input: Inputs['fs resolve'], request: Request): Promise<Outputs['fs resolve']> =>
-  within(core, request, input.id, 'read', (tree) => tree.resolve(input.path, { absolute: input.absolute }))
+  within(core, request, input.id, 'read', (tree, workspace) =>
+    tree.resolve(input.path, { absolute: absoluteIn(workspace, input.absolute) }),
+  )
 
 export const fsMkdir = (core: Core, input: Inputs['fs mkdir'], request: Request): Promise<Outputs['fs mkdir']> =>
-  within(core, request, input.id, 'write', (tree) =>
-    tree.mkdir(input.path, { absolute: input.absolute, parents: input.parents ?? false }),
+  within(core, request, input.id, 'write', (tree, workspace) =>
+    tree.mkdir(input.path, { absolute: absoluteIn(workspace, input.absolute), parents: input.parents ?? false }),
   )
 
 export const fsMove = (core: Core, input: Inputs['fs move'], request: Request): Promise<Outputs['fs move']> =>
-  within(core, request, input.id, 'write', (tree) => {
-    const { absolute, replace = false, parents = false } = input
+  within(core, request, input.id, 'write', (tree, workspace) => {
+    const { replace = false, parents = false } = input
+    const absolute = absoluteIn(workspace, input.absolute)
     return tree.rename(input.from, input.to, { absolute, replace, parents })
   })
 
 export const fsCopy = (core: Core, input: Inputs['fs copy'], request: Request): Promise<Outputs['fs copy']> =>
   within(core, request, input.id, 'write', async (tree, workspace) => {
-    const { absolute, replace = false, parents = false, recursive = false } = input
+    const { replace = false, parents = false, recursive = false } = input
+    const absolute = absoluteIn(workspace, input.absolute)
     assertSizesBelow(tree, input.from, largestFile(core, workspace, request), { absolute })
     await assertRoom(core, workspace, { more: () => sizeBelow(tree, input.from, absolute) })
     return tree.copy(input.from, input.to, { absolute, replace, parents, recursive })
   })
 
 export const fsRemove = (core: Core, input: Inputs['fs remove'], request: Request): Promise<Outputs['fs remove']> =>
-  within(core, request, input.id, 'write', (tree) => {
-    const { absolute, recursive = false } = input
+  within(core, request, input.id, 'write', (tree, workspace) => {
+    const { recursive = false } = input
+    const absolute = absoluteIn(workspace, input.absolute)
     return tree.remove(input.path, { absolute, recursive, missing: input.if_exists === true ? 'ignore' : 'error' })
   })

@@ -1,3 +1,5 @@
+import type { Absolute } from '../domain/paths.ts'
+
 /**
  * Everything that is done below a workspace's root goes through this port, from every door. Names are resolved by the
  * kernel against a handle on the root: no string comparison and no `realpath` decides access, so a link swapped in the
@@ -7,7 +9,8 @@
  * that climbs out is `path_traversal_attempt`. Links that stay inside are followed; one that leaves is
  * `symlink_outside_workspace` and is shown with `escapes: true`. An absolute path is treated as `absolute`
  * says: `reject`, `inside` (the default: accepted if it lies under the root's own path or under `publicRoot`, else
- * `path_outside_workspace`) or `rebase` (taken as relative to the root; the answer says `rebased`).
+ * `path_outside_workspace`), `rebase` (taken as relative to the root; the answer says `rebased`) or `virtual` (the same,
+ * and a backslash separates names as a slash does).
  *
  * Only regular files are read and written; a fifo, socket or device is `not_a_file`, and opening one never blocks.
  * Mount points below the root are not crossed (`path_outside_workspace`). Names that alias a protected one (letter case,
@@ -82,7 +85,7 @@ export interface FileWriter extends Disposable {
 }
 
 export interface PathOptions {
-  readonly absolute?: 'reject' | 'inside' | 'rebase' | undefined
+  readonly absolute?: Absolute | undefined
 }
 
 export interface Unlocking {

@@ -7,7 +7,7 @@ export const path = string('Path below the workspace')
 export const absolute = optional(
   choice(
     ['reject', 'inside', 'rebase'],
-    'What an absolute path means: an error, fine if inside (default), or relative to the workspace',
+    'What an absolute path means: an error, fine if inside (default), or relative to the workspace; with rebase in a workspace of the profile session, a backslash separates names too',
   ),
 )
 export const parents = optional(boolean('Make missing parent directories'))

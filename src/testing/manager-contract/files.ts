@@ -77,6 +77,47 @@ export function fileContract(open: OpenManager): void {
     await expect(read('work/inside', { max_bytes: 0 })).rejects.toEqual(code('file_too_large'))
   })
 
+  it('in a session a backslash separates names, where absolute paths are taken as relative', async () => {
+    const { aw } = await open()
+    await aw.create({ id: 's', profile: 'session' })
+    const rebase = { absolute: 'rebase' } as const
+    const made = await aw.fs.write('s', { path: String.raw`\\mnt\.\sub\a.txt`, content: 'one', ...rebase })
+    expect(made).toMatchObject({ path: 'mnt/sub/a.txt', rebased: true })
+    expect(text(await aw.fs.read('s', { path: String.raw`mnt\sub/a.txt`, ...rebase }))).toBe('one')
+    expect(await aw.fs.resolve('s', { path: String.raw`\mnt\sub\..\sub\a.txt`, ...rebase })).toEqual({
+      path: 'mnt/sub/a.txt',
+      exists: true,
+      rebased: true,
+    })
+    for (const path of [String.raw`..\..\etc\passwd`, String.raw`\..\x`, String.raw`mnt\..\../x`])
+      await expect(aw.fs.read('s', { path, ...rebase })).rejects.toEqual(code('path_traversal_attempt'))
+    await expect(aw.fs.write('s', { path: String.raw`\.aw\x`, content: '', ...rebase })).rejects.toEqual(
+      code('path_protected'),
+    )
+    await aw.fs.move('s', { from: String.raw`mnt\sub\a.txt`, to: String.raw`\output\b.txt`, ...rebase })
+    expect((await aw.fs.list('s', { path: 'output\\', ...rebase })).entries).toMatchObject([{ path: 'output/b.txt' }])
+    expect((await aw.fs.tree('s', { path: String.raw`\output`, ...rebase })).entries).toEqual([
+      { path: 'b.txt', kind: 'file' },
+    ])
+  })
+
+  it('elsewhere a backslash is a character of a name', async () => {
+    const { aw } = await open()
+    const name = String.raw`a\b`
+    for (const [profile, content, absolute] of [
+      ['aw', 'work', 'rebase'],
+      ['session', 'mnt', 'inside'],
+      ['session', 'mnt', undefined],
+    ] as const) {
+      const id = `${profile}-${absolute}`
+      await aw.create({ id, profile })
+      const path = `${content}/${name}`
+      expect(await aw.fs.write(id, { path, content: '1', absolute })).toMatchObject({ path })
+      expect((await aw.fs.list(id, { path: content })).entries).toMatchObject([{ path }])
+      expect(await aw.fs.remove(id, { path, absolute })).toEqual({ removed: true })
+    }
+  })
+
   it('list, tree and stat agree on which links lead out', async () => {
     const { aw, folder } = await open()
     const link = (target: string) => ({ kind: 'symlink', target }) as const
