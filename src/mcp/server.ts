@@ -78,10 +78,11 @@ const success = ({ structured, text }: Answer): CallToolResult => ({
   structuredContent: { ...structured },
 })
 
+/** As text alone: structured content has to be of the tool's output schema, and clients of the 1.x SDK insist on it. */
 function failure(error: AwError): CallToolResult {
-  const { code, message, hint, data } = error.toJSON()
+  const { code, message, hint } = error.toJSON()
   const text = hint === null || hint === '' ? `${code}: ${message}` : `${code}: ${message}\n${hint}`
-  return { content: [{ type: 'text', text }], structuredContent: { code, message, hint, data }, isError: true }
+  return { content: [{ type: 'text', text }], isError: true }
 }
 
 /** Only to those who asked for it. Whoever does not listen any more misses nothing. */

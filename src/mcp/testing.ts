@@ -32,3 +32,10 @@ export async function connectedTo(client: Client, connect: (client: Client) => P
     [Symbol.asyncDispose]: () => client.close(),
   }
 }
+
+/** The code of an answer that is an error; it opens the text. */
+export function errorCode({ isError, content }: Pick<CallToolResult, 'isError' | 'content'>): string | undefined {
+  const [first] = content
+  if (isError !== true || first?.type !== 'text') return undefined
+  return /^([a-z_]+): /.exec(first.text)?.[1]
+}

@@ -6,6 +6,7 @@ import { flagsOf } from '../../src/cli/flags.ts'
 import { connectAw } from '../../src/client/main.ts'
 import { toAwError } from '../../src/domain/errors.ts'
 import { openAw } from '../../src/index.ts'
+import { errorCode } from '../../src/mcp/testing.ts'
 import type { Manager } from '../../src/ports/manager.ts'
 import { launcher, place, type Place } from '../cli/built.ts'
 import { startDaemon } from './daemon.ts'
@@ -165,9 +166,10 @@ export async function mcpDoor(): Promise<Door> {
         Object.entries(given).some(([field, value]) => value !== undefined && !Object.hasOwn(fields, field))
       )
         return void (await through(daemon.aw.manager, name, input))
-      const { isError, structuredContent } = await client.callTool({ name: tool.name, arguments: given })
-      const answer = structuredContent as Record<string, unknown>
-      if (isError === true) return { code: String(answer['code']) }
+      const result = await client.callTool({ name: tool.name, arguments: given })
+      const code = errorCode(result)
+      if (code !== undefined) return { code }
+      const answer = result.structuredContent as Record<string, unknown>
       return { ok: asLibrary[name]?.(answer) ?? answer }
     },
     async [Symbol.asyncDispose]() {

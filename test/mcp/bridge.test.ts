@@ -67,14 +67,14 @@ describe.each(['same', 'ordinary'] as const)('as the %s user', (user) => {
     expect(await call('one', 'read_file', { path: '../../two/main/work/client.sh' })).toMatchObject({ isError: true })
     for (const path of ['work/.git/hooks/pre-commit', '.aw/x', 'work/link/pre-commit']) {
       await inside('one', 'ln -sfn .git/hooks link')
-      const { structured } = await call('one', 'write_file', { path, content: 'x' })
-      expect([path, structured['code']]).toEqual([path, 'path_protected'])
+      const { text } = await call('one', 'write_file', { path, content: 'x' })
+      expect([path, text]).toEqual([path, expect.stringMatching(/^path_protected: /)])
     }
     expect(await call('one', 'restore', { snapshot: 'kept', restart: true })).toMatchObject({
-      structured: { code: 'permission_denied' },
+      text: expect.stringMatching(/^permission_denied: /) as string,
     })
     expect(await call('one', 'restore', { snapshot: 'kept' })).toMatchObject({
-      structured: { code: 'workspace_active' },
+      text: expect.stringMatching(/^workspace_active: /) as string,
     })
     const paths = [
       '/.aw/mcp/x',

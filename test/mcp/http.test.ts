@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, describe, test } from 'vitest'
 import { collect } from '../../src/testing/collect.ts'
+import { errorCode } from '../../src/mcp/testing.ts'
 import { httpScene } from './http.ts'
 import { initialize, toolCall } from './stdio.ts'
 
@@ -27,7 +28,7 @@ describe.each(eras)('a client of %s', (era, options) => {
     expect(structuredContent).toMatchObject({ code: 0, stdout: 'hello\n' })
     expect(heard).toEqual(['hello'])
     const wrong = await own.call('read_file', { id: 'nobody', path: 'x' })
-    expect(wrong).toMatchObject({ isError: true, structuredContent: { code: 'workspace_not_found' } })
+    expect(errorCode(wrong)).toBe('workspace_not_found')
     await expect(own.call('exce')).rejects.toThrow('Did you mean exec?')
   })
 
@@ -40,7 +41,7 @@ describe.each(eras)('a client of %s', (era, options) => {
     const write = () => own.call('write_file', { id: 'a', path: 'x', content: 'text' })
     expect((await write()).isError).toBeUndefined()
     lease = 'ls_00000000000000000000000000'
-    expect(await write()).toMatchObject({ isError: true, structuredContent: { code: 'lease_lost' } })
+    expect(errorCode(await write())).toBe('lease_lost')
     lease = (await manager.call('lease acquire', { id: 'a', holder: 'me' })).id
     expect((await write()).isError).toBeUndefined()
     await own.ask('snapshot', { id: 'a', label: 'one' })

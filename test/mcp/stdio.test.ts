@@ -3,8 +3,9 @@ import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { endBoxes } from '../../src/testing/end-boxes.ts'
+import { errorCode } from '../../src/mcp/testing.ts'
 import { place, type Place } from '../cli/built.ts'
-import { initialize, stdioClient, toolCall, wire } from './stdio.ts'
+import { firstSdkClient, initialize, stdioClient, toolCall, wire } from './stdio.ts'
 
 let here: Place
 beforeAll(() => {
@@ -85,12 +86,19 @@ describe.each([
   })
 })
 
-test('errors have the codes of the command line', async () => {
+test('an error reads as on the command line, with the 2.x and the 1.x SDK', async () => {
   await using own = await stdioClient(here)
-  const { structuredContent, isError } = await own.call('read_file', { id: 'nobody', path: 'x' })
-  expect(isError).toBe(true)
+  await using first = await firstSdkClient(here)
+  // Once a client of either line knows a tool's output schema, it holds every structured answer to it.
+  await own.client.listTools()
+  await first.listTools()
   const { stderr } = here.aw('fs', 'read', 'nobody', 'x', '--json')
-  expect(structuredContent).toEqual(JSON.parse(stderr))
+  const { code, message, hint } = JSON.parse(stderr) as Record<string, string>
+  const asked = { name: 'read_file', arguments: { id: 'nobody', path: 'x' } }
+  const told = { content: [{ type: 'text', text: `${code}: ${message}\n${hint}` }], isError: true }
+  expect(hint).not.toBe('')
+  expect(await own.client.callTool(asked)).toEqual(told)
+  expect(await first.callTool(asked)).toEqual(told)
   await expect(own.call('exce', {})).rejects.toThrow('Did you mean exec?')
 })
 
@@ -102,10 +110,7 @@ test('what it writes is under the lease that it was started with', async () => {
   expect((await own.call('write_file', write)).isError).toBeUndefined()
   expect((await own.call('destroy_workspace', { id: 'leased' })).isError).toBeUndefined()
   json('undelete', 'leased')
-  expect(await own.call('write_file', write)).toMatchObject({
-    isError: true,
-    structuredContent: { code: 'lease_lost' },
-  })
+  expect(errorCode(await own.call('write_file', write))).toBe('lease_lost')
   expect((await own.call('read_file', { id: 'leased', path: 'work/a' })).isError).toBeUndefined()
 })
 
@@ -118,7 +123,7 @@ test('one workspace: its tools take no id, and mean it also when it has another 
   here.aw('create', 'mine')
   expect(await own.ask('exec', { argv: ['true'] })).toMatchObject({ workspace: 'renamed/main' })
   const other = await own.call('read_file', { id: 'theirs', path: 'x' })
-  expect(other).toMatchObject({ isError: true, structuredContent: { code: 'invalid_input' } })
+  expect(errorCode(other)).toBe('invalid_input')
   const nobody = here.aw('mcp', '--workspace', 'nobody')
   expect(nobody).toMatchObject({ code: 3, stdout: '' })
 })
@@ -163,7 +168,7 @@ describe('what no client would say', () => {
     line.say(toolCall(4, 'exec', { id: 'x', argv: [{ deep: true }] }))
     expect(await line.hear()).toMatchObject({
       id: 4,
-      result: { isError: true, structuredContent: { code: 'invalid_input' } },
+      result: { isError: true, content: [{ text: expect.stringMatching(/^invalid_input: /) as string }] },
     })
     line.end()
     expect(await line.over).toMatchObject({ code: 0 })

@@ -1,6 +1,8 @@
 import { createInterface } from 'node:readline'
 import { Client, type ClientOptions } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { Client as FirstSdkClient } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport as FirstSdkTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { connectedTo, type Connected } from '../../src/mcp/testing.ts'
 import { launcher, type Place } from '../cli/built.ts'
 
@@ -10,15 +12,24 @@ export async function stdioClient(
   args: readonly string[] = [],
   options: ClientOptions = {},
 ): Promise<Connected> {
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: [launcher, 'mcp', ...args],
-    env: here.env,
-    cwd: here.folder,
-    stderr: 'pipe',
-  })
+  const transport = new StdioClientTransport(program(here, args))
   return connectedTo(new Client({ name: 'test', version: '1' }, options), (client) => client.connect(transport))
 }
+
+/** The same with the SDK's 1.x line, which most clients are still built on. */
+export async function firstSdkClient(here: Place): Promise<FirstSdkClient & AsyncDisposable> {
+  const client = new FirstSdkClient({ name: 'test', version: '1' })
+  await client.connect(new FirstSdkTransport(program(here)))
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() })
+}
+
+const program = (here: Place, args: readonly string[] = []) => ({
+  command: process.execPath,
+  args: [launcher, 'mcp', ...args],
+  env: here.env,
+  cwd: here.folder,
+  stderr: 'pipe' as const,
+})
 
 export interface Wire extends Disposable {
   /** A message, or a line that is none. */
