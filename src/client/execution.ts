@@ -18,12 +18,12 @@ export interface ExecOptions extends Pick<
   readonly stdin?: Stdin | undefined
   /** Ends it after so long; its end is then `timed_out`. */
   readonly timeoutMs?: number | undefined
-  /** Ends it, and all of its session, when it fires. */
+  /** Ends it, and all of its session, when it fires; `exit` then rejects with `aborted`. */
   readonly signal?: AbortSignal | undefined
   readonly limits?: Partial<Record<Exclude<LimitName, 'wall_ms'>, number>> | undefined
 }
 
-/** How a command ended. Any end is a result and not an error. */
+/** How a command ended. Any end is a result and not an error, unless the caller cancelled it. */
 export interface CommandExit extends Exit {
   /** Its id, cmd_… */
   readonly command: string

@@ -1,3 +1,4 @@
+import { AwError } from '../domain/errors.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import type { CommandInput } from '../ports/sandbox-driver.ts'
 import { makeAw, type Aw } from './facade.ts'
@@ -64,19 +65,22 @@ export async function* given({ input, signal }: CallContext): AsyncGenerator<Com
 
 /**
  * A command that writes what it reads, and on the other side what else it is given. Its input's end ends it, or a signal,
- * unless it ignores them.
+ * unless it ignores them; a caller that cancels it is told `aborted`.
  */
 export const echo = (ignores: readonly string[] = []) =>
   async function* answer(_: unknown, context: CallContext): AsyncGenerator<object> {
     yield item.started()
     let end = item.exit({ code: null, signal: 'SIGKILL' })
+    let isStopped = true
     for await (const piece of given(context)) {
       if (piece.kind === 'data') yield item.out(Buffer.from(piece.data).toString())
       else yield item.err(`${JSON.stringify(piece)}\n`)
       const name = piece.kind === 'signal' ? piece.signal : piece.kind
       if (piece.kind === 'data' || piece.kind === 'resize' || ignores.includes(name)) continue
       end = piece.kind === 'end' ? item.exit() : item.exit({ code: null, signal: name })
+      isStopped = false
       break
     }
+    if (isStopped && context.signal?.aborted === true) throw new AwError('aborted', 'The command was cancelled')
     yield end
   }

@@ -42,6 +42,7 @@ export async function* exec(core: Core, input: Input, request: Request): AsyncGe
   const gone = new AbortController()
   const signal = request.signal === undefined ? gone.signal : AbortSignal.any([request.signal, gone.signal])
   let failure: AwError | undefined
+  let stopped: AwError | undefined
   let ended: Ended = {
     command,
     exit: null,
@@ -50,30 +51,42 @@ export async function* exec(core: Core, input: Input, request: Request): AsyncGe
   }
   try {
     const exit = yield* runIn(core, input, request, begun, signal)
-    // What it came to is told to a caller that cancelled it; the log tells why it ended.
-    ended = { command, exit, snapshot: null, ...(request.signal?.aborted && { problem: cancelled }) }
     const isOver = exit.over_limit === true
+    stopped = isOver ? undefined : cancellation(request, exit)
+    ended = { command, exit, snapshot: null, ...(stopped && problemOf(stopped)) }
     const kept = isOver
       ? await stoppedBySize(core, workspace)
       : await keepAfter(core, request, id, begun).catch(toAwError)
-    if (kept instanceof AwError) ended = { ...ended, problem: { code: kept.code, message: kept.message } }
+    if (kept instanceof AwError) ended = { ...ended, ...problemOf(kept) }
     else ended = { ...ended, snapshot: kept }
-    failure = kept instanceof AwError ? kept : undefined
+    failure = kept instanceof AwError ? kept : stopped
   } catch (error) {
-    const { code, message } = toAwError(error)
-    ended = { ...ended, problem: { code, message } }
+    ended = { ...ended, ...problemOf(toAwError(error)) }
     throw toAwError(error)
   } finally {
     gone.abort()
     await endCommand(core, request, id, ended, begun.workspace)
   }
   // The end is in the log before the caller hears of it.
-  yield { type: 'exit', workspace: nameOf(workspace), command, ...ended.exit, snapshot: ended.snapshot }
-  // It has run; what it left could not be kept.
+  if (stopped === undefined)
+    yield { type: 'exit', workspace: nameOf(workspace), command, ...ended.exit, snapshot: ended.snapshot }
+  // It was cancelled, or it has run and what it left could not be kept.
   if (failure !== undefined) throw failure
 }
 
-const cancelled = { code: 'aborted', message: 'the caller cancelled it' }
+/**
+ * Only if the caller's signal is what killed it: one that ended by itself, or ran out of time, has its own end. Whoever
+ * cancels for a reason, as a daemon that ends does, has it in the log.
+ */
+function cancellation({ signal }: Request, { signal: by, timed_out: late }: Exit): AwError | undefined {
+  if (signal?.aborted !== true || by !== 'SIGKILL' || late) return undefined
+  const reason: unknown = signal.reason
+  return new AwError('aborted', reason instanceof AwError ? reason.message : 'The caller cancelled this', {
+    cause: reason,
+  })
+}
+
+const problemOf = ({ code, message }: AwError) => ({ problem: { code, message } })
 
 /** Nothing of a sandbox of its own is left afterwards. */
 async function* runIn(

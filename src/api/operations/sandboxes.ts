@@ -67,6 +67,7 @@ export const sandboxOperations = [
       'sandbox_gone',
       'invalid_input',
       'timeout',
+      'aborted',
       'unsupported',
     ],
     examples: [

@@ -53,7 +53,7 @@ export function history(commands: Outputs['history'], view: View): Shown {
 
 function endCell({ state, exit, problem }: Command, { paint }: View): Cell {
   if (state === 'running') return { text: 'running', paint: paint.cyan }
-  if (exit === null) return { text: problem?.code ?? 'failed', paint: paint.red }
+  if (exit === null || problem?.code === 'aborted') return { text: problem?.code ?? 'failed', paint: paint.red }
   const text = exit.timed_out === true ? 'timed out' : (exit.signal ?? String(exit.code ?? '-'))
   return { text, paint: text === '0' ? paint.green : paint.red }
 }

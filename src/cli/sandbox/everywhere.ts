@@ -3,7 +3,7 @@ import { paint, wantsColor } from '../color.ts'
 import { ClosedOutput, type TakenSignal } from '../io.ts'
 import { visible } from '../text.ts'
 import { codeOfFailure, codeOfSignal, exitCodeOf } from './exit-code.ts'
-import { bytesOf, endOf, type ExecInput, type Session } from './here.ts'
+import { bytesOf, cancelled, endOf, type ExecInput, type Session } from './here.ts'
 import { notesOn, tellNotes } from './notes.ts'
 import { jsonShower, lineShower } from './shower.ts'
 
@@ -45,7 +45,8 @@ export async function runEverywhere(session: Session, input: ExecInput): Promise
     if (by === undefined) throw error
   }
   await summarise(session, tally)
-  return by === undefined ? (tally.failed[0]?.code ?? 0) : codeOfSignal(by)
+  if (by !== undefined) return await cancelled(session, by, 'the commands were ended')
+  return tally.failed[0]?.code ?? 0
 }
 
 function count(tally: Tally, item: Item): void {

@@ -101,7 +101,12 @@ describe('signals', () => {
     ['SIGHUP', 129],
   ] as const)('%s ends it at once', async (name, code) => {
     const scene = { answers: { exec: echo(['end', 'SIGINT']) }, onTake: after(name) }
-    expect(await exec(['x', 'sleep'], scene)).toMatchObject({ exit: code, stderr: '{"kind":"end"}\n' })
+    const result = await exec(['x', 'sleep'], scene)
+    const told = 'aw: Cancelled; the command was ended\n'
+    expect(result).toMatchObject({ exit: code, stderr: `{"kind":"end"}\n${told}` })
+    const json = await exec(['--json', 'x', 'sleep'], { ...scene, answers: { exec: echo(['end', 'SIGINT']) } })
+    expect(json.exit).toBe(code)
+    expect(JSON.parse(json.stderr)).toMatchObject({ code: 'aborted', message: 'Cancelled; the command was ended' })
   })
 
   test('before the command began, Ctrl-C ends the beginning', async () => {
@@ -110,7 +115,8 @@ describe('signals', () => {
       await new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('stopped'))))
     }
     const scene = { answers: { exec: slow }, onTake: after('SIGINT') }
-    expect(await exec(['x', 'sleep'], scene)).toMatchObject({ exit: 130, stderr: '' })
+    const told = 'aw: Cancelled; the command was not started\n'
+    expect(await exec(['x', 'sleep'], scene)).toMatchObject({ exit: 130, stderr: told })
   })
 
   test('a reader that takes nothing does not keep us from ending', async () => {

@@ -1,6 +1,6 @@
 import type { Inputs, Outputs } from '../../api/table.ts'
 import { inputFeed, sourceOf } from '../../client/command-input.ts'
-import { toAwError } from '../../domain/errors.ts'
+import { AwError, toAwError } from '../../domain/errors.ts'
 import type { Manager } from '../../ports/manager.ts'
 import { reportError } from '../errors.ts'
 import { cannotRun } from '../exit-codes.ts'
@@ -44,9 +44,10 @@ export async function runHere(session: Session, input: ExecInput, wishes: Wishes
   }
   const { exit, by, lost } = state
   if (lost !== undefined) return couldNot(session, lost, false)
-  // It was killed because we were told to end.
-  if (by !== undefined && (exit === undefined || exit.signal === 'SIGKILL')) return codeOfSignal(by)
-  if (exit === undefined) return cannotRun
+  if (exit === undefined) {
+    if (by === undefined) return cannotRun
+    return cancelled(session, by, state.started ? 'the command was ended' : 'the command was not started')
+  }
   await tellNotes(session, await notesOn(session, input, exit, state.written))
   return exitCodeOf(exit)
 }
@@ -126,6 +127,13 @@ export const endOf = ({ code = null, signal = null, timed_out = false, output_cu
   output_cut,
   duration_ms: item.duration_ms ?? 0,
 })
+
+/** Says so, unless nobody takes it, and answers with the code of the signal that made us end it. */
+export async function cancelled({ io, globals }: Session, by: TakenSignal, what: string): Promise<number> {
+  const told = reportError(new AwError('aborted', `Cancelled; ${what}`), io, globals)
+  await Promise.race([told, new Promise((resolve) => setTimeout(resolve, patience))])
+  return codeOfSignal(by)
+}
 
 /** Says why, and answers with the code that no program's own is taken for. */
 export async function couldNot({ io, globals }: Session, thrown: unknown, started = true): Promise<number> {

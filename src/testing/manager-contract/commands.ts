@@ -1,4 +1,5 @@
 import type { Inputs, Outputs } from '../../api/table.ts'
+import { toAwError } from '../../domain/errors.ts'
 import type { CallContext, Manager } from '../../ports/manager.ts'
 import type { CommandInput } from '../../ports/sandbox-driver.ts'
 
@@ -25,6 +26,20 @@ export async function ran(manager: Manager, input: Inputs['exec'], context?: Cal
     stderr: written('stderr'),
     exit: items.find(({ type }) => type === 'exit'),
   }
+}
+
+/** The items of a command that is cancelled at the first one; it has to end with `aborted`. */
+export async function* aborting<T>(items: AsyncIterable<T>, stop: AbortController): AsyncGenerator<T> {
+  try {
+    for await (const item of items) {
+      stop.abort()
+      yield item
+    }
+  } catch (error) {
+    if (toAwError(error).code === 'aborted') return
+    throw error
+  }
+  throw new Error('It ended as if it had not been cancelled')
 }
 
 export async function* given(...texts: string[]): AsyncGenerator<CommandInput> {

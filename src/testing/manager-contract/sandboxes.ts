@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { Outputs } from '../../api/table.ts'
 import { toAwError } from '../../domain/errors.ts'
 import { code, text, type OpenManager } from '../manager-contract.ts'
-import { eventsOf, given, ran, variables } from './commands.ts'
+import { aborting, eventsOf, given, ran, variables } from './commands.ts'
 
 type Item = Outputs['exec']
 
@@ -178,6 +178,17 @@ export function sandboxContract(open: OpenManager): void {
     expect((await manager.call('history', { id: 'run' })).at(-1)).toMatchObject({ state: 'failed' })
     const signal = AbortSignal.abort()
     await expect(ran(manager, { id: 'run', argv: ['true'] }, { signal })).rejects.toEqual(code('aborted'))
+  })
+
+  it('a cancelled command answers aborted, and the log tells why it ended', async () => {
+    const { aw, manager } = await open()
+    await aw.create({ id: 'run' })
+    const stop = new AbortController()
+    const items = manager.stream('exec', { id: 'run', argv: ['sleep', '30'] }, { signal: stop.signal })
+    for await (const { type } of aborting(items, stop)) expect(type).toBe('started')
+    const problem = { code: 'aborted', message: 'The caller cancelled this' }
+    const exit = { code: null, signal: 'SIGKILL' }
+    expect((await manager.call('history', { id: 'run' })).at(-1)).toMatchObject({ state: 'failed', exit, problem })
   })
 
   it.each(['in a sandbox that runs', 'in one of its own'])('stop ends a command that runs %s', async (where) => {
