@@ -104,6 +104,7 @@ async function serve(socket: WebSocket, asked: Upgraded, limits: JsonLimits): Pr
   } catch (error) {
     await sent(socket, failureLine(whyEnded(error, over), requestId))
   }
+  inbox.discard()
   socket.close(1000)
 }
 
@@ -116,6 +117,7 @@ const sent = (socket: WebSocket, text: string): Promise<boolean> =>
 
 function inboxOf(socket: WebSocket, stop: AbortController, outlives: boolean, limits: JsonLimits) {
   let waiting = 0
+  let discards = false
   const messages = mailbox<string | Uint8Array>()
   const next = async (): Promise<string | Uint8Array | undefined> => {
     const message = await messages.next()
@@ -136,6 +138,7 @@ function inboxOf(socket: WebSocket, stop: AbortController, outlives: boolean, li
   }
   socket.on('message', (data: Buffer, isBinary: boolean) => {
     if (!isBinary && isCancel(data)) return stop.abort(new AwError('aborted', 'The caller cancelled this'))
+    if (discards) return
     const message = isBinary ? data : data.toString('utf8')
     waiting += message.length
     messages.put(message)
@@ -147,6 +150,11 @@ function inboxOf(socket: WebSocket, stop: AbortController, outlives: boolean, li
     messages.close()
   })
   return {
+    /** Takes what still comes and throws it away: the other side's close frame is behind it. */
+    discard(): void {
+      discards = true
+      socket.resume()
+    },
     assertRead(): void {
       if (unread !== undefined) throw unread
     },

@@ -296,6 +296,23 @@ describe('a WebSocket', () => {
     expect(await first(`/api/workspaces/${id}/ports/x`, 'admin', '{}')).toBe('invalid_input')
   })
 
+  test('closes at once when the command leaves its input unread: the rest is taken, and thrown away', async () => {
+    const { core, door } = await open()
+    await core.call('create', { id: 'one' })
+    const socket = upgrade(door, '/api/workspaces/one/exec', 'admin')
+    const messages: string[] = []
+    socket.on('message', (data: Buffer) => messages.push(data.toString()))
+    await once(socket, 'open')
+    const closed = once(socket, 'close')
+    socket.send('{"argv":["true"]}')
+    // More than fits between the two. A send that the daemon never reads fails when the connection is given up.
+    const pieces = Array.from({ length: 128 }, () => Buffer.alloc(64 * 1024))
+    const sends = pieces.map((piece) => new Promise<unknown>((resolve) => socket.send(piece, resolve)))
+    expect((await Promise.all(sends)).filter(Boolean)).toEqual([])
+    expect((await closed)[0]).toBe(1000)
+    expect(JSON.parse(messages.at(-1) ?? '')).toMatchObject({ type: 'exit', code: 0 })
+  })
+
   test('with a message that cannot be read ends with that, and not as if all input had come', async () => {
     const { core, door } = await open()
     await core.call('create', { id: 'one' })
