@@ -197,12 +197,12 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
 
     async usage(place, { own = false, beyond, ...limits } = {}) {
       assert()
-      const tree = found(place)
-      const size = await measureTree(tree, limits)
+      const size = await measureTree(found(place), limits)
+      // Another operation may have moved the tree since.
       return {
         ...size,
-        ...(own && { own: await ownBytes(tree, limits.maxFiles) }),
-        ...(beyond && { beyond: await bytesBeyond({ trees, work }, tree, beyond) }),
+        ...(own && { own: await ownBytes(found(place), limits.maxFiles) }),
+        ...(beyond && { beyond: await bytesBeyond({ trees, work }, found(place), beyond) }),
       }
     },
 

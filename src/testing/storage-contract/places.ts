@@ -57,6 +57,20 @@ export function placesContract(open: OpenStorage): void {
     expect(await storage.list()).toHaveLength(10)
   })
 
+  it('does not keep waiting for a tree in the trash that is moved out of it', async () => {
+    const { storage, write } = await open()
+    await storage.create(volume)
+    write(volume, 'a', '1')
+    await storage.move(volume, trashed)
+    const looks = Array.from({ length: 8 }, () => storage.usage(trashed, { own: true }))
+    const [looked] = await Promise.all([Promise.allSettled(looks), storage.move(trashed, volume)])
+    for (const look of looked) {
+      if (look.status === 'fulfilled') expect(look.value).toMatchObject({ bytes: 1, files: 1 })
+      else expect(look.reason).toEqual(code('workspace_not_found'))
+    }
+    expect(await storage.list()).toEqual([volume])
+  })
+
   it('tells that there is nothing to move', async () => {
     const { storage } = await open()
     await expect(storage.move(staged, volume)).rejects.toEqual(code('workspace_not_found'))

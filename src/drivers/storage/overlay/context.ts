@@ -190,11 +190,19 @@ export async function withView<T>(overlay: Overlay, place: Place, use: (view: st
   }
   const fd =
     place.area === 'trash'
-      ? await whenFree(() => openUnmounted(overlay.root, stack), isInUse)
+      ? await whenFree(() => openTrashed(overlay, place), isInUse)
       : openFrozen(overlay.root, stack)
   try {
     return await use(viewOf(fd))
   } finally {
     closeMount(fd)
   }
+}
+
+/** By its record at this moment: undelete may have moved the tree out of the trash, and then has it mounted for good. */
+async function openTrashed({ root }: Overlay, place: Place): Promise<number> {
+  using records = await lockRecords(root, 'together')
+  const stack = records.read(place)
+  if (stack === undefined) throw missing(place)
+  return openUnmounted(root, stack)
 }
