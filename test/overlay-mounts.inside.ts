@@ -135,22 +135,40 @@ it('what others put where a tree is to be mounted is kept, told and in nobody’
   for (const place of [volume, fork(1)]) await storage.create(place)
   fs.writeFileSync(path(volume, 'a'), 'one')
   letGo(base)
-  for (const place of [volume, fork(1), fork(2)]) {
+  for (const place of [volume, fork(1)]) {
     fs.mkdirSync(path(place), { recursive: true })
     fs.writeFileSync(path(place, 'stray'), place.name)
   }
   await storage.ready(volume)
   expect(fs.readdirSync(path(volume))).toEqual(['a'])
   await storage.erase(fork(1))
-  const found = ['fork_1.1', 'fork_2.1', 'ws.1'].map((name): Place => ({ area: 'found', name }))
+  const found = ['fork_1.1', 'ws.1'].map((name): Place => ({ area: 'found', name }))
   expect(await storage.list()).toEqual([volume, ...found])
-  expect(found.map((place) => fs.readFileSync(path(place, 'stray'), 'utf8'))).toEqual(['fork_1', 'fork_2', 'ws'])
+  expect(found.map((place) => fs.readFileSync(path(place, 'stray'), 'utf8'))).toEqual(['fork_1', 'ws'])
   letGo(base)
   fs.writeFileSync(path(volume, 'stray'), 'again')
   await storage.erase(volume)
   expect(fs.readFileSync(path({ area: 'found', name: 'ws.2' }, 'stray'), 'utf8')).toBe('again')
   for (const place of await storage.list()) await storage.erase(place)
   expect(await storage.list()).toEqual([])
+})
+
+it('erasing clears the mount points that killed processes left, and no mount of somebody else', async () => {
+  const { base, storage, path } = subject()
+  const trash: Place = { area: 'trash', name: 'ws' }
+  await storage.create(volume)
+  await storage.create(fork(1))
+  await storage.create(fork(2))
+  fs.mkdirSync(path(fork(3)))
+  execFileSync('mount', ['-t', 'tmpfs', 'none', path(fork(3))])
+  fs.writeFileSync(path(fork(3), 'theirs'), 'kept')
+  // As if the process had been killed before it unmounted them.
+  for (const place of [fork(1), fork(2)]) fs.rmSync(join(base, 'storage', 'records', `${place.area}.${place.name}`))
+  execFileSync('umount', [path(fork(2))])
+  await storage.move(volume, trash)
+  await storage.erase(trash)
+  expect(fs.readdirSync(join(base, 'storage', 'volumes'))).toEqual([fork(3).name])
+  expect(fs.readFileSync(path(fork(3), 'theirs'), 'utf8')).toBe('kept')
 })
 
 it('recover goes on past a workspace that cannot be mounted, and tells what it found in the place of another', async () => {

@@ -29,7 +29,7 @@ const underground = '1'
 export const isBare = ({ area }: Place, [, below, ...others]: Stack): boolean =>
   below === undefined || (area === 'tmp' && below === ground && others.length === 0)
 
-const layersOf = (root: string): string => join(root, 'layers')
+export const layersOf = (root: string): string => join(root, 'layers')
 const deadOf = (root: string): string => join(root, 'dead')
 export const filesOf = (root: string, id: string): string => join(layersOf(root), id, 'fs')
 export const recordedOf = (root: string, id: string): string => join(layersOf(root), id, 'tree')

@@ -5,11 +5,21 @@ import type { Place } from '../ports/storage-driver.ts'
 import { ensureDirectory, syncDirectory } from './directories.ts'
 import { hasCode, unless } from './errno.ts'
 import { hostFs } from './host-fs.ts'
-import { cloneOf, type Elsewhere, isInUse, isMounted, mounts, mountsWhere, syncFileSystemLater } from './mounts.ts'
+import {
+  cloneOf,
+  type Elsewhere,
+  isInUse,
+  isMounted,
+  type Mounted,
+  mounts,
+  mountsOf,
+  mountsWhere,
+  syncFileSystemLater,
+} from './mounts.ts'
 import { isMountedOnce } from './mounted-once.ts'
 import { areCopies, dropCopies } from './overlay-copies.ts'
 import { joinLinks } from './overlay-links.ts'
-import { filesOf, lowerStack, upperStack, workOf } from './overlay-layers.ts'
+import { filesOf, layersOf, lowerStack, upperStack, workOf } from './overlay-layers.ts'
 import type { Stack } from './overlay-records.ts'
 import { directoryFlags } from './safe-fs/descriptors.ts'
 import { sealing } from './sealed-directory.ts'
@@ -140,18 +150,27 @@ export function moveMount(from: string, to: string): boolean {
 }
 
 /**
- * What processes that were killed have left. Only for who holds the lock of the records alone. One that cannot be
- * removed is told, and left to the next sweep: the others do not wait for it.
+ * Clears mount points that killed processes left behind. The caller holds the lock of the records alone. One that cannot
+ * be removed gets a warning and is left to the next sweep. Whatever else is in the directory is somebody else's, and stays.
  */
-export function sweepMountPoints(directory: string, known: ReadonlySet<string>): void {
-  for (const name of fs.readdirSync(directory)) {
-    if (known.has(name)) continue
+export function sweepMountPoints(root: string, area: string, known: ReadonlySet<string>): void {
+  for (const name of fs.readdirSync(join(root, area))) {
+    const path = join(root, area, name)
+    if (known.has(name) || !isOwnMountPoint(root, path)) continue
     try {
-      clearMountPoint(join(directory, name))
+      clearMountPoint(path)
     } catch (error) {
-      process.emitWarning(`${join(directory, name)} was left behind and cannot be removed: ${String(error)}`)
+      process.emitWarning(`${path} was left behind and cannot be removed: ${String(error)}`)
     }
   }
+}
+
+/** One of our layers is mounted on it, or it is as `attachTree` makes them: a directory without a mode. */
+function isOwnMountPoint(root: string, path: string): boolean {
+  const isOurs = ({ path: at, upper = '' }: Mounted): boolean => at === path && upper.startsWith(`${layersOf(root)}/`)
+  if (isThere(path)) return (mountsOf('self') ?? []).some(isOurs)
+  const found = fs.lstatSync(path, { throwIfNoEntry: false })
+  return found !== undefined && found.isDirectory() && (found.mode & 0o7777) === 0 && found.uid === process.getuid?.()
 }
 
 /**

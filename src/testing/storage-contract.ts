@@ -7,6 +7,7 @@ import { capabilitiesContract } from './storage-contract/capabilities.ts'
 import { diffContract } from './storage-contract/diff.ts'
 import { exactDiffContract, renameContract } from './storage-contract/diff-exact.ts'
 import { fidelityContract } from './storage-contract/fidelity.ts'
+import { foreignContract } from './storage-contract/foreign.ts'
 import { forkContract } from './storage-contract/fork.ts'
 import { importUpdateHostContract } from './storage-contract/import-update-host.ts'
 import { importUpdateContract } from './storage-contract/import-update.ts'
@@ -65,6 +66,7 @@ const hostSuites: Readonly<Record<string, Suite>> = {
   attributes: attributesContract,
   capabilities: capabilitiesContract,
   fidelity: fidelityContract,
+  'what others put there': foreignContract,
   'import by difference, from outside': importUpdateHostContract,
   'live trees': liveContract,
   'mounts of others': mountedContract,
@@ -78,7 +80,11 @@ export function storageContract(name: string, makeStorage: OpenStorage): void {
 
 /** The same, for drivers whose trees only this process gets to. */
 export function heldStorageContract(name: string, makeStorage: OpenStorage): void {
-  runSuites(name, makeStorage, { ...suites, capabilities: capabilitiesContract })
+  runSuites(name, makeStorage, {
+    ...suites,
+    capabilities: capabilitiesContract,
+    'what others put there': foreignContract,
+  })
 }
 
 /** The same, and what can be seen only from outside: for drivers whose trees are directories of the host. */

@@ -25,7 +25,7 @@ export async function eraseTree(
     const known = records.all().map(([{ area, name }]) => `${area}/${name}`)
     for (const area of mounts ? ['volumes', 'tmp'] : []) {
       const names = known.filter((name) => name.startsWith(`${area}/`)).map((name) => name.slice(area.length + 1))
-      sweepMountPoints(join(root, area), new Set(names))
+      sweepMountPoints(root, area, new Set(names))
     }
   }
   await buryLayers(root, options)
