@@ -85,7 +85,9 @@ export async function settle(options: OpenOptions): Promise<Settled> {
     ...['locks', 'texts', 'variables', 'requests', 'run', 'runs'].map((name) => join(home, name)),
     basePath,
   ]
-  const storage = { home, root, claim: join(home, 'storage.id'), guarded, shortLived, owner: treeOwner(config) }
+  const patienceMs = config.settings['locks.timeout_ms']
+  const owner = treeOwner(config)
+  const storage = { home, root, claim: join(home, 'storage.id'), guarded, shortLived, owner, patienceMs }
   return { home, config, configFile: file, basePath, archives, storage }
 }
 

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -121,4 +123,34 @@ it('force takes both risks, and the tree is still in the trash', async () => {
   expect(await manager.call('destroy', { id, force: true })).toMatchObject({ removed: true })
   await manager.call('undelete', { id })
   expect(Buffer.from((await manager.call('fs read', { id, path: 'work/a' })) as Uint8Array).toString()).toBe('kept')
+})
+
+it('a process of aw that reads files is waited for, and keeps the workspace only from those who cannot wait', async () => {
+  const base = mkdtempSync(join(tmpdir(), 'aw-activity-'))
+  const home = join(base, 'home')
+  await using manager = await openManager({ home, set: { 'locks.timeout_ms': '600000' } })
+  onTestFinished(() => rmSync(base, { recursive: true, force: true }))
+  const { path, id } = await manager.call('create', { id: 'used' })
+  await manager.call('snapshot', { id })
+  // As `aw cp` has them open.
+  const script = `
+    const fs = require('node:fs')
+    fs.openSync(${JSON.stringify(join(home, 'log.db'))}, 'r')
+    const fd = fs.openSync(${JSON.stringify(path)}, 'r')
+    process.stdin.once('data', () => fs.closeSync(fd))
+    console.log('there')`
+  const reader = spawn(process.execPath, ['-e', script], { stdio: ['pipe', 'pipe', 'inherit'] })
+  onTestFinished(() => void reader.kill('SIGKILL'))
+  await once(reader.stdout, 'data')
+  {
+    await using hasty = await openManager({ home, set: { 'locks.timeout_ms': '0' } })
+    const processes = [{ pid: reader.pid, command: 'node', uses: 'file' }]
+    await expect(hasty.call('restore', { id })).rejects.toMatchObject({
+      code: 'workspace_active',
+      data: { id, processes },
+    })
+  }
+  const restoring = manager.call('restore', { id })
+  reader.stdin.write('go on')
+  expect(await restoring).toMatchObject({ workspace: 'used/main' })
 })

@@ -1,5 +1,6 @@
 /** Others look into a tree while it is frozen. As root, and as an ordinary user. */
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -9,7 +10,9 @@ import type { Place, StorageDriver } from '../src/ports/storage-driver.ts'
 import { snap, subject, volume } from './overlay-subject.ts'
 
 const program = fileURLToPath(new URL('programs/overlay-reader.ts', import.meta.url))
+const visitor = fileURLToPath(new URL('programs/overlay-visitor.ts', import.meta.url))
 const rounds = 100
+const isRoot = process.getuid?.() === 0
 
 async function write(storage: StorageDriver, place: Place, name: string, content: string): Promise<void> {
   using tree = await storage.reach(place)
@@ -56,3 +59,30 @@ it(
     expect(said).toContain('overlay freeze')
   },
 )
+
+/** A process that looks into the volume for a while. */
+const visit = (base: string, patienceMs: number, stayMs: number) =>
+  spawn(process.execPath, [visitor, base, volume.name, `${patienceMs}`, `${stayMs}`], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+
+it('processes that look into one tree wait for each other for as long as the queue moves', async () => {
+  const { base, storage } = subject()
+  await storage.create(volume)
+  await storage.snapshot(volume, snap(0))
+  // Together they stay longer than any of them waits for one that does not leave.
+  const answers = Array.from({ length: 8 }, () => visit(base, 2500, 600)).map(({ stdout }) => text(stdout))
+  expect(await Promise.all(answers)).toEqual(Array.from(answers, () => 'there\n'))
+  expect((await storage.read(volume, 'visits', { maxBytes: 100 })).toString()).toBe('xxxxxxxx')
+})
+
+it('a restore waits for a process that looks into the tree', async () => {
+  const { base, storage } = subject()
+  await storage.create(volume)
+  await storage.snapshot(volume, snap(0))
+  const { stdout } = visit(base, 10_000, isRoot ? 500 : 3000)
+  await once(stdout, 'data')
+  await storage.restore(volume, snap(0), snap(1))
+  expect((await storage.read(snap(1), 'visits', { maxBytes: 100 })).toString()).toBe('x')
+  await expect(storage.read(volume, 'visits', { maxBytes: 100 })).rejects.toMatchObject({ code: 'file_not_found' })
+})

@@ -1,5 +1,6 @@
 import { AwError } from '../domain/errors.ts'
 import { nameOf, type Workspace } from '../domain/workspace/state.ts'
+import type { ProcessUse } from '../ports/host.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import { assertNothingRuns } from './commands.ts'
 import type { Core } from './core.ts'
@@ -14,6 +15,9 @@ export interface Risks {
   readonly lease?: string | undefined
   /** What runs in its sandbox may be ended, and the sandbox started anew. */
   readonly restart?: boolean | undefined
+  /** Nobody is waited for: whoever is there now counts. */
+  readonly now?: boolean | undefined
+  readonly signal?: AbortSignal | undefined
 }
 
 /** A workspace that somebody still uses is not taken from under them, unless the caller names that very risk. */
@@ -55,18 +59,40 @@ async function assertNoProcesses(
   risks: Risks,
 ): Promise<void> {
   if (risks.force === true || risks.include_active === true) return
-  const users = []
-  // What runs in its sandbox was asked for before; the sandbox itself ends with the workspace.
-  const supervisor = workspace.sandbox?.supervisor
-  const except = supervisor !== undefined && core.host.liveness(supervisor) === 'alive' ? [supervisor.pid] : []
-  for (const place of places)
-    if ((await core.storage.isIdle?.(place)) !== true)
-      users.push(...(await core.host.users(core.storage.attachment(place).path, { except })))
+  const users = await lastingUsers(core, workspace, places, risks)
   if (users.length === 0) return
   const some = users.slice(0, 3).map(({ pid, command, uses }) => `${command} (${pid}, ${uses})`)
   const others = users.length > 3 ? ' and others' : ''
   throw new AwError('workspace_active', `${nameOf(workspace)} is in use by ${some.join(', ')}${others}`, {
     hint: 'End these processes, or accept the risk with --include-active',
-    data: { id: workspace.id, processes: users },
+    data: { id: workspace.id, processes: users.map(({ pid, command, uses }) => ({ pid, command, uses })) },
   })
+}
+
+/** Processes of aw itself that read or copy files are waited for, as other operations on the workspace are. */
+async function lastingUsers(
+  core: Core,
+  workspace: Workspace,
+  places: readonly Place[],
+  { now = false, signal }: Risks,
+): Promise<ProcessUse[]> {
+  const timeoutMs = now ? 0 : core.config.settings['locks.timeout_ms']
+  const begun = core.clock.now().getTime()
+  for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 2, 200)) {
+    const users = await usersOf(core, workspace, places)
+    const isOver = core.clock.now().getTime() - begun >= timeoutMs || signal?.aborted === true
+    if (isOver || users.length === 0 || users.some(({ own }) => own !== true)) return users
+    await core.host.pause(pauseMs, signal)
+  }
+}
+
+async function usersOf(core: Core, { sandbox }: Workspace, places: readonly Place[]): Promise<ProcessUse[]> {
+  const users: ProcessUse[] = []
+  // What runs in its sandbox was asked for before; the sandbox itself ends with the workspace.
+  const supervisor = sandbox?.supervisor
+  const except = supervisor !== undefined && core.host.liveness(supervisor) === 'alive' ? [supervisor.pid] : []
+  for (const place of places)
+    if ((await core.storage.isIdle?.(place)) !== true)
+      users.push(...(await core.host.users(core.storage.attachment(place).path, { except })))
+  return users
 }

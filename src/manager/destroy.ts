@@ -41,7 +41,7 @@ export async function destroyUnderLock(
   if (!isLive(workspace.state)) throw await notFound(core, input.id)
   assertAllowed(workspace, 'destroy')
   const current = await closeLostRuns(core, request, workspace)
-  await assertUnused(core, current, { ...input, lease: request.lease })
+  await assertUnused(core, current, { ...input, lease: request.lease, signal: request.signal })
   const quiet = await endBoxes(core, request, current, 'destroy')
   const intent = {
     ...whose(workspace),

@@ -17,7 +17,7 @@ export async function holderOf(core: Core, workspace: Workspace): Promise<string
   if (workspace.state !== 'ready' && workspace.state !== 'stopped' && workspace.state !== 'failed')
     return `it is ${workspace.state}`
   try {
-    await assertUnused(core, workspace, {})
+    await assertUnused(core, workspace, { now: true })
     return undefined
   } catch (error) {
     const { code, message } = toAwError(error)

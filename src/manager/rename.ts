@@ -17,7 +17,7 @@ export async function rename(core: Core, input: Inputs['rename'], request: Reque
   return withWorkspace(core, request, id, async (workspace) => {
     assertAllowed(workspace, 'rename')
     if (nameOf(workspace) === nameOf(to)) return view(workspace)
-    await assertUnused(core, workspace, { ...input, lease: request.lease })
+    await assertUnused(core, workspace, { ...input, lease: request.lease, signal: request.signal })
     return view(await renameUnderLock(core, request, workspace, to))
   })
 }

@@ -22,7 +22,7 @@ export async function reset(core: Core, input: Inputs['reset'], request: Request
     assertAllowed(workspace, 'reset')
     if (workspace.source.kind === 'orphan') throw noBeginning(workspace.source)
     const current = await closeLostRuns(core, request, workspace)
-    await assertUnused(core, current, { ...input, lease: request.lease })
+    await assertUnused(core, current, { ...input, lease: request.lease, signal: request.signal })
     const quiet = await endBoxes(core, request, current, 'reset')
     return view(await restarted(core, request, current, await resetUnderLock(core, request, quiet)))
   })

@@ -119,7 +119,7 @@ async function underLock(
       current,
       input.restart === true
         ? { ...input, lease: request.lease, include_active: true }
-        : { ...input, lease: request.lease, restart: false },
+        : { ...input, lease: request.lease, signal: request.signal, restart: false },
     )
     const plan = await planned(current)
     if (!(await core.storage.exists(snapshotPlace(plan.snapshot)))) throw gone(current, plan.snapshot)

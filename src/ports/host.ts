@@ -102,4 +102,6 @@ export interface ProcessUse {
   readonly pid: number
   readonly command: string
   readonly uses: 'cwd' | 'root' | 'file' | 'mount'
+  /** A process of aw that has the log of this home open, or copies files for one: it is soon done. */
+  readonly own?: true
 }

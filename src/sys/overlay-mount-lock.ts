@@ -55,14 +55,16 @@ async function take(fd: number, byte: number, places: readonly Place[]): Promise
   }
 }
 
-/** By FNV-1a, twice: 52 bits. */
-function byteOf({ area, name }: Place): number {
+const byteOf = (place: Place): number => lockKey(place, 52)
+
+/** By FNV-1a, twice: at most 52 bits. */
+export function lockKey({ area, name }: Place, bits: number): number {
   let [high, low] = [0x811c9dc5, 0x9747b28c]
   for (const byte of Buffer.from(`${area}.${name}`)) {
     high = Math.imul(high ^ byte, 0x01000193)
     low = Math.imul(low ^ byte, 0x01000193)
   }
-  return (high >>> 0) * 2 ** 20 + (low >>> 12)
+  return ((high >>> 0) * 2 ** 20 + (low >>> 12)) % 2 ** bits
 }
 
 const busy = ([place]: readonly Place[]): AwError =>

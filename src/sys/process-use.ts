@@ -1,4 +1,5 @@
 import { closeSync, openSync, readdirSync, realpathSync } from 'node:fs'
+import { basename } from 'node:path'
 import { mountsOf, namespaceOf, type Mounted } from './mounts.ts'
 import { native } from './native.ts'
 import { attempt, kernelThreads, read, readLink, statOf } from './process.ts'
@@ -8,6 +9,8 @@ export interface ProcessUse {
   readonly pid: number
   readonly command: string
   readonly uses: 'cwd' | 'root' | 'file' | 'mount'
+  /** It is a process of aw's; see `sign`. */
+  readonly own?: true
 }
 
 interface UseOptions {
@@ -15,17 +18,29 @@ interface UseOptions {
   readonly except?: readonly number[] | undefined
   /** Also those that have it mounted in a mount namespace of their own, whatever they do there. */
   readonly mounted?: boolean | undefined
+  /** A file that every process of aw has open as long as it works on a home. */
+  readonly sign?: string | undefined
 }
 
 /**
  * Processes, other than this one, with their working directory, root or an open file below a directory, by whatever
  * mount and in whatever mount namespace they have it. Of those that we may not look into nothing is known.
  */
-export function processesUsing(path: string, { except = [], mounted = false }: UseOptions = {}): ProcessUse[] {
+export function processesUsing(path: string, { except = [], mounted = false, sign }: UseOptions = {}): ProcessUse[] {
   const using = processesWith(withinTree(path))
   const known = new Set(using.map(({ pid }) => pid))
   const others = mounted ? processesMounting(path).filter(({ pid }) => !known.has(pid)) : []
-  return [...using, ...others].filter(({ pid }) => !isFrom(pid, except))
+  const found = [...using, ...others].filter(({ pid }) => !isFrom(pid, except))
+  if (sign === undefined) return found
+  const file = realPath(sign)
+  return found.map((one) => (one.uses === 'file' && isSigned(one.pid, file) ? { ...one, own: true } : one))
+}
+
+/** The programs that aw starts to copy have nothing but the tree open. */
+function isSigned(pid: number, file: string): boolean {
+  const isCopier = basename(readLink(`/proc/${pid}/exe`) ?? '') === 'aw-copy'
+  const one = isCopier ? parentOf(pid) : pid
+  return names(`/proc/${one}/fd`).some((fd) => readLink(`/proc/${one}/fd/${fd}`) === file)
 }
 
 function processesMounting(path: string): ProcessUse[] {

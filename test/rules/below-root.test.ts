@@ -8,6 +8,7 @@ import { isTest, readFiles, type SourceFile } from './source-tree.ts'
 
 const allowed: Readonly<Record<string, string>> = {
   'src/sys/mapped-file.ts': 'the file beside the log that SQLite maps into memory',
+  'src/sys/queue-lock.ts': 'a file for locks in the storage root',
   'src/sys/wal.ts': 'the file beside the log in which SQLite writes what is committed',
   'src/sys/patience.ts': 'the same file, to ask when it was written',
   'src/sys/pair-renames.ts': 'nothing: closes files that were opened for it, by what was seen there before',

@@ -27,7 +27,7 @@ export function linuxHost({ home, storageRoot, locks, avoid }: Places): Host {
     kill: killProcess,
     lock: async (name, options) => lock(join(locks, `${checkedLockName(name)}.lock`), options),
     pause: (ms, signal) => sleep(ms, undefined, signal && { signal }).catch(() => undefined),
-    users: async (directory, options) => processesUsing(directory, options),
+    users: async (directory, options) => processesUsing(directory, { ...options, sign: join(home, 'log.db') }),
     publish: (path, target) => publish(path, target, home),
     unpublish: async (path, target, base) => unpublish(path, target, base, home),
     published: async (path) => published(path),

@@ -80,6 +80,7 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
     mounts: isRoot,
     open: isRoot ? async (layers) => mounts.overlay(layers) : heldOverlays.open,
     owner: options.owner,
+    patienceMs: options.patienceMs ?? 10_000,
     trees: {
       ...trees,
       exists: (place) => (place.area === 'found' ? trees.exists(place) : readRecord(root, place) !== undefined),

@@ -17,6 +17,7 @@ export interface StoragePlace {
   readonly shortLived?: boolean | undefined
   /** Whom new trees belong to; see the capability. */
   readonly owner?: number | undefined
+  readonly patienceMs?: number | undefined
 }
 
 export type DriverName = 'btrfs' | 'overlay' | 'dir'

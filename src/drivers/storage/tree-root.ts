@@ -16,6 +16,8 @@ export interface TreeRootOptions {
   readonly shortLived?: boolean | undefined
   /** Whom new trees belong to, as user and group; only root can give them away. */
   readonly owner?: number | undefined
+  /** How long to wait for others who look into a tree while none of them gets on; 10 s. */
+  readonly patienceMs?: number | undefined
 }
 
 export interface TreeRoot {

@@ -28,6 +28,8 @@ export interface Overlay {
   readonly open: (layers: OverlayLayers) => Promise<number>
   /** Whom new trees belong to, if not whoever runs this. */
   readonly owner: number | undefined
+  /** How long to wait for others who look into a tree while none of them gets on. */
+  readonly patienceMs: number
 }
 
 export const isSeen = ({ area }: Place): boolean => area === 'volumes' || area === 'tmp'

@@ -6,7 +6,7 @@ import { lockMounts } from '../../../sys/overlay-mount-lock.ts'
 import { closeMount, unmountQuiet } from '../../../sys/overlay-mountpoint.ts'
 import type { Stack } from '../../../sys/overlay-records.ts'
 import { mountLocked, type Overlay } from './context.ts'
-import { isHeld } from './reach.ts'
+import { isHeld, lookTurn } from './reach.ts'
 
 /** What is done to a tree that nobody uses. */
 interface Change {
@@ -23,9 +23,11 @@ interface Change {
 export async function quietly(overlay: Overlay, place: Place, stack: Stack, change: Change): Promise<boolean> {
   if (isBare(place, stack)) return whileBuilt(overlay, change)
   const { root, trees } = overlay
-  // Whoever comes to look into it waits until it is whole again.
+  if (!overlay.mounts && isHeld(filesOf(root, stack[0] ?? ''))) return false
+  // Processes that look into it are waited for; whoever comes now waits until it is whole again.
+  using turn = overlay.mounts ? undefined : await lookTurn(overlay, place)
   using _ = await lockMounts(root, [place])
-  if (!overlay.mounts) return await whileUnmounted(overlay, stack, change)
+  if (turn !== undefined) return await whileUnmounted(overlay, stack, change)
   const path = trees.path(place)
   if (!(await unmountQuiet(root, path, stack))) return false
   let made: number | undefined
@@ -71,7 +73,7 @@ async function whileUnmounted(overlay: Overlay, stack: Stack, { make, tidy }: Ch
   return true
 }
 
-/** How long another process may look into the tree before that counts as a use of it. */
+/** How long the kernel may need to let go of a tree that nobody looks into any more. */
 const patienceMs = 2000
 
 /** The tree, mounted for us alone; undefined if a sandbox has it, or somebody in this process. */

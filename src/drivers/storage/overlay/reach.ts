@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError } from '../../../domain/errors.ts'
 import type { Place, Reached } from '../../../ports/storage-driver.ts'
@@ -12,20 +13,23 @@ import {
   retireWork,
   upperStack,
 } from '../../../sys/overlay-layers.ts'
-import { lockMounts } from '../../../sys/overlay-mount-lock.ts'
+import { lockKey, lockMounts } from '../../../sys/overlay-mount-lock.ts'
 import { closeMount } from '../../../sys/overlay-mountpoint.ts'
 import { lockRecords, readRecord, type Stack } from '../../../sys/overlay-records.ts'
+import { waitForTurn } from '../../../sys/queue-lock.ts'
 import { missing, onHost } from '../tree-root.ts'
 import type { Overlay } from './context.ts'
 
 /**
  * Looking into the trees of an ordinary user. The kernel lets nobody mount an upper layer that another has mounted: so
- * all of this process look through one mount; if a sandbox has it, through that one; and another process, which looks
- * into the tree for a moment, is waited for.
+ * all of this process look through one mount; if a sandbox has it, through that one; and processes that want to look into
+ * the same tree queue for it.
  */
 
 interface Held {
   readonly fd: number
+  /** Keeps other processes from mounting it; none where we look through the mount of a sandbox. */
+  readonly turn: Disposable | undefined
   users: number
 }
 
@@ -61,6 +65,7 @@ function used(upper: string, one: Held): Reached {
       if (one.users > 0) return
       held.delete(upper)
       closeMount(one.fd)
+      one.turn?.[Symbol.dispose]()
     },
   }
 }
@@ -75,20 +80,33 @@ function open(overlay: Overlay, place: Place, upper: string): Promise<Held | und
   return opening
 }
 
-/** How long others may look into the tree before we give up. */
-const patienceMs = 10_000
-
 /** Undefined if the tree has another upper layer by now. */
 async function hold(overlay: Overlay, place: Place, upper: string): Promise<Held | undefined> {
-  const until = Date.now() + patienceMs
-  for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
-    const fd = await mountAt(overlay, place, upper)
-    if (fd === 'changed') return undefined
-    const found = fd ?? openElsewhere(upper)
-    if (found !== undefined) return { fd: found, users: 0 }
-    if (Date.now() > until) throw busy(place)
-    await sleep(pause)
+  const turn = await lookTurn(overlay, place)
+  let keep = false
+  try {
+    // A sandbox that is just starting or ending has it for a moment.
+    const until = Date.now() + overlay.patienceMs
+    for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
+      const fd = await mountAt(overlay, place, upper)
+      if (fd === 'changed') return undefined
+      keep = fd !== undefined
+      if (fd !== undefined) return { fd, turn, users: 0 }
+      const elsewhere = openElsewhere(upper)
+      if (elsewhere !== undefined) return { fd: elsewhere, turn: undefined, users: 0 }
+      if (Date.now() > until) throw busy(place)
+      await sleep(pause)
+    }
+  } finally {
+    if (!keep) turn[Symbol.dispose]()
   }
+}
+
+/** Until it is disposed of, no other process looks into the tree; whoever asks first is next. */
+export async function lookTurn({ root, patienceMs }: Overlay, place: Place): Promise<Disposable> {
+  const turn = await waitForTurn(join(root, 'records', '.looks'), lockKey(place, 40), { patienceMs })
+  if (turn === undefined) throw busy(place)
+  return turn
 }
 
 async function mountAt(
@@ -112,7 +130,7 @@ async function mountAt(
 
 const busy = (place: Place): AwError =>
   new AwError('workspace_busy', `Another process has the tree ${place.area}/${place.name} open`, {
-    hint: 'Try again when it is done: a copy or a comparison, say',
+    hint: 'Try again when its copy or comparison is done, or wait longer: --set locks.timeout_ms=60000',
     data: { place },
   })
 

@@ -20,6 +20,7 @@ import {
 import { countChanges } from './diff.ts'
 import { active } from './live.ts'
 import { quietly } from './quiet.ts'
+import { isHeld } from './reach.ts'
 
 /**
  * The volume gets a new upper layer over the layers of the snapshot; what it was made of before becomes `keep`. Both
@@ -75,7 +76,9 @@ async function exchange(overlay: Overlay, [volume, to, keep]: readonly [Place, P
     const isStarting = others.length > 0 && areCopies(overlay.trees.path(volume), others)
     // Whoever has it when it was taken off here is seen, or is a sandbox that has ended: the kernel then waits for the disk.
     const isLeaving = others.length === 0 && wasTakenOff
-    if (Date.now() - begun > (isStarting || isLeaving ? patienceMs : aMomentMs)) throw active(volume, others)
+    const isLookedInto = isHeld(upper)
+    const limitMs = isStarting || isLeaving ? patienceMs : isLookedInto ? overlay.patienceMs : aMomentMs
+    if (Date.now() - begun > limitMs) throw active(volume, others)
     wasTakenOff = false
     await sleep(pause)
   }
