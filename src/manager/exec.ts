@@ -1,19 +1,16 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
-import { parsePath, quotePath } from '../domain/paths.ts'
-import { profileOf } from '../domain/profiles.ts'
-import type { Exit, Limits, Walls } from '../domain/sandbox/spec.ts'
-import { surroundings } from '../domain/sandbox/surroundings.ts'
+import type { Exit, Walls } from '../domain/sandbox/spec.ts'
 import { assertAllowed, assertOperation } from '../domain/workspace/allow.ts'
 import { nameOf, type BoxFacts, type Workspace } from '../domain/workspace/state.ts'
 import type { Execution, Sandbox, SandboxDriver, SandboxSpec } from '../ports/sandbox-driver.ts'
 import type { Variable } from '../ports/variables.ts'
-import { agentVariables } from './agents/equip.ts'
-import { attached, boxGone, driverOf, plannedBox, specOf, withoutZero } from './boxes.ts'
+import { attached, boxGone, driverOf, plannedBox, specOf } from './boxes.ts'
 import { boxAround, withToken, type BoxInside } from './bridge.ts'
 import { cutArguments, endCommand, isOpen, type Ended } from './commands.ts'
 import { newEvent, newId, type Core, type Request } from './core.ts'
 import { keepAfter, keepBefore } from './each-exec.ts'
+import { commandOf, directoryOf } from './exec-command.ts'
 import { findWorkspace } from './find.ts'
 import { mendMetadata } from './metadata.ts'
 import { append, checkpointSignal, intended, whose, withWorkspace } from './operations.ts'
@@ -21,15 +18,10 @@ import { closeLostRuns } from './reconcile-boxes.ts'
 import { assertSameWalls } from './same-walls.ts'
 import { assertRoom } from './size-limit.ts'
 import { endedBySize, reasonOf, stoppedBySize } from './size-watch.ts'
-import { portBlocks, withSlot, type Slotted } from './slots.ts'
+import { withSlot, type Slotted } from './slots.ts'
 
 type Input = Inputs['exec'] & { readonly id: string }
 type Item = Outputs['exec']
-type CommandWish = Pick<
-  Input,
-  'argv' | 'cwd' | 'env' | 'timeout_ms' | 'output_mb' | 'open_files' | 'file_size_mb' | 'columns' | 'rows'
->
-
 /**
  * Runs a command in the sandbox of a workspace, or in one of its own that ends with it. The intent is in the log before
  * anything runs and the end after everything is over, also if the caller stops listening: then the command is ended.
@@ -213,22 +205,6 @@ function startedData(core: Core, input: Input, workspace: Workspace, { box, comm
 
 const insideOf = ({ mount, agent }: BoxInside) => ({ mount, ...(agent === undefined ? {} : { agent }) })
 
-/** Counted from where the content is; `..` leads to what is beside it, and not out of the workspace. */
-function directoryOf({ profile, path }: Workspace, { mount }: Pick<BoxInside, 'mount'>, cwd = '.'): string {
-  const isAbsolute = cwd.startsWith('/')
-  const given = isAbsolute ? cwd : `${profileOf(profile).content}/${cwd}`
-  const steps: string[] = []
-  for (const name of parsePath(given, { absolute: 'inside', roots: [mount, path] }).names) {
-    if (name !== '..') steps.push(name)
-    else if (steps.pop() === undefined)
-      throw new AwError('path_traversal_attempt', `${quotePath(cwd)} leads out of the workspace`, {
-        hint: 'Commands start below the workspace',
-        data: { field: 'cwd' },
-      })
-  }
-  return steps.join('/') || '.'
-}
-
 /** Begins to connect to a sandbox; whoever waits for it later is told what came of it. */
 async function meet(core: Core, { isolation, sandbox }: BoxInside): Promise<NonNullable<Begun['meeting']>> {
   const found = (await core.sandboxes(isolation)).find(sandbox)
@@ -254,52 +230,4 @@ async function boxFor(core: Core, request: Request, begun: Begun, signal: AbortS
   const found = await (meeting ?? (await meet(core, box))).found
   if (found === undefined) throw boxGone(workspace)
   return found
-}
-
-/** A command as the sandbox is to run it: what the workspace gives to all of them, and its own. */
-export async function commandOf(
-  core: Core,
-  input: CommandWish,
-  request: Request,
-  begun: Pick<Begun, 'workspace' | 'variables' | 'box'>,
-  box: Sandbox,
-) {
-  const { workspace, variables, box: facts } = begun
-  return {
-    argv: input.argv,
-    cwd: directoryOf(workspace, facts, input.cwd),
-    env: {
-      ...surroundings(workspace, workspace.slot, portBlocks(core)),
-      ...(await agentVariables(core, facts, box)),
-      ...(await givenVariables(variables, box)),
-      ...input.env,
-    },
-    limits: limitsOf(core, input),
-    terminal: input.columns === undefined ? undefined : { columns: input.columns, rows: input.rows ?? 24 },
-    input: request.input,
-  }
-}
-
-/** A secret is a file that the command is told the path of, as NAME_FILE. */
-async function givenVariables(
-  variables: Readonly<Record<string, Variable>>,
-  box: Sandbox,
-): Promise<Record<string, string>> {
-  const given: Record<string, string> = {}
-  for (const [name, { value, secret }] of Object.entries(variables)) {
-    if (secret) given[`${name}_FILE`] = await box.put(name, Buffer.from(value), 0o400)
-    else given[name] = value
-  }
-  return given
-}
-
-/** Of a sandbox of its own the limits are those of the sandbox; in one that runs, a command may have narrower ones. */
-function limitsOf({ config: { settings } }: Core, input: CommandWish): Limits {
-  const wanted = {
-    wall_ms: input.timeout_ms ?? settings['sandbox.timeout_ms'],
-    output_mb: input.output_mb ?? settings['sandbox.output_mb'],
-    open_files: input.open_files ?? 0,
-    file_size_mb: input.file_size_mb ?? 0,
-  }
-  return withoutZero(wanted)
 }
