@@ -11,12 +11,12 @@ it.each(drawn(grounds, () => 'any'))(
   { timeout: 600_000 },
   (ground) => {
     const { driver, fileSystem, as } = ground
-    const files = ['agent-files', 'beginning', 'export', 'passing', 'patch'].map(
+    const files = ['agent-files', 'beginning', 'begun', 'export', 'passing', 'patch'].map(
       (name) => `test/results/${name}.inside.ts`,
     )
     const { passed, failures } = runOnImage({ fileSystem, as, files, env: { AW_TEST_DRIVER: driver } })
     expect(failures).toEqual([])
-    expect(passed).toBe(27)
+    expect(passed).toBe(37)
   },
 )
 

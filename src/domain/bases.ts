@@ -5,7 +5,7 @@ import type { Imported, Source } from './workspace/state.ts'
 /**
  * A base is a frozen tree of a source in the layout of a profile: what costs time is done once, and every workspace from
  * the same state of the source begins as it. Its name tells the state, or for a folder, whose state has no name, the
- * folder and a number.
+ * folder and a number. Where that would not pay, a workspace may have one of its own, only to be compared with.
  */
 export interface Base extends BaseFacts {
   readonly base: string
@@ -18,6 +18,8 @@ export interface BaseFacts {
   profile: string
   source: Source
   imported: Imported | null
+  /** It says what was there, and does not keep the contents of files. */
+  listed?: true
 }
 
 /** A name for whatever makes two sources the same, whichever order its fields are in. */

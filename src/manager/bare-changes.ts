@@ -4,7 +4,7 @@ import type { Change, ChangeEntry } from '../domain/tree-diff.ts'
 import { blocksAt } from './agent-blocks.ts'
 import type { Core } from './core.ts'
 import { fillingAt } from './filled-in.ts'
-import type { KnownTree } from './passing.ts'
+import { readKnown, type KnownTree } from './passing.ts'
 
 /** A difference between two trees, as it is told. */
 export interface ToldChange extends Change {
@@ -48,7 +48,7 @@ const isFileOrNothing = (entry: ChangeEntry | null): boolean => entry === null |
 /** Undefined if it cannot be read: a file may be huge, and a live tree may have lost it since. */
 async function sideOf(
   core: Core,
-  { workspace, place }: KnownTree,
+  tree: KnownTree,
   entry: ChangeEntry | null,
   path: string,
   fill: (content: Buffer) => Buffer = (content) => content,
@@ -58,8 +58,8 @@ async function sideOf(
   // What was filled in may have made it larger.
   const maxBytes = Math.max(mostAgentFileBytes, atLeast)
   try {
-    const content = fill(await core.storage.read(place, path, { maxBytes }))
-    return { content, ...withoutBlocks(content, blocksAt(workspace, path)) }
+    const content = fill(await readKnown(core, tree, path, { maxBytes }))
+    return { content, ...withoutBlocks(content, blocksAt(tree.workspace, path)) }
   } catch (error) {
     const { code } = toAwError(error)
     if (code === 'file_too_large' || code === 'file_not_found' || code === 'not_a_file') return undefined

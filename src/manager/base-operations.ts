@@ -1,12 +1,12 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
-import { basePlace, basesOf, eraseBase, lockGroup, usersOf } from './bases.ts'
+import { basePlace, basesOf, eraseBase, isOwnBase, lockGroup, usersOf } from './bases.ts'
 import { nameOf } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
 import { templatesOf } from './template-tree.ts'
 
 export async function listBases(core: Core, input: Inputs['bases list']): Promise<Outputs['bases list']> {
-  const bases = [...(await basesOf(core)).values()]
+  const bases = [...(await basesOf(core)).values()].filter(({ base }) => !isOwnBase(base))
   return Promise.all(
     bases.map(async ({ base, source, profile, created_at }) => ({
       name: base,

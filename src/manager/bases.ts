@@ -1,8 +1,8 @@
 import { type Base, baseEventTypes, type BaseFacts, foldBases } from '../domain/bases.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import type { Lock } from '../ports/host.ts'
-import type { CreateOptions, Place } from '../ports/storage-driver.ts'
-import { newEvent, type Core, type Request } from './core.ts'
+import type { CreateOptions, Place, SnapshotOptions } from '../ports/storage-driver.ts'
+import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { appendHome } from './home-stream.ts'
 import { keptFold } from './kept-fold.ts'
 
@@ -17,6 +17,17 @@ export const basesOf = ({ store }: Core): Promise<Bases> => folded(store, 'home'
 
 /** Bases are only made where a workspace begins as one in constant time; else they would cost what they save. */
 export const hasBases = ({ storage }: Core): boolean => storage.capabilities.fork === 'constant'
+
+/** A base that only one workspace began as, made by the operation that made its tree. */
+export const ownBase = ({ id }: Pick<OperationRef, 'id'>): string => `${own}${id}`
+
+export const isOwnBase = (base: string): boolean => base.startsWith(own)
+
+const own = 'began-'
+
+/** Whether it says what was there, without the contents of files. */
+export const isListedBase = async (core: Core, base: string): Promise<boolean> =>
+  (await basesOf(core)).get(base)?.listed === true
 
 /** One at a time makes a state of a thing; who waits then finds it. */
 export async function lockGroup(core: Core, request: Request, group: string): Promise<Lock> {
@@ -37,9 +48,11 @@ export async function freezeBase(
   place: Place,
   base: string,
   facts: BaseFacts,
+  { exclude }: Pick<SnapshotOptions, 'exclude'> = {},
 ): Promise<void> {
+  const { listed } = facts
   await appendHome(core, newEvent(core, request, 'base_started', { base }))
-  await core.storage.snapshot(place, basePlace(base), { consistent: true, signal: request.signal })
+  await core.storage.snapshot(place, basePlace(base), { consistent: true, listed, exclude, signal: request.signal })
   await appendHome(core, newEvent(core, request, 'base_created', { base, ...facts }))
 }
 

@@ -1,34 +1,39 @@
 import { AwError, toAwError, type ErrorCode } from '../domain/errors.ts'
 import { profileOf } from '../domain/profiles.ts'
+import type { Change } from '../domain/tree-diff.ts'
 import { baseNameOf, baseOf, nameOf, type Workspace } from '../domain/workspace/state.ts'
-import type { Place } from '../ports/storage-driver.ts'
-import { basePlace } from './bases.ts'
+import type { Beside, Place } from '../ports/storage-driver.ts'
+import { basePlace, isListedBase } from './bases.ts'
 import { initRepository } from './build.ts'
 import { withoutLease, type Core, type Request } from './core.ts'
+import { isBelow, stepsOf } from './differences.ts'
 import { takeTree } from './export-history.ts'
 import { nothingKept, withDesk } from './export-tree.ts'
 import { withGitBox } from './git-box.ts'
+import type { KnownTree } from './passing.ts'
 import { snapshotPlace, volumeOf } from './places.ts'
 import { openScratch, withScratch } from './scratch.ts'
 import { beforeAll } from './snapshots.ts'
+import { fillAlone } from './source-tree.ts'
 import { openTree } from './trees.ts'
 
 /** What a workspace began as, as long as it is held. */
-export interface Beginning extends AsyncDisposable {
+export interface Beginning extends AsyncDisposable, Pick<KnownTree, 'contents'> {
   readonly place: Place
   /** A path of which nothing is known, and that cannot be compared. */
   readonly unknown?: string
 }
 
 /**
- * The snapshot that a fork began as, or the base of the source. Without any it is made once more: of an empty workspace
- * what aw had put there, of a repository the files of its commit, if git can be asked for them. Of another source nothing is
- * kept then, unless a run has kept it.
+ * The snapshot that a fork began as, or the base of the source, or of the workspace alone. What an empty one began as is
+ * made once more. A workspace of an earlier version may have none of these: of a repository the files of its commit are
+ * made once more then, if git can be asked for them; of another source nothing is kept, unless its first snapshot shows it.
  */
 export async function beginningOf(core: Core, request: Request, workspace: Workspace): Promise<Beginning> {
   const [snapshot, base] = [baseOf(workspace), baseNameOf(workspace)]
   if (snapshot !== null) return kept(snapshotPlace(snapshot))
-  if (base !== null && (await core.storage.exists(basePlace(base)))) return kept(basePlace(base))
+  if (base !== null && (await core.storage.exists(basePlace(base))))
+    return withContents(core, request, { workspace, place: basePlace(base) })
   const { source } = workspace
   if (source.kind === 'empty') return madeAgain(core, request, (place) => asEmpty(core, workspace, place))
   const first = await beforeAll(core, workspace)
@@ -38,19 +43,75 @@ export async function beginningOf(core: Core, request: Request, workspace: Works
       const made = await madeAgain(core, request, (place) => asCommitted(core, request, workspace, commit, place))
       return { ...made, unknown: repositoryOf(workspace) }
     } catch (error) {
-      if (first === undefined || !preventing.has(toAwError(error).code)) throw error
+      if (first === undefined || !isBeyondUs(error)) throw error
     }
   }
   if (first !== undefined) return kept(snapshotPlace(first))
   throw await nothingKept(core, workspace)
 }
 
+/** Failures that say nothing about where the contents came from. */
+const ours: ReadonlySet<ErrorCode> = new Set(['aborted', 'disk_full', 'internal', 'storage_unavailable'])
+
+/** Whether nothing is known of what a change is about. */
+export const isUnknown = ({ unknown }: Pick<Beginning, 'unknown'>, change: Change): boolean =>
+  unknown !== undefined && stepsOf(change).every(([path]) => isBelow(path, [unknown]))
+
+/** Whether what a workspace began as cannot be had, or not now. */
+export const isBeyondUs = (error: unknown): boolean => preventing.has(toAwError(error).code)
+
 /** No walls, a state in which nothing is run, somebody who works on it: all that keeps git from being asked just now. */
-const preventing: ReadonlySet<ErrorCode> = new Set(['sandbox_unenforceable', 'invalid_state', 'workspace_busy'])
+const preventing: ReadonlySet<ErrorCode> = new Set([
+  'sandbox_unenforceable',
+  'invalid_state',
+  'workspace_busy',
+  'snapshot_not_found',
+  'source_failed',
+])
 
 const kept = (place: Place): Beginning => ({ place, ...nothingHeld })
 
-export const nothingHeld: AsyncDisposable = { [Symbol.asyncDispose]: async () => undefined }
+/** A tree with a way to what it does not have itself: a base may be only a list of what was there. */
+export async function withContents<T extends KnownTree>(
+  core: Core,
+  request: Request,
+  tree: T,
+): Promise<T & AsyncDisposable> {
+  const { workspace, place } = tree
+  const isIts = place.area === 'bases' && place.name === baseNameOf(workspace)
+  if (!isIts || !(await isListedBase(core, place.name))) return { ...tree, ...nothingHeld }
+  let found: Promise<Contents | undefined> | undefined
+  const contents = (): Promise<Beside | undefined> => (found ??= contentsOf(core, request, workspace))
+  return {
+    ...tree,
+    contents,
+    [Symbol.asyncDispose]: async () => (await found?.catch(() => undefined))?.[Symbol.asyncDispose](),
+  }
+}
+
+type Contents = Beside & AsyncDisposable
+
+/** Where the contents that a workspace began with may still be; made once more if need be, as long as that is held. */
+async function contentsOf(core: Core, request: Request, workspace: Workspace): Promise<Contents | undefined> {
+  const { source, profile } = workspace
+  if (source.kind === 'folder') return { folder: source.path, into: profileOf(profile).content, ...nothingHeld }
+  const make = async (place: Place): Promise<void> => {
+    if (source.kind === 'git') await asCommitted(core, request, workspace, source.commit ?? '', place)
+    else await fillAlone(core, request, source, profile, place)
+  }
+  if (source.kind !== 'git' && source.kind !== 'archive') return undefined
+  try {
+    const { place, ...held } = await madeAgain(core, request, make)
+    // Only trees that are plain directories are listed.
+    return { folder: core.storage.attachment(place).path, into: '.', ...held }
+  } catch (error) {
+    if (ours.has(toAwError(error).code)) throw error
+    // The repository or the archive is not what it was, or not there, or cannot be read now.
+    return undefined
+  }
+}
+
+const nothingHeld: AsyncDisposable = { [Symbol.asyncDispose]: async () => undefined }
 
 const repositoryOf = ({ profile }: Workspace): string => within(profileOf(profile).content, '.git')
 

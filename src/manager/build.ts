@@ -5,10 +5,12 @@ import { profileOf, type Profile } from '../domain/profiles.ts'
 import type { Imported, Workspace } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
 import { injectAgentFiles, type Left } from './agent-blocks.ts'
+import { ownBase } from './bases.ts'
 import type { Core, OperationRef, Request } from './core.ts'
 import { readMetadata, writeMetadata } from './metadata.ts'
 import { checkpointSignal, withWorkspace } from './operations.ts'
 import { noBeginning } from './orphans.ts'
+import { dropOwnBase, withBeginning } from './own-base.ts'
 import { withoutPassing } from './passing.ts'
 import { originOfTree, snapshotPlace, stageOf, trashOf } from './places.ts'
 import { holdToLimit } from './size-limit.ts'
@@ -50,12 +52,15 @@ export async function buildTree(
   const content = await contentOf(core, request, workspace, { whole, filled: stage, making }, access)
   const { place } = content
   checkpointSignal(request)
+  undo.add(() => dropOwnBase(core, request, ownBase(operation)))
+  const begun = await withBeginning(core, request, workspace, operation, place, content)
+  checkpointSignal(request)
   const { left, added } = furnished ?? (await furnish(core, workspace, place))
   const isFrozen = 'base' in content.source && content.source.base !== null
   if (!isFrozen || added) await core.storage.sync(place, { small: (content.imported === null || isFrozen) && !added })
   await holdToLimit(core, workspace, place)
   checkpointSignal(request)
-  return { ...withLeft(content, left), place }
+  return { ...withLeft(begun, left), place }
 }
 
 interface BuildOptions {

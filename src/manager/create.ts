@@ -10,16 +10,16 @@ import { textRef } from '../domain/text-ref.ts'
 import type { Source, Workspace } from '../domain/workspace/state.ts'
 import { plannedBlocks } from './agent-blocks.ts'
 import { buildTree, forkTree } from './build.ts'
+import { ownBase } from './bases.ts'
 import { isLostSource, keepEmpty } from './failed-source.ts'
-import { isOuter } from './fill.ts'
 import type { Content } from './source-tree.ts'
 import { newEvent, newId, type Core, type OperationRef, type Request } from './core.ts'
 import { checkedLabels } from './label.ts'
 import { append, begin, intended, isFenced, lockWorkspace, retireIfOver, whose } from './operations.ts'
 import { takeOrphan } from './orphans.ts'
+import { dropOwnBase, withBeginning } from './own-base.ts'
 import { pathOf, volumeOf } from './places.ts'
 import { broughtIn } from './size-limit.ts'
-import { apartMs } from './snapshot.ts'
 import { expiryOf } from './ttl.ts'
 import { undoLog, type UndoLog } from './undo.ts'
 
@@ -130,22 +130,19 @@ async function makeVolume(
   if (source.kind === 'orphan') {
     await noted
     await takeOrphan(core, request, { ...workspace, source }, undo)
+    undo.add(() => dropOwnBase(core, request, ownBase(operation)))
+    const content = { source, imported: await broughtIn(core, workspace) }
+    const begun = await withBeginning(core, request, workspace, operation, volume, content)
     await publish()
-    return { source, imported: await broughtIn(core, workspace) }
+    return begun
   }
   const content = await buildTree(core, request, workspace, operation, undo, { whole: volume, access, noted, publish })
   if (content.place.area === 'tmp') {
-    await apart(core, workspace, request)
     undo.add(() => core.storage.erase(volume))
     await core.storage.move(content.place, volume)
   }
   await publish()
   return content
-}
-
-/** What is done to a tree later has to have another time where neither a base nor a commit tells what it began as. */
-async function apart({ storage, host }: Core, { source }: Workspace, { signal }: Request): Promise<void> {
-  if (isOuter(source) && source.kind !== 'git' && storage.lastChange !== undefined) await host.pause(apartMs, signal)
 }
 
 export function createdEvent(

@@ -6,13 +6,12 @@ import { profileOf } from '../domain/profiles.ts'
 import { isText } from '../domain/text-diff.ts'
 import type { Change, ChangeEntry } from '../domain/tree-diff.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
-import type { Place } from '../ports/storage-driver.ts'
-import { beginningOf, nothingHeld, type Beginning } from './beginning.ts'
+import { beginningOf, isUnknown, withContents, type Beginning } from './beginning.ts'
 import type { Core, Request } from './core.ts'
 import type { ToldChange } from './bare-changes.ts'
 import { isBelow, shownPath, stepsOf, told } from './differences.ts'
 import { checkpointSignal } from './operations.ts'
-import { changesBetween, type KnownTree } from './passing.ts'
+import { changesBetween, readKnown, type KnownTree } from './passing.ts'
 import { volumeOf } from './places.ts'
 import { checkedPaths } from './restore-paths.ts'
 import { sideOf } from './sides.ts'
@@ -23,13 +22,13 @@ type View = Outputs['diff']
 export async function* diff(core: Core, input: Inputs['diff'], request: Request): AsyncGenerator<View> {
   const paths = input.paths === undefined ? null : checkedPaths(input.paths)
   await using between = await sides(core, input, request)
-  const { from, to, unknown } = between
+  const { from, to } = between
   if (paths !== null) await assertPresent(core, between, paths)
   let left = input.limit ?? Infinity
   for await (const change of changesBetween(core, from, to, { signal: request.signal })) {
     checkpointSignal(request)
     const steps = stepsOf(change)
-    if (unknown !== undefined && steps.every(([path]) => isBelow(path, [unknown]))) continue
+    if (isUnknown(between, change)) continue
     if (!steps.some(([path]) => isBelow(path, paths))) continue
     const view = viewOf(change)
     const isRead = input.text === true || input.stat === true
@@ -64,13 +63,19 @@ interface Sides extends AsyncDisposable, Pick<Beginning, 'unknown'> {
 /** A workspace alone is compared with what it began as. */
 async function sides(core: Core, input: Inputs['diff'], request: Request): Promise<Sides> {
   const from = await sideOf(core, input.from)
-  if (input.to !== undefined) return { from, to: await sideOf(core, input.to), ...nothingHeld }
   const { workspace } = from
-  assertAllowed(workspace, 'files_read')
-  const to = { workspace, place: volumeOf(workspace) }
-  if (from.place.area !== 'volumes') return { from, to, ...nothingHeld }
-  const { place, unknown, ...held } = await beginningOf(core, request, workspace)
-  return { from: { workspace, place }, to, ...(unknown !== undefined && { unknown }), ...held }
+  if (input.to === undefined) assertAllowed(workspace, 'files_read')
+  const to = input.to === undefined ? { workspace, place: volumeOf(workspace) } : await sideOf(core, input.to)
+  if (input.to === undefined && from.place.area === 'volumes') {
+    const { unknown, place, contents, ...held } = await beginningOf(core, request, workspace)
+    return { from: { workspace, place, contents }, to, ...(unknown !== undefined && { unknown }), ...held }
+  }
+  const [old, now] = [await withContents(core, request, from), await withContents(core, request, to)]
+  return { from: old, to: now, [Symbol.asyncDispose]: () => allGone(old, now) }
+}
+
+async function allGone(...held: readonly AsyncDisposable[]): Promise<void> {
+  for (const one of held) await one[Symbol.asyncDispose]()
 }
 
 /** A path that neither side has is a slip; in most layouts the files are one level down. */
@@ -100,8 +105,8 @@ async function textOf(
   input: Inputs['diff'],
 ): Promise<Partial<View>> {
   const { path, before, after, what, bare } = change
-  const old = known(before) ? { ...before, place: from.place, path: change.from ?? path } : null
-  const now = known(after) ? { ...after, place: to.place, path } : null
+  const old = known(before) ? { ...before, tree: from, path: change.from ?? path } : null
+  const now = known(after) ? { ...after, tree: to, path } : null
   if (old === null && now === null) return {}
   if (isGitsOwn(path)) return { omitted: 'git applies nothing below .git' }
   // What is equal need not be read.
@@ -124,8 +129,8 @@ async function textOf(
 
 const nothing = Buffer.alloc(0)
 
-async function bytesOf(core: Core, one: (Known & { place: Place; path: string }) | null, maxBytes: number) {
+async function bytesOf(core: Core, one: (Known & { tree: KnownTree; path: string }) | null, maxBytes: number) {
   if (one === null) return nothing
   if (one.kind === 'symlink') return Buffer.from(one.target ?? '', 'latin1')
-  return core.storage.read(one.place, one.path, { maxBytes })
+  return readKnown(core, one.tree, one.path, { maxBytes })
 }

@@ -79,7 +79,7 @@ async function commitsOf(desk: Desk, input: Input, snapshot: string): Promise<Ma
   const parent = history?.head ?? (await startOf(desk, input))
   const needs = history?.since ?? (parent === null ? [] : [parent])
   const held = parent === null ? null : await results.treeOf(parent)
-  const added = await treeFrom(desk, frozen, { tracked: held, ignored: desk.ignored })
+  const added = await treeFrom(desk, { place: frozen }, { tracked: held, ignored: desk.ignored })
   const commit =
     held === added.tree && parent !== null ? parent : await commitTree(desk, input, snapshot, added, parent)
   const onto = await groundOf(desk, commit, needs)

@@ -1,11 +1,14 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { baseNameOf, baseOf, nameOf } from '../domain/workspace/state.ts'
 import type { Place } from '../ports/storage-driver.ts'
-import { basePlace } from './bases.ts'
+import { basePlace, isListedBase } from './bases.ts'
+import { withContents } from './beginning.ts'
 import type { Core, Request } from './core.ts'
+import { shownPath } from './differences.ts'
 import { takeTree } from './export-history.ts'
 import { inBox, nothingKept, treeFrom, withDesk, type Desk } from './export-tree.ts'
 import { leftOutOfContent } from './left-out.ts'
+import type { KnownTree } from './passing.ts'
 import { snapshotPlace } from './places.ts'
 import { withFrozen } from './present-state.ts'
 import { sideOf, type Side } from './sides.ts'
@@ -19,11 +22,11 @@ export async function exportPatch(
   side: Side,
 ): Promise<Outputs['export']> {
   const { workspace } = side
-  const since = input.since === undefined ? undefined : (await sideOf(core, `${workspace.id}@${input.since}`)).place
+  const since = input.since === undefined ? undefined : await sideOf(core, `${workspace.id}@${input.since}`)
   return withFrozen(core, request, side, ({ place: frozen, name: snapshot, left_out }) =>
     withDesk({ core, request, workspace, frozen, ignored: input.ignored }, async (desk) => {
-      const { tree: from, tracked } = await beginning(desk, since)
-      const added = await treeFrom(desk, frozen, { tracked, ignored: desk.ignored })
+      const { tree: from, tracked, missing = [] } = await beginning(desk, since)
+      const added = await treeFrom(desk, { place: frozen }, { tracked, ignored: desk.ignored, without: missing })
       const file = input.file === undefined || input.file === '-' ? null : { path: input.file, replace: input.replace }
       const { files, bytes, content } = await desk.results.patch(from, added.tree, file)
       return {
@@ -34,7 +37,11 @@ export async function exportPatch(
         files,
         bytes,
         ignored: added.ignored,
-        left_out: [...leftOutOfContent(left_out, workspace), ...added.left_out],
+        left_out: [
+          ...leftOutOfContent(left_out, workspace),
+          ...leftOutOfContent(missing, workspace, 'its earlier content was not kept'),
+          ...added.left_out,
+        ],
         ...(content !== null && { patch: new Uint8Array(content) }),
       }
     }),
@@ -46,24 +53,30 @@ interface Beginning {
   readonly tree: string | null
   /** What git has of it. */
   readonly tracked: string | null
+  /** Files of it whose content is not to be had any more. */
+  readonly missing?: readonly string[]
 }
 
-async function beginning(desk: Desk, since: Place | undefined): Promise<Beginning> {
+async function beginning(desk: Desk, since: KnownTree | undefined): Promise<Beginning> {
+  const { core, request, workspace, frozen } = desk
   const tracked = await committed(desk)
-  const place = since ?? forkedFrom(desk)
-  if (place !== undefined) {
-    const { tree } = await treeFrom(desk, place, { tracked, ignored: desk.ignored })
-    return { tree, tracked }
+  const from = async (place: Place): Promise<Beginning> => {
+    await using known = await withContents(core, request, { workspace, place })
+    const missing: string[] = []
+    const onMissing = (path: string): unknown => missing.push(shownPath(path))
+    const { tree } = await treeFrom(desk, { ...known, onMissing }, { tracked, ignored: desk.ignored })
+    return { tree, tracked, missing }
   }
+  const place = since?.place ?? forkedFrom(desk)
+  if (place !== undefined) return from(place)
   if (tracked !== null) return { tree: tracked, tracked }
-  const { workspace } = desk
   const base = await baseOfIts(desk)
-  if (base !== undefined) return { ...(await treeFrom(desk, base, { tracked, ignored: desk.ignored })), tracked }
+  if (base !== undefined) return from(base)
   if (workspace.source.kind === 'empty') return { tree: null, tracked }
   // As aw diff has it.
-  const first = await beforeAll(desk.core, workspace)
-  if (first === undefined) throw await nothingKept(desk.core, workspace)
-  return { ...(await treeFrom(desk, snapshotPlace(first), { tracked, ignored: desk.ignored })), tracked }
+  const first = await beforeAll(core, workspace)
+  if (first === undefined) throw await nothingKept(core, workspace, frozen)
+  return from(snapshotPlace(first))
 }
 
 function forkedFrom({ workspace }: Desk): Place | undefined {
@@ -76,10 +89,11 @@ async function committed(desk: Desk): Promise<string | null> {
   const { origin, core, results, maxBytes } = desk
   if (origin?.commit === undefined) return null
   const { commit, base } = origin
-  if (base !== undefined && base !== null && (await core.storage.exists(basePlace(base))))
-    return (await treeFrom(desk, basePlace(base), { tracked: null, ignored: true })).tree
+  const isWhole = base !== undefined && base !== null && !(await isListedBase(core, base))
+  if (isWhole && (await core.storage.exists(basePlace(base))))
+    return (await treeFrom(desk, { place: basePlace(base) }, { tracked: null, ignored: true })).tree
   const tree = await inBox(desk, (box) => takeTree(box, results, commit, maxBytes))
-  if (tree === undefined) throw await nothingKept(core, desk.workspace)
+  if (tree === undefined) throw await nothingKept(core, desk.workspace, desk.frozen)
   return tree
 }
 

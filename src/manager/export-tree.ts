@@ -2,13 +2,14 @@ import { AwError } from '../domain/errors.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { nameOf, type GitSource, type Workspace } from '../domain/workspace/state.ts'
 import type { AddedTree, ResultRepository } from '../ports/git-results.ts'
-import type { Place } from '../ports/storage-driver.ts'
+import type { CreateOptions, Place } from '../ports/storage-driver.ts'
 import { withoutAgentBlocks } from './agent-blocks.ts'
 import type { Core, Request } from './core.ts'
 import { withGitBox, type GitBox } from './git-box.ts'
+import type { KnownTree } from './passing.ts'
 import { withCopy, withScratch } from './scratch.ts'
 import { snapshotsOf } from './snapshots.ts'
-import { existsAt } from './trees.ts'
+import { existsAt, openTree } from './trees.ts'
 
 /** What an export works on. */
 export interface Desk {
@@ -75,11 +76,12 @@ export function hasRepository({ core, workspace, frozen }: Desk): Promise<boolea
 }
 
 /** The content of a frozen state as git would have it. */
-export async function treeFrom(desk: Desk, frozen: Place, options: Adding): Promise<AddedTree> {
+export async function treeFrom(desk: Desk, frozen: Frozen, { without = [], ...options }: Adding): Promise<AddedTree> {
   const { core, request, workspace, results, maxBytes } = desk
   const { content, metadata } = profileOf(workspace.profile)
-  return withCopy(core, request, { workspace, place: frozen }, async (place) => {
+  return withCopy(core, request, { workspace, ...frozen }, async (place) => {
     await withoutAgentBlocks(core, place, workspace)
+    await remove(core, place, without)
     using reached = await core.storage.reach(place)
     request.onProgress?.({ phase: 'reading files' })
     const directory = content === '.' ? reached.path : `${reached.path}/${content}`
@@ -88,16 +90,26 @@ export async function treeFrom(desk: Desk, frozen: Place, options: Adding): Prom
   })
 }
 
+type Frozen = Pick<KnownTree, 'place' | 'contents'> & Pick<CreateOptions, 'onMissing'>
+
 interface Adding {
   readonly tracked: string | null
   readonly ignored: boolean
+  /** Paths of the tree that are left out. */
+  readonly without?: readonly string[]
 }
 
-/** Where to go on: what there is to compare with. */
-export async function nothingKept(core: Core, workspace: Workspace): Promise<AwError> {
+async function remove(core: Core, place: Place, paths: readonly string[]): Promise<void> {
+  if (paths.length === 0) return
+  using tree = await openTree(core, place)
+  for (const path of paths) tree.remove(path, { missing: 'ignore' })
+}
+
+/** Where to go on: what there is to compare with. @param now the snapshot that was to be compared, if it is one */
+export async function nothingKept(core: Core, workspace: Workspace, now?: Place): Promise<AwError> {
   const name = nameOf(workspace)
   const { source, profile, path } = workspace
-  const [first] = (await snapshotsOf(core, workspace.id)).values()
+  const [first] = [...(await snapshotsOf(core, workspace.id)).values()].filter(({ snapshot }) => snapshot !== now?.name)
   const { content } = profileOf(profile)
   const beside =
     source.kind === 'folder' ? `diff -r ${source.path} ${content === '.' ? path : `${path}/${content}`}; ` : ''

@@ -35,15 +35,20 @@ export function leftOutIn(meta: Readonly<Record<string, unknown>> = {}): readonl
 export const wouldLeaveOut = async (core: Core, tree: Place): Promise<readonly string[]> =>
   toldPaths((await core.storage.unheld?.(tree)) ?? [])
 
-const reason = 'btrfs subvolume'
-
 /** As exports tell it, where `below` is what is exported of the tree. */
-export const leftOutBelow = (left: readonly string[], below: string): { path: string; reason: string }[] =>
+export const leftOutBelow = (
+  left: readonly string[],
+  below: string,
+  reason = 'btrfs subvolume',
+): { path: string; reason: string }[] =>
   left.flatMap((path) => {
     if (below === '.') return [{ path, reason }]
     if (`${below}/`.startsWith(`${path}/`)) return [{ path: '.', reason }]
     return path.startsWith(`${below}/`) ? [{ path: path.slice(below.length + 1), reason }] : []
   })
 
-export const leftOutOfContent = (left: readonly string[], { profile }: Workspace): { path: string; reason: string }[] =>
-  leftOutBelow(left, profileOf(profile).content)
+export const leftOutOfContent = (
+  left: readonly string[],
+  { profile }: Workspace,
+  reason?: string,
+): { path: string; reason: string }[] => leftOutBelow(left, profileOf(profile).content, reason)

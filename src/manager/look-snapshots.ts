@@ -4,10 +4,12 @@ import type { SnapshotId } from '../domain/ids.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import { baseOf, nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Core, Request } from './core.ts'
-import { countDifferences } from './differences.ts'
+import { beginningOf, isBeyondUs, isUnknown } from './beginning.ts'
+import { countDifferences, stepsOf } from './differences.ts'
 import { findWorkspace } from './find.ts'
 import { checkpointSignal } from './operations.ts'
-import { snapshotPlace } from './places.ts'
+import { changesBetween } from './passing.ts'
+import { snapshotPlace, volumeOf } from './places.ts'
 import { rulerFor, usual, type Ruler } from './ruler.ts'
 import { meansSnapshot, sideOf } from './sides.ts'
 import { snapshotsOf } from './snapshots.ts'
@@ -43,12 +45,15 @@ async function sizesOf({ id }: SnapshotView, ruler: Ruler): Promise<Pick<Snapsho
   return { size_bytes: measured.bytes, own_bytes: measured.own ?? null }
 }
 
-export async function describe(core: Core, input: Inputs['describe']): Promise<Outputs['describe']> {
+export async function describe(core: Core, input: Inputs['describe'], request: Request): Promise<Outputs['describe']> {
   const workspace = await findWorkspace(core, input.id)
   assertAllowed(workspace, 'path')
   const head = await snapshotAt(core, workspace, workspace.head)
   // Without a snapshot everything is yet to be kept.
-  const changes = workspace.head === null ? 0 : await countDifferences(core, workspace, workspace.head)
+  const changes =
+    workspace.head === null
+      ? await changesOfAll(core, request, workspace)
+      : await countDifferences(core, workspace, workspace.head)
   return {
     workspace: nameOf(workspace),
     head,
@@ -56,6 +61,22 @@ export async function describe(core: Core, input: Inputs['describe']): Promise<O
     dirty: head === null || changes > 0,
     changes,
     snapshots: workspace.snapshots.all,
+  }
+}
+
+/** Since the beginning; none if nobody knows what that was. */
+async function changesOfAll(core: Core, request: Request, workspace: Workspace): Promise<number> {
+  try {
+    await using began = await beginningOf(core, request, workspace)
+    const to = { workspace, place: volumeOf(workspace) }
+    const looking = { renames: false, signal: request.signal }
+    let count = 0
+    for await (const change of changesBetween(core, { workspace, ...began }, to, looking))
+      if (!isUnknown(began, change)) count += stepsOf(change).length
+    return count
+  } catch (error) {
+    if (isBeyondUs(error)) return 0
+    throw error
   }
 }
 

@@ -2,11 +2,12 @@ import type { Inputs, Outputs } from '../api/table.ts'
 import { toAwError } from '../domain/errors.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import type { Snapshot } from '../domain/workspace/snapshots.ts'
-import { hasWayBack, isLive, type Workspace } from '../domain/workspace/state.ts'
+import { baseNameOf, hasWayBack, isLive, type Workspace } from '../domain/workspace/state.ts'
 import { assertTreesUnused } from './activity.ts'
 import { newEvent, type Core, type OperationRef, type Request } from './core.ts'
 import { findTrashed } from './find.ts'
 import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
+import { dropOwnBase } from './own-base.ts'
 import { eraseAll, erasingOf, snapshotPlace, trashOf } from './places.ts'
 import { settleDestroyed } from './settle-destroyed.ts'
 import { forksOf, snapshotsOf } from './snapshots.ts'
@@ -75,6 +76,7 @@ export async function finishPurge(
     await core.variables.write(workspace.id, {})
     await core.requests.remove(workspace.id)
     await core.agents.remove(workspace.id)
+    await dropOwnBase(core, request, baseNameOf(workspace))
     for await (const { data } of core.store.read(workspace.id, { types: ['run_requested'] })) {
       if (!('run' in data)) continue
       await core.texts.remove(data.run)

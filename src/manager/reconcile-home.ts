@@ -1,6 +1,8 @@
 import type { Place } from '../ports/storage-driver.ts'
-import { basePlace, basesOf, eraseBase, isFinished } from './bases.ts'
+import { baseNameOf } from '../domain/workspace/state.ts'
+import { basePlace, basesOf, eraseBase, isFinished, isOwnBase, ownBase } from './bases.ts'
 import type { Core, Request } from './core.ts'
+import { dropOwnBase } from './own-base.ts'
 import { eraseBegun, mendShared, sharedTrees } from './reconcile-shared.ts'
 import { closeLostSetups } from './setup/records.ts'
 
@@ -31,6 +33,7 @@ async function reconcileBases(core: Core, request: Request, onDisk: readonly Pla
     if (lock !== undefined && !(await core.storage.exists(basePlace(base))))
       await eraseBase(core, request, base, 'lost')
   }
+  await dropUnused(core, request, [...known.keys()].filter(isOwnBase))
   const unknown: Place[] = []
   for (const name of present) {
     if (known.has(name)) continue
@@ -38,6 +41,14 @@ async function reconcileBases(core: Core, request: Request, onDisk: readonly Pla
     else await eraseUnfinished(core, request, name)
   }
   return unknown
+}
+
+/** Those of single workspaces that none has, and that nobody is just making one with. */
+async function dropUnused(core: Core, request: Request, bases: readonly string[]): Promise<void> {
+  if (bases.length === 0) return
+  const all = (await core.store.list()).filter(({ state }) => state !== 'purged')
+  const used = new Set(all.flatMap((one) => [baseNameOf(one), one.operation && ownBase(one.operation)]))
+  for (const base of bases) if (!used.has(base)) await dropOwnBase(core, request, base)
 }
 
 /** The lock is of its group, which a base of a folder or a template has a number behind. */

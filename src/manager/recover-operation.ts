@@ -1,5 +1,6 @@
-import { isLive, type OperationKind } from '../domain/workspace/state.ts'
-import type { Recovery } from './core.ts'
+import { isLive, type OperationKind, type Workspace } from '../domain/workspace/state.ts'
+import { ownBase } from './bases.ts'
+import type { Core, OperationRef, Recovery, Request } from './core.ts'
 import { closeFailed, createdEvent } from './create.ts'
 import { closeLost, finishDestroy } from './destroy.ts'
 import { finishStop, undoLaunch } from './launch.ts'
@@ -7,6 +8,7 @@ import { refreshMetadata } from './metadata.ts'
 import { abandon, append, intentOf, isFenced } from './operations.ts'
 import { undoArchive } from './archive-tree.ts'
 import { furnishOrphan, isMoved, putBack } from './orphans.ts'
+import { dropOwnBase, madeAnew, withBeginning } from './own-base.ts'
 import { withoutPassing } from './passing.ts'
 import { snapshotPlace, stageOf, trashOf, volumeOf } from './places.ts'
 import { finishPurge } from './purge.ts'
@@ -38,9 +40,13 @@ const finishTaking: Recovery = async (core, request, workspace, operation) => {
   try {
     await furnishOrphan(core, workspace)
     await core.host.publish(workspace.path, target)
-    const { source } = workspace
-    const imported = await broughtIn(core, workspace)
-    const event = createdEvent(core, request, workspace, operation, { source, imported })
+    const event = createdEvent(
+      core,
+      request,
+      workspace,
+      operation,
+      await contentOf(core, request, workspace, operation),
+    )
     return { workspace: await append(core, request, workspace, [event]), outcome: 'created' }
   } catch (error) {
     if (isFenced(error)) throw error
@@ -48,6 +54,12 @@ const finishTaking: Recovery = async (core, request, workspace, operation) => {
     await putBack(core, workspace)
     return { workspace: await closeFailed(core, request, workspace, operation), outcome: 'undone' }
   }
+}
+
+/** As it is now: of what it was made from, nobody is left who knew. */
+async function contentOf(core: Core, request: Request, workspace: Workspace, operation: OperationRef) {
+  const content = { source: workspace.source, imported: await broughtIn(core, workspace) }
+  return withBeginning(core, request, workspace, operation, volumeOf(workspace), content)
 }
 
 const recoveries: Readonly<Record<OperationKind, Recovery>> = {
@@ -65,16 +77,14 @@ const recoveries: Readonly<Record<OperationKind, Recovery>> = {
         await holdToLimit(core, workspace, volume)
         await refreshMetadata(core, workspace)
       }
-      const { source } = workspace
-      const event = createdEvent(core, request, workspace, operation, {
-        source,
-        imported: await broughtIn(core, workspace),
-      })
+      const content = await contentOf(core, request, workspace, operation)
+      const event = createdEvent(core, request, workspace, operation, content)
       return { workspace: await append(core, request, workspace, [event]), outcome: 'created' }
     }
     await core.host.unpublish(workspace.path, target, core.basePath)
     await core.storage.erase(volume)
     await core.storage.erase(stageOf(operation))
+    await dropOwnBase(core, request, ownBase(operation))
     await core.texts.remove(workspace.id)
     return { workspace: await closeFailed(core, request, workspace, operation), outcome: 'undone' }
   },
@@ -148,10 +158,16 @@ const recoveries: Readonly<Record<OperationKind, Recovery>> = {
     const there = await core.storage.exists(volume)
     if (!moved && !there) return { workspace: await closeLost(core, request, workspace, operation), outcome: 'lost' }
     const rebuilt = there || (await core.storage.exists(stageOf(operation)))
-    if (moved && rebuilt) return { workspace: await finishReset(core, request, workspace, operation), outcome: 'reset' }
+    if (moved && rebuilt) {
+      const anew = { source: madeAnew(workspace.source), imported: workspace.imported }
+      const place = there ? volume : stageOf(operation)
+      const content = await withBeginning(core, request, workspace, operation, place, anew)
+      return { workspace: await finishReset(core, request, workspace, operation, content), outcome: 'reset' }
+    }
     // Nobody has the new tree, or not all of it: the old one is the workspace.
     if (moved) await core.storage.move(old, volume)
     await core.storage.erase(stageOf(operation))
+    await dropOwnBase(core, request, ownBase(operation))
     const reason = new Error('the process that reset it died before the new tree was ready')
     return { workspace: await abandon(core, request, workspace, operation, 'reset', reason), outcome: 'undone' }
   },

@@ -1,6 +1,6 @@
 import type { Inputs } from '../api/table.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
-import type { Workspace } from '../domain/workspace/state.ts'
+import { baseNameOf, type Workspace } from '../domain/workspace/state.ts'
 import { assertUnused } from './activity.ts'
 import { plannedBlocks } from './agent-blocks.ts'
 import { buildTree } from './build.ts'
@@ -11,6 +11,7 @@ import { endBoxes, restarted } from './launch.ts'
 import { readDocuments } from './metadata.ts'
 import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from './operations.ts'
 import { noBeginning } from './orphans.ts'
+import { dropOwnBase } from './own-base.ts'
 import { stageOf, trashOf, treeName, volumeOf } from './places.ts'
 import { undoLog } from './undo.ts'
 import { view, type WorkspaceView } from './view.ts'
@@ -73,5 +74,9 @@ export async function finishReset(
   if (!(await core.storage.exists(volumeOf(workspace))))
     await core.storage.move(stageOf(operation), volumeOf(workspace))
   const data = { ...whose(workspace), workspace_path: workspace.path, generation, tree, source, imported }
-  return append(core, request, workspace, [newEvent(core, request, 'workspace_reset', data, operation)])
+  const done = await append(core, request, workspace, [newEvent(core, request, 'workspace_reset', data, operation)])
+  // The tree in the trash is compared with it no more. If it cannot go now, gc removes it.
+  if (baseNameOf(done) !== baseNameOf(workspace))
+    await dropOwnBase(core, request, baseNameOf(workspace)).catch(() => undefined)
+  return done
 }

@@ -1,5 +1,5 @@
 import { AwError, toAwError } from '../domain/errors.ts'
-import type { Place } from '../ports/storage-driver.ts'
+import type { CreateOptions, Place } from '../ports/storage-driver.ts'
 import { newId, type Core, type Request } from './core.ts'
 import { withFillings } from './filled-in.ts'
 import { withoutPassing, type KnownTree } from './passing.ts'
@@ -34,13 +34,15 @@ export async function openScratch(core: Core, request: Request): Promise<AsyncDi
 export const withCopy = <T>(
   core: Core,
   request: Request,
-  from: KnownTree,
+  from: KnownTree & Pick<CreateOptions, 'onMissing'>,
   work: (place: Place) => Promise<T>,
 ): Promise<T> =>
   withScratch(core, request, async (place) => {
     const onProgress = (done: { files: number; bytes: number }): void =>
       request.onProgress?.({ phase: 'copying', ...done })
-    await core.storage.create(place, { from: from.place, signal: request.signal, onProgress }).catch(withoutRoom)
+    const { place: frozen, contents, onMissing } = from
+    const making = { from: frozen, beside: await contents?.(), onMissing, signal: request.signal, onProgress }
+    await core.storage.create(place, making).catch(withoutRoom)
     await withoutPassing(core, place, from)
     await withFillings(core, place, from)
     return work(place)

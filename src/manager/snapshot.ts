@@ -5,7 +5,7 @@ import { hasOtherMeaning, labelFrom } from '../domain/snapshot-names.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import type { Intents, SnapshotFacts } from '../domain/workspace/events.ts'
 import { makeRoom, type Snapshot } from '../domain/workspace/snapshots.ts'
-import { baseNameOf, baseOf, nameOf, type Workspace } from '../domain/workspace/state.ts'
+import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import { newEvent, newId, type Core, type OperationRef, type Request } from './core.ts'
 import { findWorkspace } from './find.ts'
 import { toldPaths } from './left-out.ts'
@@ -174,7 +174,7 @@ export async function takeSnapshot(
       }),
     )
     if (options.limited === true) await assertRoom(core, workspace)
-    const shown = factsOf(facts, { ...frozen, beginning: await isUntouched(core, request, workspace) })
+    const shown = factsOf(facts, frozen)
     const data = { ...whose(workspace), ...shown }
     const event = newEvent(core, request, 'snapshot_created', data, begun.operation)
     const after = await append(core, request, begun.workspace, [event])
@@ -189,7 +189,7 @@ export async function takeSnapshot(
 
 export const factsOf = (
   plan: Plan & { snapshot: SnapshotId; parent: SnapshotId | null; branch: string },
-  { mechanism, consistency, changed, left_out: left, passing, beginning = false }: Kept & { beginning?: boolean },
+  { mechanism, consistency, changed, left_out: left, passing }: Kept,
 ): SnapshotFacts => ({
   ...plan,
   // What is not in it is told by it as long as it is there.
@@ -198,25 +198,7 @@ export const factsOf = (
   consistency,
   files_changed: changed,
   ...(passing !== undefined && { passing }),
-  ...(beginning && { beginning }),
 })
-
-/**
- * Whether a snapshot that was just taken shows what the workspace began as, where nothing else does: it is the first one,
- * and still nothing has been changed since the workspace was made.
- */
-async function isUntouched(core: Core, { signal }: Request, workspace: Workspace): Promise<boolean> {
-  const { id, snapshots, source } = workspace
-  if (snapshots.all > 0 || baseOf(workspace) !== null || baseNameOf(workspace) !== null) return false
-  if (source.kind === 'empty' || core.storage.lastChange === undefined) return false
-  const changed = await core.storage.lastChange(volumeOf(workspace), { exclude: excluded(workspace), signal })
-  for await (const { type, at } of core.store.read(id))
-    if (type === 'workspace_created') return changed <= Date.parse(at) - apartMs / 2
-  return false
-}
-
-/** The kernel's clock for files goes in ticks of up to 10 ms: what is so far apart can be told apart. */
-export const apartMs = 24
 
 /** Nobody was told of it: it goes. */
 export async function undoSnapshot(

@@ -30,7 +30,7 @@ export async function usage(
   const all = await core.store.list()
   const ids = input.ids ?? []
   const chosen = ids.length > 0 ? await named(core, ids) : all.filter(takesSpace)
-  const bases = ids.length > 0 ? [] : [...(await basesOf(core)).values()]
+  const bases = ids.length > 0 ? [] : [...(await basesOf(core)).values()].filter(({ listed }) => !listed)
   const areas = ids.length > 0 ? [] : await sharedTrees(core)
   const others = bases.length + areas.length
   const trees = chosen.reduce((sum, { trash, snapshots }) => sum + 1 + trash.length + snapshots.all, others)

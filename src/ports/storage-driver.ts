@@ -1,9 +1,11 @@
 import type { Change } from '../domain/tree-diff.ts'
+import type { Beside, ReadOptions } from './tree-contents.ts'
 import type { StorageCapabilities } from './storage-capabilities.ts'
 import type { ImportOptions, ImportReport, ImportSource } from './tree-import.ts'
 import type { Free, Growing, Usage, UsageOptions } from './usage.ts'
 
 export type { Change } from '../domain/tree-diff.ts'
+export type { Beside, ReadOptions } from './tree-contents.ts'
 export type { StorageCapabilities } from './storage-capabilities.ts'
 export type { ImportOptions, ImportReport, ImportSource, SkipReason } from './tree-import.ts'
 export type { Free, Growing, Usage, UsageOptions } from './usage.ts'
@@ -95,9 +97,10 @@ export interface StorageDriver extends AsyncDisposable {
 
   /**
    * A regular file of a tree, also of a frozen one, or with `link` what a link says; anything else is `not_a_file`.
-   * `file_too_large` above `maxBytes`; links are not followed.
+   * `file_too_large` above `maxBytes`; links are not followed. `file_not_found` with the reason `not_kept` for a content
+   * that a listed tree does not have, and that is not beside it either.
    */
-  read(place: Place, path: string, options: { maxBytes: number; link?: boolean | undefined }): Promise<Buffer>
+  read(place: Place, path: string, options: ReadOptions): Promise<Buffer>
 
   /**
    * Reads a frozen tree whole and compares it with what was recorded when it was made, or first verified. Reports; never
@@ -142,15 +145,6 @@ export interface StorageDriver extends AsyncDisposable {
 
   /** True if certainly no process uses a tree, where the kernel can be asked for that; false if nobody knows. */
   isIdle?(place: Place): Promise<boolean>
-
-  /**
-   * When anything in a writable tree was changed last, in milliseconds, but for some names at its top. Only where that
-   * tells something: where a tree that is made anew is not one that shares what it was made from.
-   */
-  lastChange?(
-    place: Place,
-    options: { readonly exclude?: readonly string[]; readonly signal?: AbortSignal | undefined },
-  ): Promise<number>
 
   /** Bytes and files of the tree itself, counted up to a limit. */
   usage(place: Place, options?: UsageOptions): Promise<Usage>
@@ -221,6 +215,10 @@ export interface CreateOptions extends Making {
   /** Of the root directory of an empty tree. */
   readonly mode?: number | undefined
   readonly from?: Place | undefined
+  /** Where to find what `from`, if it is only listed, does not have itself. */
+  readonly beside?: Beside | undefined
+  /** Told each file of such a tree whose content is not to be had, and that is not made; without it, that is an error. */
+  readonly onMissing?: ((path: string) => void) | undefined
   /** It is never frozen (`unsupported`), so that it has a path on the host everywhere, and any number of sandboxes. */
   readonly plain?: boolean | undefined
   /** What the tree may hold beyond its parent; only where `capabilities.quota` is `kernel`, else `unsupported`. */
@@ -241,6 +239,11 @@ interface Excluding {
 
 export interface SnapshotOptions extends Excluding, Making {
   readonly consistent?: boolean | undefined
+  /**
+   * It is enough to know what the tree was: a driver that would have to copy contents need not keep them, if it can tell
+   * later from each what it is.
+   */
+  readonly listed?: boolean | undefined
   /** Paths that are about to be replaced: `unsupported`, and nothing made, if the snapshot cannot hold all below them. */
   readonly whole?: readonly string[] | undefined
   /** The snapshot that the volume was last equal to: a hint of what need not be looked at, and what `changed` counts from. */

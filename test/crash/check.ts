@@ -49,7 +49,8 @@ export async function checkHome(home: string, manager: Manager): Promise<void> {
     Object.fromEntries(live.map(({ path, id }) => [path, join(home, 'storage/volumes', id)])),
   )
   for (const workspace of live) checkMetadata(workspace)
-  await checkBases(manager, () => places('bases'))
+  const began = all.filter(({ state }) => state !== 'purged').flatMap(({ base }) => (isOwn(base) ? [base] : []))
+  await checkBases(manager, began, () => places('bases'))
   const shelf = join(home, 'archives')
   const archives = existsSync(shelf) ? readdirSync(shelf).map((name) => join(shelf, name)) : []
   expect(archives.toSorted()).toEqual(all.flatMap((one) => one.archives.map(({ path }) => path)).toSorted())
@@ -69,9 +70,13 @@ async function runsOf(manager: Manager, all: Outputs['list']): Promise<string[]>
   return found
 }
 
+/** What one workspace began as, and no other. */
+const isOwn = (base: string | null): base is string => base?.startsWith('began-') === true
+
 /** A write recovers the workspace that it touches; a base that was not finished is for `recover`. */
-async function checkBases(manager: Manager, onDisk: () => string[]): Promise<void> {
-  const known = async (): Promise<string[]> => (await manager.call('bases list', {})).map(({ name }) => name).toSorted()
+async function checkBases(manager: Manager, began: readonly string[], onDisk: () => string[]): Promise<void> {
+  const known = async (): Promise<string[]> =>
+    [...(await manager.call('bases list', {})).map(({ name }) => name), ...began].toSorted()
   const bases = await known()
   expect(onDisk()).toEqual(expect.arrayContaining(bases))
   if (onDisk().length > bases.length) await manager.call('recover', {})

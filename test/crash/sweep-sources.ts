@@ -5,7 +5,7 @@ import { expect } from 'vitest'
 import { verifyArchive } from '../../src/sys/archive/inspect.ts'
 import type { CrashHome } from './home.ts'
 import { git as plainGit, stateOf } from '../results/place.ts'
-import { type Swept, workOf } from './sweep.ts'
+import { expectUnchanged, type Swept, workOf } from './sweep.ts'
 
 /** What a repository of the user's was before anything was exported to it. */
 const untouched = new Map<string, ReturnType<typeof stateOf>>()
@@ -38,6 +38,7 @@ const wholeOrFree =
     const view = (await found()) ?? (await crash.manager.call('create', input(crash, id)))
     expect(view.state).toBe('ready')
     expect(workOf(view.path)).toMatchObject({ 'work/README': { content: 'from the source\n' } })
+    await expectUnchanged(crash, id)
     await crash.manager.call('destroy', { id, purge: true })
   }
 

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { Outputs } from '../../src/api/table.ts'
+import { collect } from '../../src/testing/collect.ts'
 import { readTree, type Tree } from '../../src/testing/tree.ts'
 import { checkHome, checkReadModel } from './check.ts'
 import { makeHome, type Background, type CrashHome, type Answer } from './home.ts'
@@ -172,6 +173,12 @@ export const thereOrInTrash =
     else await expectReady(crash, need(before))
   }
 
+/** What it began as is known, and it still is that, but for the repository that aw made in it. */
+export async function expectUnchanged({ manager }: CrashHome, id: string): Promise<void> {
+  const changes = await collect(manager.stream('diff', { from: id }))
+  expect(changes.filter(({ path }) => !path.startsWith('work/.git'))).toEqual([])
+}
+
 export const lifeOperations: Readonly<Record<string, Swept>> = {
   create: {
     prepare: async () => undefined,
@@ -187,6 +194,7 @@ export const lifeOperations: Readonly<Record<string, Swept>> = {
           'work/.git/HEAD': {},
         })
         expect(workOf(view.path)['CLAUDE.md']).toBeDefined()
+        await expectUnchanged(crash, view.id)
       }
       if (view === undefined) await crash.manager.call('create', { id })
       await crash.manager.call('destroy', { id, purge: true })
@@ -217,8 +225,10 @@ export const lifeOperations: Readonly<Record<string, Swept>> = {
       const fresh = { ...tree }
       delete (fresh as Record<string, unknown>)['work/made by an agent']
       expect(workOf(now.path)).toEqual(fresh)
+      await expectUnchanged(crash, view.id)
       const old = await crash.manager.call('undelete', { id: `${view.id}.1`, as: `${name}/old` })
       expect(workOf(old.path)).toEqual(tree)
+      await expectUnchanged(crash, old.id)
       for (const id of [view.id, old.id]) await crash.manager.call('destroy', { id, purge: true })
     },
   },

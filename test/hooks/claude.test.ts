@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { text } from 'node:stream/consumers'
@@ -53,6 +53,25 @@ test('what was done there can be kept, and taken back, under the session that go
   expect(own.place.aw('redo', name).code).toBe(0)
   expect(existsSync(join(path, 'lost'))).toBe(true)
   expect(own.remove(path).code).toBe(0)
+})
+
+test('what changed there is told without a snapshot, and can be applied to the folder', () => {
+  using own = scene()
+  const { path } = own.create()
+  const [{ workspace_id: name } = { workspace_id: '' }] = own.workspaces()
+  expect(own.place.aw('diff', name)).toMatchObject({ code: 0, stdout: '', stderr: '' })
+  own.sh(`cd ${path} && echo two > a.txt && rm untracked.txt && echo fresh > b.txt`)
+  expect(own.place.aw('diff', name)).toMatchObject({
+    code: 0,
+    stdout: 'M\ta.txt\tcontent\nA\tb.txt\nD\tuntracked.txt\n',
+  })
+  expect(own.place.aw('diff', name, '--text').stdout).toContain('\n-one\n+two\n')
+  const { code, stdout: patch } = own.place.aw('export', name, '--patch')
+  expect(code).toBe(0)
+  writeFileSync(join(own.place.folder, 'patch'), patch)
+  expect(own.sh('cd web && git apply ../patch && cat a.txt b.txt && ls')).toBe(
+    'two\nfresh\na.txt\nb.txt\nnode_modules\n',
+  )
 })
 
 test('a folder that is no repository', () => {

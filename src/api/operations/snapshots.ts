@@ -94,7 +94,7 @@ export const snapshotOperations = [
       head: nullable(snapshotView),
       branch: string('Where work goes on'),
       dirty: boolean('Whether the tree differs from the head'),
-      changes: integer('In how many paths; a renamed one is two'),
+      changes: integer('In how many paths, from the head or else from what it began as; a renamed one is two'),
       snapshots: integer('How many snapshots the workspace has of its own'),
     }),
     positional: ['id'],

@@ -46,7 +46,7 @@ export interface SnapshotFacts extends SnapshotPlan {
   files_changed: number | null
   /** Names that were in it, empty, only because a sandbox was on: they are in no tree that is made from it. */
   passing?: string[]
-  /** Nothing had been changed since the workspace was made: it shows what that began as. */
+  /** Of earlier versions: nothing had been changed since the workspace was made, so it shows what that began as. */
   beginning?: true
 }
 

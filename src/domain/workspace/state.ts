@@ -87,9 +87,9 @@ export type Source =
   | GitSource
   | ArchiveSource
   | TemplateSource
-  | ({ readonly kind: 'trash'; readonly tree: string } & OfRepository)
+  | ({ readonly kind: 'trash'; readonly tree: string } & Based & OfRepository)
   /** A tree that was on disk and that the log did not know: `area/name`. */
-  | { readonly kind: 'orphan'; readonly tree: string }
+  | ({ readonly kind: 'orphan'; readonly tree: string } & Based)
   /** A fork: the workspace it was forked from, its name then, and the snapshot the fork began as. */
   | ({
       readonly kind: 'workspace'

@@ -27,7 +27,6 @@ import {
   treeExists,
 } from '../../sys/storage-root.ts'
 import { syncFiles } from '../../sys/sync-files.ts'
-import { lastChange } from '../../sys/trees/last-change.ts'
 import { assertBare } from '../../sys/trees/mounted-in.ts'
 import { eraseFrozen, eraseTree } from './dir/erase.ts'
 import { importInto } from './dir/import.ts'
@@ -99,7 +98,7 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
 
     probe: async () => probeRoot(root, key),
 
-    async create(place, { mode = 0o755, from, maxBytes, after, meanwhile, signal, onProgress } = {}) {
+    async create(place, { mode = 0o755, from, maxBytes, after, meanwhile, ...making } = {}) {
       await after
       assertRoot(root, key)
       if (maxBytes !== undefined) throw noLimits('dir')
@@ -107,7 +106,7 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
       else {
         const wanted = manifest(from)
         if (exists(place)) throw taken(place)
-        await createFrom(store, wanted, path(place), { signal, onProgress })
+        await createFrom(store, wanted, path(place), making)
       }
       await meanwhile?.()
     },
@@ -124,6 +123,8 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
       assertThere(volume)
       const { mechanism, consistency, changed } = await freeze(store, path(volume), path(into), {
         ...freezing,
+        // Whoever builds a tree there has nobody beside them.
+        still: freezing.listed && volume.area === 'tmp',
         since: sinceOf(since),
       })
       return { mechanism, consistency, changed }
@@ -203,12 +204,6 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
     async exists(place) {
       assertRoot(root, key)
       return exists(place)
-    },
-
-    async lastChange(place, options) {
-      assertRoot(root, key)
-      assertThere(place)
-      return lastChange(path(place), options)
     },
 
     async usage(place, usage = {}) {

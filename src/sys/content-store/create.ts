@@ -5,20 +5,22 @@ import { hostFs } from '../host-fs.ts'
 import { directoryFlags } from '../safe-fs/descriptors.ts'
 import { removeTree } from '../safe-fs/index.ts'
 import { moveTree } from '../storage-root.ts'
+import { gathered, type Gathering } from './beside.ts'
 import type { Manifest } from './manifest.ts'
 import { type Making, materialise } from './materialise.ts'
 import { isSettled } from '../trees/write-out.ts'
 import { type Known, writeIndex } from './stat-index.ts'
 import type { Store } from './store.ts'
 
-/** Makes a writable tree that equals a frozen one: whole and durable at `path`, or not there at all. */
+/** Makes a writable tree that equals a frozen one: whole and durable at `path`, or not there at all; see `gathered`. */
 export async function createFrom(
   store: Store,
   manifest: Manifest,
   path: string,
-  options: Omit<Making, 'onMade'>,
+  options: Omit<Making, 'onMade'> & Gathering,
 ): Promise<void> {
   using _ = await store.enter(options.signal)
+  const { lines } = manifest.listed ? await gathered(store, manifest, options) : manifest
   const building = store.incoming('tree')
   hostFs.mkdirSync(building, 0o700)
   try {
@@ -26,7 +28,7 @@ export async function createFrom(
     try {
       const made: Known[] = []
       const onMade = (one: Known): unknown => made.push(one)
-      await materialise(store, top, manifest.lines, { ...options, onMade, durable: true })
+      await materialise(store, top, lines, { ...options, onMade, durable: true })
       await store.flush()
       // What was made a moment ago is not remembered: the next to change it could do so in the same tick of the clock.
       const now = Date.now()

@@ -1,3 +1,4 @@
+import { hash as hashOf } from 'node:crypto'
 import * as fs from 'node:fs'
 import { dirname } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
@@ -15,11 +16,13 @@ import { type Scanned, scanTree } from './scan.ts'
 import { type Known, readIndex, type StatIndex, writeIndex } from './stat-index.ts'
 import type { Store } from './store.ts'
 
-type Options = Pick<SnapshotOptions, 'exclude' | 'signal' | 'consistent' | 'onProgress'> & {
+type Options = Pick<SnapshotOptions, 'exclude' | 'signal' | 'consistent' | 'listed' | 'onProgress'> & {
   /** What `changed` counts from. */
   readonly since?: Manifest | undefined
   /** What is mounted in it is told as it is seen; without it, such a tree is `workspace_active`. */
   readonly mounts?: boolean | undefined
+  /** Nobody can write to it meanwhile: one look is enough. */
+  readonly still?: boolean | undefined
   /** Whether no program helps to look; without it, that depends on how much there is. */
   readonly alone?: boolean | undefined
 }
@@ -36,19 +39,20 @@ export async function freeze(store: Store, volume: string, file: string, options
   const top = fs.openSync(volume, directoryFlags)
   try {
     const objects = openObjects(store.root)
-    const sweep = store.sweep()
+    const { listed = false } = options
+    const sweep = listed ? nothingStored : store.sweep()
     const counted = counter(options)
     const known = (index: StatIndex): StatIndex['entries'] =>
-      index.sweep === sweep ? index.entries : onlyWith(index.entries, objects.all())
+      index.sweep === sweep || listed ? index.entries : onlyWith(index.entries, objects.all())
     const { scanned, flushedAt } = await scan(store, top, volume, options, {
       known,
-      read: (fd) => objects.put(fd),
+      read: listed ? hashed : (fd) => objects.put(fd),
       onRead: counted,
     })
-    if (options.consistent && !scanned.quiet) throw active(volume)
+    if ((options.consistent || listed) && !scanned.quiet) throw active(volume)
     const lines = [...scanned.entries.values()].map(({ line }) => line)
     const consistency = scanned.quiet ? 'atomic' : 'fuzzy'
-    const manifest = store.stage(formatManifest({ consistency, lines }))
+    const manifest = store.stage(formatManifest({ consistency, lines, listed }))
     const settled = [...scanned.entries.values()].filter(({ print }) => print !== '' && isSettled(print, flushedAt))
     // Bytes first, then names: a name that survives a power cut has its bytes, and a manifest its contents.
     await store.flushOnly([manifest, ...objects.pending()])
@@ -63,6 +67,9 @@ export async function freeze(store: Store, volume: string, file: string, options
     fs.closeSync(top)
   }
 }
+
+/** No sweep is called so: nothing that is remembered with it is taken to be in the store. */
+const nothingStored = 'none'
 
 /** Bytes of an index: of some 500 things. */
 const worthwhile = 128 * 1024
@@ -104,9 +111,15 @@ export async function found(store: Store, volume: string, options: Looking = {})
 
 /** For a look at what is not kept. */
 export function* hashed(fd: number): ReturnType<Parameters<typeof scanTree>[1]['read']> {
+  const got = fs.readSync(fd, small, 0, small.length, 0)
+  // Most files end here, at a fraction of the cost.
+  if (got < small.length) return { content: got === 0 ? '' : hashOf('sha256', small.subarray(0, got)), bytes: got }
   const { hash, bytes } = yield* hashSteps(fd)
   return { content: bytes === 0 ? '' : hash, bytes }
 }
+
+/** One block: what is shorter has no block of zeros in it. */
+const small = Buffer.allocUnsafeSlow(64 * 1024)
 
 interface How extends Pick<Parameters<typeof scanTree>[1], 'read' | 'onRead'> {
   /** What of an index can be relied on. */
@@ -127,14 +140,17 @@ async function scan(
   const known = (): StatIndex['entries'] => (isKnown ? reliable(readIndex(index)) : new Map<string, Known>())
   // For a tree of which nothing is known, one flush costs less than one for each file. It waits for all writers, though.
   const writeOut = isKnown && canWriteOut(store.root)
-  if (!writeOut) await store.flush()
-  const { exclude, signal, mounts = false } = options
+  const { exclude, signal, still = false, mounts = false } = options
+  // Where nobody writes, nothing can become dirty again without showing: there the flush need not come first.
+  const flushed = writeOut ? undefined : store.flush()
+  if (!still) await flushed
   const assertBare = (): void => void (mounts || assertNothingMounted(top, options))
   assertBare()
   // A small tree is looked at sooner than a program is started, and of an unknown one all is read, which takes longer.
   const alone = mounts || (options.alone ?? (remembered?.size ?? 0) < worthwhile)
-  const scanned = await scanTree(top, { ...how, known, flushedAt, writeOut, exclude, mounts, alone, signal })
+  const scanned = await scanTree(top, { ...how, known, flushedAt, writeOut, exclude, mounts, alone, still, signal })
   assertBare()
+  await flushed
   return { scanned, flushedAt }
 }
 

@@ -11,13 +11,16 @@ import { contentOfLine, parseEntry, pathOfLine, type Entry } from './entry.ts'
  */
 export interface Manifest {
   readonly consistency: 'atomic' | 'fuzzy'
+  /** The contents of its files were not stored with it. */
+  readonly listed?: boolean
   readonly lines: readonly string[]
 }
 
 const magic = 'aw-manifest 1'
 
-export function formatManifest({ consistency, lines }: Manifest): Buffer {
-  const text = Buffer.from(`${magic}\n${consistency}\n${lines.map((line) => `${line}\n`).join('')}`, 'latin1')
+export function formatManifest({ consistency, lines, listed = false }: Manifest): Buffer {
+  const kind = listed ? 'listed' : consistency
+  const text = Buffer.from(`${magic}\n${kind}\n${lines.map((line) => `${line}\n`).join('')}`, 'latin1')
   return Buffer.concat([text, Buffer.from(`sha256 ${hash('sha256', text)}\n`)])
 }
 
@@ -31,10 +34,25 @@ function parseManifest(bytes: Buffer, file: string): Manifest {
   const text = bytes.toString('latin1')
   const end = text.lastIndexOf('\n', text.length - 2) + 1
   if (text.slice(end) !== `sha256 ${hash('sha256', bytes.subarray(0, end))}\n`) throw damaged(file, 'its hash is wrong')
-  const [first, consistency, ...lines] = text.slice(0, end - 1).split('\n')
+  const [first, kind, ...lines] = text.slice(0, end - 1).split('\n')
   if (first !== magic) throw damaged(file, `it is of another version: ${String(first)}`)
-  return { consistency: consistency === 'atomic' ? 'atomic' : 'fuzzy', lines }
+  if (kind === 'listed') return { consistency: 'atomic', lines, listed: true }
+  return { consistency: kind === 'atomic' ? 'atomic' : 'fuzzy', lines }
 }
+
+/** Whether it is one that needs no contents, by its first bytes alone. */
+export function isListed(file: string): boolean {
+  const start = Buffer.alloc(listedStart.length)
+  const fd = fs.openSync(file, 'r')
+  try {
+    fs.readSync(fd, start, 0, start.length, 0)
+    return start.toString('latin1') === listedStart
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
+const listedStart = `${magic}\nlisted\n`
 
 /** Undefined if there is none. */
 export function readManifest(file: string): Manifest | undefined {
@@ -67,8 +85,9 @@ export function entryAt({ lines }: Manifest, path: string): Entry | undefined {
   return line === undefined ? undefined : parseEntry(line)
 }
 
-/** The names of all contents that it needs. */
-export function* contentsOf({ lines }: Manifest): Generator<string> {
+/** The names of all contents that it needs; one that is only a list needs none. */
+export function* contentsOf({ lines, listed }: Manifest): Generator<string> {
+  if (listed) return
   for (const line of lines) {
     const content = contentOfLine(line)
     if (content !== undefined) yield content

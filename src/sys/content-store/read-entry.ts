@@ -1,6 +1,8 @@
 import * as fs from 'node:fs'
 import { AwError } from '../../domain/errors.ts'
 import type { Steps } from '../safe-fs/steps.ts'
+import { hasCode } from '../errno.ts'
+import { readFlags } from '../safe-fs/descriptors.ts'
 import { attributesText } from '../trees/attributes.ts'
 import { linkTarget } from '../trees/link-target.ts'
 import { atBytes } from '../trees/names.ts'
@@ -14,6 +16,8 @@ import type { Known } from './stat-index.ts'
 export interface ReadOptions {
   /** Each file that is read has to be written out before: not all of them were. */
   readonly writeOut: boolean
+  /** Nobody else can write to it meanwhile: nothing has to be looked at twice. */
+  readonly still?: boolean | undefined
   /** What to do with the content of a file that is not known. Answers its name. */
   readonly read: (fd: number) => Steps<{ content: string; bytes: number }>
   readonly onRead?: ((bytes: number) => void) | undefined
@@ -52,9 +56,10 @@ function* contentOf({ path, name, directory, print }: Visit, options: ReadOption
   if (kind === 'block' || kind === 'char') return { content: `${major}:${minor}`, size: 0, print }
   if (kind !== 'file' || size === 0) return { content: '', size: 0, print }
   if (!Number.isSafeInteger(size)) throw tooLarge(path)
-  const fd = opened(directory, name, print, path)
+  const fd = (options.still ? openPlainly(directory, name) : undefined) ?? opened(directory, name, print, path)
   if (fd === undefined) return undefined
   try {
+    if (options.still) return { ...(yield* stillContent(fd, options)), print: look(fd, '')?.print ?? print }
     if (options.writeOut) yield* writeOut(fd, size)
     // Not the print that was seen: a file that had to be unlocked has a new ctime.
     const start = look(fd, '')?.print ?? print
@@ -64,6 +69,22 @@ function* contentOf({ path, name, directory, print }: Visit, options: ReadOption
     return { content, size: bytes, print: start, torn }
   } finally {
     fs.closeSync(fd)
+  }
+}
+
+function* stillContent(fd: number, { read, onRead }: ReadOptions): Steps<Pick<Content, 'content' | 'size'>> {
+  const { content, bytes } = yield* read(fd)
+  onRead?.(bytes)
+  return { content, size: bytes }
+}
+
+/** Undefined if its owner may not read it as it is. Nobody has put anything else there meanwhile. */
+function openPlainly(directory: number, name: string): number | undefined {
+  try {
+    return fs.openSync(atBytes(directory, name), readFlags | fs.constants.O_NOFOLLOW)
+  } catch (error) {
+    if (hasCode(error, 'EACCES')) return undefined
+    throw error
   }
 }
 

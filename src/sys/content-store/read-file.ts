@@ -1,5 +1,7 @@
 import * as fs from 'node:fs'
 import { refusal } from '../safe-fs/errors.ts'
+import type { ReadOptions } from '../../ports/storage-driver.ts'
+import { readBeside } from './beside.ts'
 import { entryAt, type Manifest } from './manifest.ts'
 import { hashSteps } from '../trees/content-hash.ts'
 import { runAll } from '../safe-fs/steps.ts'
@@ -15,7 +17,7 @@ export function readFrozen(
   store: Store,
   manifest: Manifest,
   path: string,
-  { maxBytes, link = false }: { maxBytes: number; link?: boolean | undefined },
+  { maxBytes, link = false, beside }: ReadOptions,
 ): Buffer {
   const entry = isPlain(path) ? entryAt(manifest, path) : undefined
   if (entry === undefined) throw refusal('file_not_found', path)
@@ -23,7 +25,9 @@ export function readFrozen(
   if (entry.size > maxBytes) throw refusal('file_too_large', path)
   if (link) return Buffer.from(entry.content, 'latin1')
   if (entry.size === 0) return Buffer.alloc(0)
-  const fd = fs.openSync(openObjects(store.root).path(entry.content), 'r')
+  const object = openObjects(store.root).path(entry.content)
+  if (manifest.listed && !fs.existsSync(object)) return readBeside(entry, beside)
+  const fd = fs.openSync(object, 'r')
   try {
     if (runAll(hashSteps(fd)).hash !== entry.content) throw damaged(path, 'its content is not what it was')
     const bytes = Buffer.alloc(entry.size)

@@ -34,7 +34,7 @@ export async function scanTree(top: number, options: ScanOptions): Promise<Scann
     await remembering
     const steps = looked === undefined ? walkOnce(top, found) : readDiffering(top, found)
     const { entries, changed } = await politely(steps, options.signal)
-    if (pass > 1 && changed === 0) return { entries, quiet: true }
+    if (options.still || (pass > 1 && changed === 0)) return { entries, quiet: true }
     if (await isProven(entries, looked)) return { entries, quiet: true }
     if (pass === mostPasses) return { entries, quiet: false }
     known = () => entries

@@ -2,7 +2,8 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import type { Steps } from '../safe-fs/steps.ts'
 import { politely } from '../trees/politely.ts'
-import { contentsOf, readIfWhole } from './manifest.ts'
+import { unless } from '../errno.ts'
+import { contentsOf, isListed, readIfWhole } from './manifest.ts'
 import { openObjects } from './objects.ts'
 import { clearIncoming, type Store, unlinkIfPresent } from './store.ts'
 
@@ -37,5 +38,11 @@ function* sweepSteps(store: Store, areas: readonly string[]): Steps<void> {
   }
 }
 
+/** Those that need contents. */
 export const manifestsIn = (areas: readonly string[]): string[] =>
-  areas.flatMap((area) => fs.readdirSync(area).map((name) => join(area, name)))
+  areas.flatMap((area) =>
+    fs
+      .readdirSync(area)
+      .map((name) => join(area, name))
+      .filter((file) => unless(['ENOENT'], () => isListed(file)) === false),
+  )

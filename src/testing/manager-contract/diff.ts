@@ -30,8 +30,7 @@ async function withChanges(open: OpenManager): Promise<Opened & { made: Workspac
   await made.files.remove('work/removed')
   await made.files.write('work/added', 'no newline')
   await made.files.write('work/d/g', 'g\n')
-  // What it began as, where that is kept.
-  return { ...opened, made, first, start: made.base === null ? first : 'a' }
+  return { ...opened, made, first, start: 'a' }
 }
 
 export function diffContract(open: OpenManager): void {
@@ -77,7 +76,8 @@ export function diffContract(open: OpenManager): void {
     const subject = await withChanges(open)
     const { aw, made, first, start } = subject
     const sides: Inputs['diff'][] = [
-      ...(start === first ? [] : [{ from: 'a' }, { from: made.id }]),
+      { from: start },
+      { from: made.id },
       { from: first },
       { from: first.slice(0, 20) },
       { from: 'a@tests @ pass' },
@@ -131,31 +131,28 @@ export function diffContract(open: OpenManager): void {
     }
   })
 
-  it('where nothing is kept of the beginning, that is told: no snapshot that was taken since is taken for it', async () => {
+  it('every workspace from a folder has a base, which no later snapshot is taken for', async () => {
     const subject = await open()
     const { aw, folder } = subject
-    const source = folder({ f: { kind: 'file', content: 'f' } })
+    const source = folder({ f: { kind: 'file', content: 'one\n' }, g: { kind: 'file', content: 'g' } })
     const { files, base } = await aw.create({ id: 'a', from: { folder: source } })
-    const refused = (hint: string) => expect.objectContaining({ code: 'snapshot_not_found', hint }) as unknown
-    const first = diff(subject, { from: 'a' })
-    if (base === null) await expect(first).rejects.toEqual(refused(expect.stringContaining(source) as string))
-    else expect(await first).toEqual([])
-    await files.write('work/new', 'one\n')
-    const { id } = await aw.snapshot('a')
-    const since = diff(subject, { from: 'a' })
-    if (base === null)
-      await expect(since).rejects.toEqual(refused(expect.stringContaining(`aw diff a/main@${id}`) as string))
-    else expect(told(await since)).toEqual(['added work/new'])
-    await files.write('work/newer', 'two\n')
-    expect(told(await diff(subject, { from: `a@${id}` }))).toEqual(['added work/newer'])
-    // One that was taken before anything had been done is the beginning, where it can be told that it was.
-    const untouched = await aw.create({ id: 'b', from: { folder: source } })
-    await aw.snapshot('b')
-    await untouched.files.write('work/new', 'one\n')
-    const began = diff(subject, { from: 'b' })
-    if (untouched.base === null && untouched.driver === 'memory')
-      await expect(began).rejects.toEqual(code('snapshot_not_found'))
-    else expect(told(await began)).toEqual(['added work/new'])
+    expect(base).toEqual(expect.any(String))
+    expect(await diff(subject, { from: 'a' })).toEqual([])
+    expect(await aw.describe('a')).toMatchObject({ head: null, dirty: true, changes: 0 })
+    await files.write('work/f', 'two\n')
+    await files.write('work/new', 'new\n')
+    await files.remove('work/g')
+    expect(await aw.describe('a')).toMatchObject({ head: null, changes: 3 })
+    await aw.snapshot('a')
+    const changes = ['changed work/f', 'removed work/g', 'added work/new']
+    for (const input of [{ from: 'a' }, { from: 'a@base' }, { from: 'a@base', to: 'a@head' }]) {
+      const since = await diff(subject, { ...input, text: true })
+      expect([input, told(since)]).toEqual([input, changes])
+      expect(since[0]?.text).toContain('\n-one\n+two\n')
+    }
+    expect(await aw.bases.list({})).toEqual(base?.startsWith('began-') ? [] : [expect.objectContaining({ name: base })])
+    await aw.destroy('a')
+    expect(told(await diff(subject, { from: (await aw.undelete('a')).id }))).toEqual(changes)
   })
 
   it('tells what is different: content, mode, kind, target', async () => {

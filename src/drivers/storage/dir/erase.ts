@@ -1,8 +1,10 @@
 import { join } from 'node:path'
 import type { EraseOptions, Place } from '../../../ports/storage-driver.ts'
 import { forgetVolume, type Store, unlinkIfPresent } from '../../../sys/content-store/store.ts'
+import { isListed } from '../../../sys/content-store/manifest.ts'
 import { sweep } from '../../../sys/content-store/sweep.ts'
 import { syncDirectory } from '../../../sys/directories.ts'
+import { unless } from '../../../sys/errno.ts'
 import { removeTree } from '../../../sys/safe-fs/index.ts'
 
 /** The manifest goes first, for good; then the contents that it alone referred to. */
@@ -12,10 +14,11 @@ export async function eraseFrozen(
   areas: readonly string[],
   { signal, more = false }: EraseOptions = {},
 ): Promise<void> {
+  const listed = unless(['ENOENT'], () => isListed(file)) ?? false
   unlinkIfPresent(file)
   if (more) return
   syncDirectory(join(file, '..'))
-  await sweep(store, areas, signal)
+  if (!listed) await sweep(store, areas, signal)
 }
 
 /** A tree that is a directory, and what is remembered of it. */

@@ -1,0 +1,117 @@
+import * as fs from 'node:fs'
+import { AwError } from '../../domain/errors.ts'
+import { quotePath } from '../../domain/paths.ts'
+import type { Beside } from '../../ports/storage-driver.ts'
+import { directoryFlags, readFlags } from '../safe-fs/descriptors.ts'
+import { openFrom } from '../safe-fs/levels.ts'
+import { runAll, type Steps } from '../safe-fs/steps.ts'
+import { hashSteps } from '../trees/content-hash.ts'
+import { atBytes, nodeName } from '../trees/names.ts'
+import { politely } from '../trees/politely.ts'
+import { kindOf, look, sizeIn } from '../trees/stat.ts'
+import { contentOfLine, type Entry, parseEntry } from './entry.ts'
+import type { Manifest } from './manifest.ts'
+import { type Objects, openObjects } from './objects.ts'
+import type { Store } from './store.ts'
+
+/** A listed tree has no contents of its own. Some are in the store all the same, others may still be where they came from. */
+
+type Wanted = Pick<Entry, 'path' | 'size' | 'content'>
+
+export interface Gathering {
+  readonly beside?: Beside | undefined
+  /** Told each file whose content is nowhere to be had; without it, such a file is an error. */
+  readonly onMissing?: ((path: string) => void) | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+const notKept = (path: string): AwError =>
+  new AwError('file_not_found', `The earlier content of ${quotePath(path)} was not kept`, {
+    data: { path, reason: 'not_kept' },
+  })
+
+/** What can be made of a listed tree, with its contents in the store. Needs the lock of those who add to it. */
+export async function gathered(
+  store: Store,
+  { lines }: Manifest,
+  { beside, onMissing, signal }: Gathering,
+): Promise<Manifest> {
+  const objects = openObjects(store.root)
+  const there = objects.all()
+  const isThere = (line: string): boolean => there.has(contentOfLine(line) ?? '') || contentOfLine(line) === undefined
+  const wanted = lines.filter((line) => !isThere(line)).map(parseEntry)
+  const missing = new Set(await politely(takeIn(objects, wanted, beside), signal))
+  await store.flushOnly(objects.pending())
+  await store.flushOnly(objects.publish())
+  for (const { path } of missing) {
+    if (onMissing === undefined) throw notKept(path)
+    onMissing(path)
+  }
+  const lost = new Set([...missing].map(({ path }) => path))
+  return {
+    consistency: 'atomic',
+    lines: lost.size === 0 ? lines : lines.filter((line) => isThere(line) || !lost.has(parseEntry(line).path)),
+  }
+}
+
+/** Answers those that are not beside it any more. */
+function* takeIn(objects: Objects, wanted: readonly Wanted[], beside: Beside | undefined): Steps<Wanted[]> {
+  const missing: Wanted[] = []
+  for (const entry of wanted) {
+    const fd = openBeside(entry, beside)
+    try {
+      if (fd === undefined || !(yield* isIt(fd, entry))) missing.push(entry)
+      else if ((yield* objects.put(fd)).content !== entry.content) missing.push(entry)
+    } finally {
+      if (fd !== undefined) fs.closeSync(fd)
+    }
+    yield
+  }
+  return missing
+}
+
+export function readBeside(entry: Wanted, beside: Beside | undefined): Buffer {
+  const fd = openBeside(entry, beside)
+  if (fd === undefined) throw notKept(entry.path)
+  try {
+    const bytes = Buffer.alloc(entry.size)
+    fs.readSync(fd, bytes, 0, bytes.length, 0)
+    if (runAll(isIt(fd, entry))) return bytes
+    throw notKept(entry.path)
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
+function* isIt(fd: number, { size, content }: Wanted): Steps<boolean> {
+  const { hash, bytes } = yield* hashSteps(fd)
+  return bytes === size && hash === content
+}
+
+/** It is somebody else's: no link is followed, nothing but a file is opened, and no mode is changed to read it. */
+function openBeside({ path, size }: Wanted, beside: Beside | undefined): number | undefined {
+  const below = beside === undefined ? undefined : pathIn(path, beside.into)
+  if (beside === undefined || below === undefined) return undefined
+  const names = below.split('/')
+  const name = names.pop() ?? ''
+  const held: number[] = []
+  try {
+    const top = fs.openSync(beside.folder, directoryFlags)
+    held.push(top)
+    const directory = openFrom(top, names.map(nodeName))
+    if (directory !== top) held.push(directory)
+    const seen = look(directory, name)
+    if (seen === undefined || kindOf(seen.print) !== 'file' || sizeIn(seen.print) !== size) return undefined
+    return fs.openSync(atBytes(directory, name), readFlags | fs.constants.O_NOFOLLOW)
+  } catch {
+    // Gone, changed, or not to be read any more: whatever it is, the content is not to be had there.
+    return undefined
+  } finally {
+    for (const fd of held) fs.closeSync(fd)
+  }
+}
+
+function pathIn(path: string, into: string): string | undefined {
+  if (into === '.') return path
+  return path.startsWith(`${into}/`) ? path.slice(into.length + 1) : undefined
+}
