@@ -31,7 +31,7 @@ const steps: readonly Step[] = [
   { why: 'What is in it now.', args: ['fs', 'tree', name] },
   { why: 'A snapshot keeps all of it, exactly, before something risky.', args: ['snapshot', name, '--label', 'good'] },
   { why: 'The risky thing.', args: ['fs', 'write', name, notes], stdin: 'Never mind, I rewrote it all\n' },
-  { why: 'What changed since.', args: ['diff', name, '--text'] },
+  { why: 'What changed since.', args: ['diff', `${name}@good`, '--text'] },
   { why: 'Back. Even what was undone is kept.', args: ['undo', name] },
   { why: 'Another agent goes on from the same state, in a workspace of its own.', args: ['fork', name, fork] },
   { why: 'All workspaces at a glance.', args: ['list'] },

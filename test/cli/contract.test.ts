@@ -16,6 +16,7 @@ describe.each(['same', 'ordinary'] as const)('as the %s user', (user) => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toContain('$ aw create fix-login/claude\n/')
     expect(stdout).toContain('The login fails because the clock is wrong\n')
+    expect(stdout).toContain('\n-The login fails because the clock is wrong\n+Never mind, I rewrote it all\n')
     expect(stdout).toContain('Intact up to checkpoint 1')
     expect(stdout).toContain('What to try next')
     expect(here.sh('ls -A "$TMPDIR"; ls -A "$AW_HOME" 2>/dev/null').stdout).toBe('')
