@@ -5,6 +5,7 @@ import { assertOperation } from '../domain/workspace/allow.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
 import type { FileHandle } from '../ports/files.ts'
 import type { CopyReport, CopySource } from '../ports/host.ts'
+import { withContents } from './beginning.ts'
 import { afterwards, type Core, type Request } from './core.ts'
 import { assertSizesBelow, largestFile } from './file-size.ts'
 import { rootsOf, within } from './files.ts'
@@ -72,14 +73,16 @@ async function withFrozen<T>(
   request: Request,
   work: (source: CopySource, name: string) => Promise<T>,
 ): Promise<T> {
-  const { place: frozen, workspace } = await sideOf(core, ref)
+  await using side = await withContents(core, request, await sideOf(core, ref))
+  const { place: frozen, workspace, contents } = side
   assertOperation(workspace, 'read')
   const meant = await resolveFrozen(core, frozen, path, rootsOf(core, workspace, request.within))
   const name = nameIn(meant.name)
-  return withScratch(core, request, async (place) => {
+  return await withScratch(core, request, async (place) => {
     await core.storage.create(place, { mode: 0o700 })
     const source = { place: frozen, path: meant.path }
-    const { single = false } = await core.storage.import(place, source, { into: name, signal: request.signal })
+    const importing = { into: name, beside: await contents?.(), signal: request.signal }
+    const { single = false } = await core.storage.import(place, source, importing)
     if (single && meant.directory)
       throw new AwError('not_a_directory', `Not a directory: ${quotePath(path)}`, { data: { path } })
     const below = meant.path === '.' ? '' : `${Buffer.from(meant.path, 'latin1').toString()}/`

@@ -3,6 +3,7 @@ import { AwError } from '../domain/errors.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { nameOf } from '../domain/workspace/state.ts'
 import { withoutAgentBlocks } from './agent-blocks.ts'
+import { withContents } from './beginning.ts'
 import type { Core, Request } from './core.ts'
 import { exportBranch, exportBundle } from './export-commits.ts'
 import { exportPatch } from './export-patch.ts'
@@ -77,7 +78,8 @@ async function exportArchive(core: Core, input: Input, request: Request, side: S
   const { workspace } = side
   const file = input.file ?? ''
   return withFrozen(core, request, side, async ({ place: frozen, name: snapshot, left_out }) => {
-    const packed = await withCopy(core, request, { workspace, place: frozen }, async (place) => {
+    await using from = await withContents(core, request, { workspace, place: frozen })
+    const packed = await withCopy(core, request, from, async (place) => {
       await withoutAgentBlocks(core, place, workspace)
       using reached = await core.storage.reach(place)
       return await core.archives.pack(reached.path, file, {

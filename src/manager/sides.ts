@@ -2,17 +2,15 @@ import { AwError } from '../domain/errors.ts'
 import { isSnapshotId, isWorkspaceId, type SnapshotId } from '../domain/ids.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import { baseNameOf, baseOf, type Workspace } from '../domain/workspace/state.ts'
-import type { Place } from '../ports/storage-driver.ts'
 import { basePlace } from './bases.ts'
 import type { Core } from './core.ts'
 import { findWorkspace, lookUp } from './find.ts'
+import type { KnownTree } from './passing.ts'
 import { snapshotPlace, volumeOf } from './places.ts'
 import { isIdStart, resolveSnapshot } from './snapshots.ts'
 
 /** One of the trees that are compared. */
-export interface Side {
-  readonly place: Place
-  readonly workspace: Workspace
+export interface Side extends KnownTree {
   /** Which snapshot it is; null for a workspace as it is now, and for the base it began as. */
   readonly snapshot: SnapshotId | null
 }

@@ -1,4 +1,5 @@
 import type { OnProgress, Place } from './storage-driver.ts'
+import type { Beside } from './tree-contents.ts'
 
 /** What is brought into a tree from elsewhere. */
 
@@ -18,6 +19,8 @@ export interface ImportOptions {
    * new is remembered: the tree is still that base. What is remembered goes when the base is erased.
    */
   readonly index?: { readonly name: string; readonly since?: string | undefined } | undefined
+  /** Of a place that is only listed: where to find what it does not have itself. */
+  readonly beside?: Beside | undefined
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: OnProgress | undefined
 }

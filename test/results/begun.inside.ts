@@ -147,6 +147,21 @@ it('what aw itself puts into a workspace is no change', async () => {
   expect(text).not.toContain('Be brief')
 })
 
+it('a file that it began with can be taken out again, and so can all of it', async () => {
+  const ground = await openGround()
+  const { aw, base } = ground
+  const folder = makeFolder(ground)
+  await aw.create({ id: 'x', from: { folder } })
+  await sh(aw, 'x', edits)
+  const taken = join(base, 'taken')
+  await aw.manager.call('cp', { from: 'x@base:work/d', to: taken })
+  expect(fs.readFileSync(join(taken, 'b'), 'utf8')).toBe('two\n')
+  await aw.export({ of: 'x@base', file: join(base, 'began.aw') })
+  await aw.create({ id: 'y', from: { archive: join(base, 'began.aw') } })
+  expect(await told(ground, 'y')).toEqual([])
+  expect((await aw.diff('x@base', 'y')).filter(({ path }) => path.startsWith('work/'))).toEqual([])
+})
+
 it('a reset begins anew, and a tree that comes back is compared with what it began as', async () => {
   const ground = await openGround()
   const { aw, base } = ground

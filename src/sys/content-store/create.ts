@@ -44,14 +44,15 @@ export async function createFrom(
   }
 }
 
-/** Puts lines of a manifest, see `partOf`, into a directory that is there. */
+/** Puts lines of a manifest, see `partOf`, into a directory that is there. @param options.listed them in a listed tree */
 export async function importFrozen(
   store: Store,
   lines: readonly string[],
   target: string,
-  options: Omit<Making, 'onMade'>,
+  options: Omit<Making, 'onMade'> & Pick<Gathering, 'beside'> & { readonly listed?: Manifest | undefined },
 ): Promise<ImportReport> {
   using _ = await store.enter(options.signal)
+  if (options.listed !== undefined) await gathered(store, options.listed, options)
   const top = fs.openSync(target, directoryFlags)
   try {
     return await materialise(store, top, lines, options)

@@ -20,6 +20,13 @@ export function partOf(
   return { lines: [`.${about}`, ...below], single: false }
 }
 
+/** The lines of that part as they are. */
+export function linesBelow(lines: readonly string[], path: string): readonly string[] {
+  if (path === '.') return lines
+  const start = escapePath(path)
+  return lines.filter((line) => line.startsWith(`${start}/`) || line.startsWith(`${start} `))
+}
+
 /** Files of that part that have names outside of it too: all that they have in it, from the top. */
 export function apartFrom(lines: readonly string[], path: string): string[] {
   if (path === '.') return []

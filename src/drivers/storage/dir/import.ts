@@ -2,7 +2,7 @@ import { AwError } from '../../../domain/errors.ts'
 import type { ImportOptions, ImportReport, ImportSource, Place } from '../../../ports/storage-driver.ts'
 import { importFrozen } from '../../../sys/content-store/create.ts'
 import type { Manifest } from '../../../sys/content-store/manifest.ts'
-import { apartFrom, partOf } from '../../../sys/content-store/part.ts'
+import { apartFrom, linesBelow, partOf } from '../../../sys/content-store/part.ts'
 import type { Store } from '../../../sys/content-store/store.ts'
 import { copyTree } from '../../../sys/copy-tree.ts'
 import { identitiesIn } from '../../../sys/source-folder.ts'
@@ -29,7 +29,7 @@ export async function importInto(
   assertOptions(source, options, (base) => fileExists(path(base)))
   if (isFrozen(place) || !treeExists(path(place))) throw missing(place)
   if ('folder' in source) return importFolder({ root: store.root, guarded }, path(place), source.folder, options)
-  const { into, signal, onProgress } = options
+  const { into, beside, signal, onProgress } = options
   const below = source.path ?? '.'
   const folder = path(source.place)
   if (from === undefined && !treeExists(folder))
@@ -39,7 +39,8 @@ export async function importInto(
     throw new AwError('file_not_found', `There is no ${below} in the snapshot`, { data: { path: below } })
   using target = openInto(path(place), into)
   if (part !== undefined) {
-    const report = await importFrozen(store, part.lines, target.path, { signal, onProgress })
+    const listed = from?.listed ? { ...from, lines: linesBelow(from.lines, below) } : undefined
+    const report = await importFrozen(store, part.lines, target.path, { listed, beside, signal, onProgress })
     const apart = apartFrom(from?.lines ?? [], below)
     return { ...report, ...(part.single && { single: true }), ...(apart.length > 0 && { apart }) }
   }
