@@ -24,6 +24,7 @@ export function needsArchive(core: Core, workspace: Workspace, { tree, reason, a
 export async function archiveTree(core: Core, request: Request, found: Workspace, tree: string): Promise<Workspace> {
   await settleDestroyed(core, found)
   const path = core.shelf.pathOf(archiveName(core, found))
+  await core.shelf.prepare({ used: await wasUsed(core, path) })
   // Whatever is there later is ours.
   if (await core.shelf.has(path)) throw new AwError('file_exists', `There is a file already: ${path}`)
   const data = { ...whose(found), tree, path }
@@ -39,6 +40,13 @@ export async function archiveTree(core: Core, request: Request, found: Workspace
       await giveUp(core, request, begun, 'archive', error, () => undoArchive(core, workspace, operation))
     throw error
   }
+}
+
+/** Whether the log has archives in the directory of this one. */
+async function wasUsed(core: Core, path: string): Promise<boolean> {
+  const directoryOf = (file: string): string => file.slice(0, file.lastIndexOf('/'))
+  const made = (await core.store.list()).flatMap(({ archives = [] }) => archives)
+  return made.some((archive) => directoryOf(archive.path) === directoryOf(path))
 }
 
 async function pack(core: Core, request: Request, workspace: Workspace, operation: OperationRef) {

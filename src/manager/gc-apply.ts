@@ -132,10 +132,10 @@ async function letGo(core: Core, request: Request, one: Planning, policy: Retent
     if ('stays' in fate) done.left.push({ thing, why: fate.stays })
     else done.items.push({ ...item, archive: fate.archive })
   } catch (error) {
-    const { code, message } = toAwError(error)
+    const { code, message, hint } = toAwError(error)
     if (code === 'aborted' || code === 'storage_unavailable') throw error
     if (code === 'workspace_active' || code === 'workspace_busy') done.left.push({ thing, why: message })
-    else done.items.push({ ...item, error: message })
+    else done.items.push({ ...item, error: hint === undefined ? message : `${message}. ${hint}` })
   }
 }
 

@@ -65,6 +65,25 @@ describe('a workspace that expired', () => {
     expect(String(await core.manager.call('fs read', { id: core.id, path: 'work/notes' }))).toBe('hours of work')
   })
 
+  it('stays in the trash if the directory with the other archives is not there', async () => {
+    const core = await expired()
+    const { manager, disk, pass } = core
+    await manager.call('gc', {})
+    const { id } = await manager.call('create', { id: 'second', ttl: '1h' })
+    pass(day)
+    await manager.call('gc', {})
+    pass(8 * day)
+    const made = disk.at('/archives')
+    disk.remove('/archives')
+    const missing = 'The archive directory /archives is missing, though archives were written to it'
+    expect((await manager.call('gc', {})).items).toMatchObject([{ error: expect.stringContaining(missing) as string }])
+    expect(disk.at('/archives')).toBeUndefined()
+    expect(await manager.call('show', { id })).toMatchObject({ state: 'trashed', operation: null })
+    if (made !== undefined) disk.put('/archives', made)
+    expect((await manager.call('gc', {})).items).toMatchObject([{ error: null }])
+    expect(archives(core)).toHaveLength(2)
+  })
+
   it('is packed again if it was brought back and expired once more', async () => {
     const core = await packedOnly()
     const { manager, pass, id } = core

@@ -6,11 +6,17 @@ export interface Shelf {
   /** Where an archive of this name would be. */
   pathOf(name: string): string
 
+  /**
+   * Makes the directory of the archives if it is missing, but nothing above it: that may be the mount point of a disk that
+   * is not there. With `used`, archives were written to it before, and it is not made anew: `file_not_found`.
+   */
+  prepare(options: { readonly used: boolean }): Promise<void>
+
   /** Whether something is at a path, whatever it is. */
   has(path: string): Promise<boolean>
 
   /**
-   * Packs a directory that only we can reach into a new file, reads the file whole and compares it with what was packed;
+   * Packs a directory that only we can reach into a new file of a directory that is prepared, reads the file whole and compares it with what was packed;
    * then it gets its name, durably. `file_exists` if something has it. If it fails, nothing is left.
    */
   pack(directory: string, path: string, options: ShelfOptions): Promise<Shelved>

@@ -58,3 +58,10 @@ export function overLimit(limit: string, most: number, what: string): AwError {
 
 /** Bytes (latin1) as people read them. */
 export const asText = (bytes: string): string => Buffer.from(bytes, 'latin1').toString()
+
+/** A disk that is away must not be replaced by a directory on another one. */
+export const shelfGone = (directory: string): AwError =>
+  new AwError('file_not_found', `The archive directory ${directory} is missing, though archives were written to it`, {
+    hint: `If its disk is not mounted, mount it; if the archives are gone for good, make it: mkdir -p ${directory}`,
+    data: { path: directory },
+  })

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { shelfGone } from '../../domain/archive/refusals.ts'
 import { AwError } from '../../domain/errors.ts'
 import type { Shelf } from '../../ports/shelf.ts'
 import { type Disk, type Node, parentOf } from '../files/memory-disk.ts'
@@ -11,6 +12,9 @@ export function memoryShelf(disk: Disk, directory: string): Shelf {
   }
   return {
     pathOf: (name) => `${directory}/${name}`,
+    async prepare({ used }) {
+      if (used && disk.at(directory) === undefined) throw shelfGone(directory)
+    },
     has: async (path) => disk.at(path) !== undefined,
     async pack(tree, path, { about, exclude = [] }) {
       if (disk.at(path) !== undefined) throw new AwError('file_exists', `There is a file already: ${path}`)

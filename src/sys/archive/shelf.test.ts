@@ -2,7 +2,7 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { hasName, removeShelved, shelve, unshelve } from './shelf.ts'
+import { hasName, prepareShelf, removeShelved, shelve, unshelve } from './shelf.ts'
 import { verifyArchive } from './inspect.ts'
 
 let base: string
@@ -12,6 +12,7 @@ beforeEach(() => {
   base = fs.mkdtempSync(join(tmpdir(), 'aw-shelf-'))
   tree = join(base, 'tree')
   path = join(base, 'shelf/made/a.aw.tar.zst')
+  fs.mkdirSync(join(base, 'shelf/made'), { recursive: true, mode: 0o700 })
   fs.mkdirSync(join(tree, 'deep'), { recursive: true })
   fs.writeFileSync(join(tree, 'deep/file'), 'content')
   fs.symlinkSync('/etc/passwd', join(tree, 'link'))
@@ -53,18 +54,47 @@ it('replaces nothing, and leaves nothing when it fails', async () => {
   expect(fs.readFileSync(path, 'utf8')).toBe('of somebody else')
 })
 
-it('says which directory cannot be made', async () => {
-  await expect(shelve(tree, '/proc/nope/a.aw.tar.zst', options)).rejects.toMatchObject({
-    message: expect.stringContaining('The directory for archives cannot be made') as string,
-    hint: expect.stringContaining('archive.directory') as string,
-  })
+it('makes its directory, and none above it', () => {
+  const directory = join(base, 'shelf/next')
+  prepareShelf(directory, { used: false })
+  expect(fs.statSync(directory).mode & 0o777).toBe(0o700)
+  prepareShelf(directory, { used: true })
+  expect(() => prepareShelf(join(base, 'away/archives'), { used: false })).toThrow(
+    expect.objectContaining({
+      code: 'file_not_found',
+      message: `The archive directory ${base}/away/archives cannot be made: there is no ${base}/away`,
+      hint: `If it is on a disk that is not mounted, mount it; else make it: mkdir -p ${base}/away/archives`,
+    }),
+  )
+  expect(fs.existsSync(join(base, 'away'))).toBe(false)
+})
+
+it('does not make a directory anew that held archives', () => {
+  const directory = join(base, 'shelf/gone')
+  expect(() => prepareShelf(directory, { used: true })).toThrow(
+    expect.objectContaining({
+      code: 'file_not_found',
+      message: `The archive directory ${directory} is missing, though archives were written to it`,
+      hint: `If its disk is not mounted, mount it; if the archives are gone for good, make it: mkdir -p ${directory}`,
+    }),
+  )
+  expect(fs.existsSync(directory)).toBe(false)
+})
+
+it('says which directory cannot be made', () => {
+  expect(() => prepareShelf('/proc/nope', { used: false })).toThrow(
+    expect.objectContaining({
+      message: expect.stringContaining('The directory for archives cannot be made') as string,
+      hint: expect.stringContaining('archive.directory') as string,
+    }),
+  )
 })
 
 it.each([
   ['a file', (at: string) => fs.writeFileSync(at, '')],
   ['a link that leads nowhere', (at: string) => fs.symlinkSync(join(base, 'nowhere'), at)],
 ])('says that it cannot write to a directory that is %s, and what is undone is nothing', async (_, make) => {
-  fs.mkdirSync(join(base, 'shelf'))
+  fs.rmdirSync(join(base, 'shelf/made'))
   make(join(base, 'shelf/made'))
   expect(hasName(path)).toBe(false)
   await expect(shelve(tree, path, options)).rejects.toMatchObject({
@@ -78,10 +108,11 @@ it.each([
 it('does not take for removed what is where it cannot look now', async () => {
   const [shelf, disk] = [join(base, 'shelf/made'), join(base, 'disk')]
   fs.mkdirSync(disk, { mode: 0o700 })
-  fs.mkdirSync(join(base, 'shelf'))
+  fs.rmdirSync(shelf)
   fs.symlinkSync(disk, shelf)
   const made = await shelve(tree, path, options)
   fs.renameSync(disk, `${disk}-away`)
+  expect(() => prepareShelf(shelf, { used: true })).toThrow('though archives were written to it')
   expect(await removeShelved(path, made)).toBe('unreachable')
   fs.writeFileSync(disk, '')
   expect(await removeShelved(path, made)).toBe('unreachable')

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { noLimits } from '../../domain/archive/limits.ts'
+import { shelfGone } from '../../domain/archive/refusals.ts'
 import { AwError, toAwError } from '../../domain/errors.ts'
 import type { Shelved, ShelfOptions } from '../../ports/shelf.ts'
 import { assertOurs, ensureDirectory, syncDirectory } from '../directories.ts'
@@ -18,11 +19,24 @@ const statOf = (path: string): fs.Stats | undefined =>
 
 export const hasName = (path: string): boolean => statOf(path) !== undefined
 
+/** Only the directory itself is made: what is missing above it may be on a disk that is not mounted. */
+export function prepareShelf(directory: string, { used }: { readonly used: boolean }): void {
+  if (isDirectory(directory)) return
+  // A link that leads nowhere does so while its disk is away.
+  if (used && statOf(directory)?.isFile() !== true) throw shelfGone(directory)
+  const parent = dirname(directory)
+  if (!isDirectory(parent))
+    throw new AwError('file_not_found', `The archive directory ${directory} cannot be made: there is no ${parent}`, {
+      hint: `If it is on a disk that is not mounted, mount it; else make it: mkdir -p ${directory}`,
+      data: { path: directory },
+    })
+  usable(directory, 'made', () => ensureDirectory(directory, 0o700))
+}
+
 /** In a directory of its own until it is whole: what a killed process leaves there has a name that the log knows. */
 export async function shelve(tree: string, path: string, options: ShelfOptions): Promise<Shelved> {
   const { stage: name, about, ...waiting } = options
   const directory = dirname(path)
-  usable(directory, 'made', () => ensureDirectory(directory, 0o700))
   assertOurs(directory, 'directory for archives')
   if (hasName(path)) throw taken(path)
   const stage = stageOf(path, name)
