@@ -2,7 +2,7 @@ import { AwError, toAwError } from '../domain/errors.ts'
 import { nameOf, type OpenCommand, type Workspace } from '../domain/workspace/state.ts'
 import type { SizeWatch } from '../ports/sandbox-driver.ts'
 import type { Growing } from '../ports/storage-driver.ts'
-import { liveBoxes, unlessGone } from './commands.ts'
+import { liveBoxes, unlessGone, unlessSilent } from './commands.ts'
 import type { Core } from './core.ts'
 import { volumeOf } from './places.ts'
 import { beganAs, beganWith, maxBytesOf, roomOf, wayOut } from './size-limit.ts'
@@ -29,10 +29,10 @@ async function mostIn(core: Core, workspace: Workspace, { whole }: Growing): Pro
   return began == null ? undefined : limit + began
 }
 
-/** Sandboxes that live are held to a limit that was changed. */
+/** Sandboxes that live are held to a limit that was changed. One that does not answer keeps the one it has. */
 export async function holdBoxes(core: Core, workspace: Workspace): Promise<void> {
   const watch = await sizeWatch(core, workspace)
-  for (const box of await liveBoxes(core, workspace)) {
+  for (const box of (await liveBoxes(core, workspace).catch(unlessSilent)) ?? []) {
     await using _ = box
     await box.limitSize(watch?.maxBytes ?? 0).catch(unlessGone)
   }

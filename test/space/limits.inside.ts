@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { collect } from '../../src/testing/collect.ts'
 import { fileSystemOf } from '../../src/sys/file-system.ts'
 import { MB, openHome, outcome, until, write, type SpaceHome } from './open.ts'
 
@@ -123,6 +124,25 @@ it('may grow when it is let, and its limit can go and come', async () => {
   expect(await limit('36')).toEqual({ mb: 36, grade })
   expect(add('six', 4)).toBe('ok')
   expect(add('seven', 8)).toBe(tooMuch[grade])
+})
+
+it('stops a command that passes the limit where the kernel does not, and counts what a fork adds only', async () => {
+  await using home = await openHome({ 'space.watch_ms': '100' })
+  const { aw, grade, path } = home
+  await aw.create({ id: 'a', from: { folder: sourceOf(home) }, config })
+  write(path('a', 'one'), 3 * MB)
+  sync(home.home)
+  await aw.snapshot('a')
+  await aw.manager.call('fork', { id: 'a', to: ['fork'] })
+  const exec = (id: string, script: string) =>
+    collect(aw.manager.stream('exec', { id, argv: ['sh', '-c', script], isolation: 'none' }))
+  const fill = (mb: number): string => `dd if=/dev/zero of=more bs=1M count=${mb} conv=fsync 2>/dev/null || exit 7`
+  expect((await exec('fork', `${fill(3)}; sleep 1`)).at(-1)).toMatchObject({ type: 'exit', code: 0 })
+  for (const id of ['a', 'fork']) {
+    const running = exec(id, `${fill(9)}; sleep 60`)
+    if (grade === 'watched') expect([id, await outcome(running)]).toEqual([id, 'quota_exceeded'])
+    else expect((await running).at(-1)).toMatchObject({ type: 'exit', code: 7 })
+  }
 })
 
 it('without a limit there is none', async () => {

@@ -114,10 +114,10 @@ export function spaceContract(open: OpenManager): void {
     await ws.files.write('work/large', bytes(2000 * KB))
     const { size_limit: limit } = await manager.call('limit', { id: 'a', size: '1' })
     if (limit?.grade === 'kernel') return
-    const echo = { id: 'a', argv: ['echo', 'here'], isolation: 'none' as const }
+    const echo = { id: 'a', argv: ['echo', 'here'] }
     await expect(collect(manager.stream('exec', echo))).rejects.toEqual(full())
     await expect(collect(manager.stream('run', { ...echo, snapshot: 'off' }))).rejects.toEqual(full())
-    await expect(aw.start('a', { isolation: 'none' })).rejects.toMatchObject({
+    await expect(aw.start('a')).rejects.toMatchObject({
       code: 'quota_exceeded',
       hint: 'Raise it with: aw limit a/main MB; or remove files with: aw fs remove a/main PATH',
     })
