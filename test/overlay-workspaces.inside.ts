@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -124,12 +124,32 @@ it('goes through a whole life: files, snapshots, forks, differences, copies, fil
 })
 
 it('says how to reach it instead of a path; no link in it leads out', async () => {
-  const { aw, base } = await ground()
+  const { aw, base, home } = await ground()
   const folder = makeFolder(base)
   fs.symlinkSync('/etc/passwd', join(folder, 'passwd'))
   const { id } = await aw.create({ id: 'one', from: { folder } })
   await expect(aw.path('one')).rejects.toEqual(code('path_not_visible', { id }))
   await expect(aw.path('one')).rejects.toMatchObject({ hint: expect.stringContaining('aw exec one/main') as string })
+  const main = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
+  const cli = (...words: string[]) => {
+    const { stdout, stderr } = spawnSync(process.execPath, [main, '--home', home, ...words], { encoding: 'utf8' })
+    return { stdout, stderr }
+  }
+  const told = (name: string): string => `${name} has no path on this machine: work in it with aw exec ${name} --`
+  for (const [words, name] of [
+    [['create', 'two'], 'two/main'],
+    [['ensure', 'two'], 'two/main'],
+    [['fork', 'two', 'three'], 'three/main'],
+    [['rename', 'three', 'four'], 'four/main'],
+    [['reset', 'two'], 'two/main'],
+  ] as const)
+    expect(cli(...words)).toEqual({ stdout: `${name}\n`, stderr: expect.stringContaining(told(name)) as string })
+  expect(cli('destroy', 'four').stdout).toContain('destroyed')
+  expect(cli('undelete', 'four')).toMatchObject({ stdout: 'four/main\n' })
+  expect(cli('-q', 'create', 'five')).toEqual({ stdout: 'five/main\n', stderr: '' })
+  expect(JSON.parse(cli('create', 'six', '--json').stdout)).toMatchObject({ workspace_id: 'six/main', path: null })
+  expect(JSON.parse(cli('paths', 'six', '--json').stdout)).toMatchObject({ root: null, directories: {} })
+  expect(cli('show', 'six').stdout).toContain('none on this machine')
   await aw.cp({ from: '/etc/hostname', to: 'one:work/hostname' })
   await expect(aw.fs.read('one', { path: 'work/passwd' })).rejects.toEqual(code('symlink_outside_workspace'))
   expect((await aw.fs.stat('one', { path: 'work/passwd', follow: false })).escapes).toBe(true)

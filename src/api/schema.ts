@@ -118,6 +118,11 @@ export const nullable = <T>(schema: Schema<T>): Schema<T | null> => ({
   description: schema.description ?? '',
   anyOf: [schema, { type: 'null' }],
 })
+/**
+ * A path of the machine, which is null where the machine does not see the workspaces, as with overlay for an ordinary user.
+ * The type leaves that out: everywhere else there is a path, and programs are written for that.
+ */
+export const hostPath = (description: string): Schema<string> => nullable(string(description)) as Schema<string>
 export const either = <A, B>(
   a: Schema<A>,
   b: Schema<B>,

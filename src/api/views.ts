@@ -1,5 +1,18 @@
 import { workspaceStates } from '../domain/workspace/state.ts'
-import { anything, boolean, choice, integer, json, list, nullable, object, optional, pairs, string } from './schema.ts'
+import {
+  anything,
+  boolean,
+  choice,
+  hostPath,
+  integer,
+  json,
+  list,
+  nullable,
+  object,
+  optional,
+  pairs,
+  string,
+} from './schema.ts'
 
 /** How far a workspace may grow, and who sees to it. */
 export const sizeLimitView = object(
@@ -39,7 +52,7 @@ export const workspaceView = object(
     task: string('First part of the name'),
     agent: string('Second part of the name'),
     state: choice(workspaceStates, 'Where it is in its life'),
-    path: string('The directory'),
+    path: hostPath('The directory; null: only its sandbox sees it, see aw exec, aw shell and aw cp'),
     profile: string('Which layout it has'),
     source: json('What it was made from'),
     config: json('Its configuration'),

@@ -55,7 +55,7 @@ export async function callOperation(operation: Operation, given: Arguments, glob
     // What is there is told at once: whoever stops the command must know of it.
     progress?.clear()
     told.add(news.made.name)
-    void io.stdout.write(`${news.made.path}\n`).catch(() => undefined)
+    void io.stdout.write(`${news.made.path ?? news.made.name}\n`).catch(() => undefined)
   }
   const input = operation.takes === 'bytes' ? (await import('./files.ts')).givenBytes(io) : undefined
   const context: CallContext = { signal: io.signal, onProgress, input }

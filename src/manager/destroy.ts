@@ -20,7 +20,7 @@ export async function destroy(core: Core, input: Inputs['destroy'], request: Req
       const trashed = await destroyUnderLock(core, input, workspace, request)
       return input.purge === true ? purgeTrees(core, request, trashed, allTrees(trashed)) : trashed
     })
-    return { removed: true, workspace: view(destroyed) }
+    return { removed: true, workspace: view(core, destroyed) }
   } catch (error) {
     if (input.if_exists === true && toAwError(error).code === 'workspace_not_found') return { removed: false }
     throw error

@@ -126,7 +126,7 @@ async function forkOne(
   return {
     name,
     ok: true as const,
-    workspace: view(await createFrom(core, settings, source, request, { pinned })),
+    workspace: view(core, await createFrom(core, settings, source, request, { pinned })),
     error: null,
   }
 }

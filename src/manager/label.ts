@@ -14,6 +14,7 @@ export async function label(core: Core, input: Inputs['label'], request: Request
     for (const key of input.remove ?? []) delete wanted[key]
     const labels = checkedLabels(wanted)
     return view(
+      core,
       await append(core, request, workspace, [
         newEvent(core, request, 'workspace_labelled', { ...whose(workspace), labels }),
       ]),

@@ -26,7 +26,7 @@ export async function start(core: Core, input: Inputs['start'], request: Request
     assertOperation(workspace, 'execute')
     await assertRoom(core, workspace)
     const planned = await plannedBox(core, workspace, input)
-    return view(await launch(core, request, workspace, { sandbox: newId(core, 'box'), ...planned }))
+    return view(core, await launch(core, request, workspace, { sandbox: newId(core, 'box'), ...planned }))
   })
 }
 
@@ -91,7 +91,7 @@ export async function stop(core: Core, input: Inputs['stop'], request: Request):
     assertAllowed(workspace, 'stop')
     const { sandbox, commands = [] } = workspace
     const stopped = sandbox !== undefined || commands.some(({ own_sandbox: own }) => own)
-    return { ...view(await endBoxes(core, request, workspace, 'user', input.grace_ms)), stopped }
+    return { ...view(core, await endBoxes(core, request, workspace, 'user', input.grace_ms)), stopped }
   })
 }
 

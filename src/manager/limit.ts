@@ -30,7 +30,7 @@ export async function limit(core: Core, input: Inputs['limit'], request: Request
 }
 
 const limited = async (core: Core, workspace: Workspace): Promise<WorkspaceView> => ({
-  ...view(workspace),
+  ...view(core, workspace),
   size_limit: { mb: workspace.config.max_size_mb, grade: await gradeOf(core, workspace) },
 })
 

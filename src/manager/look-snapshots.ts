@@ -108,7 +108,7 @@ async function lineage(core: Core, workspace: Workspace): Promise<Partial<Worksp
 }
 
 export const shown = async (core: Core, workspace: Workspace): Promise<WorkspaceView> => ({
-  ...view(workspace),
+  ...view(core, workspace),
   ...(await lineage(core, workspace)),
 })
 

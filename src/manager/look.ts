@@ -14,7 +14,7 @@ import { shown } from './look-snapshots.ts'
 import { trashOf, volumeOf } from './places.ts'
 import { glance, rulerFor, type Ruler } from './ruler.ts'
 import { gradeOf } from './size-limit.ts'
-import { view, type WorkspaceView } from './view.ts'
+import { hasHostPaths, hostPath, view, type WorkspaceView } from './view.ts'
 
 /** Use cases that only look. None of them waits for a lock or recovers anything. */
 
@@ -48,10 +48,10 @@ export async function list(core: Core, input: Inputs['list'], request: Request):
     after: input.after as WorkspaceId | undefined,
     limit: input.limit,
   })
-  if (input.sizes !== true) return found.map(view)
+  if (input.sizes !== true) return found.map((workspace) => view(core, workspace))
   const ruler = rulerFor(core, request, found.length, glance)
   const sized: WorkspaceView[] = []
-  for (const workspace of found) sized.push({ ...view(workspace), ...(await sizeOf(workspace, ruler)) })
+  for (const workspace of found) sized.push({ ...view(core, workspace), ...(await sizeOf(workspace, ruler)) })
   return sized
 }
 
@@ -146,10 +146,10 @@ export async function paths(core: Core, input: Inputs['paths']): Promise<Outputs
   const { root: public_root = '', [profile.metadata]: _, ...inside } = where.public
   return {
     workspace: nameOf(workspace),
-    root,
-    content: internal[profile.content] ?? root,
-    metadata,
-    directories: internal,
+    root: hostPath(core, root),
+    content: hostPath(core, internal[profile.content] ?? root),
+    metadata: hostPath(core, metadata),
+    directories: hasHostPaths(core) ? internal : {},
     public_root,
     public_directories: inside,
   }
@@ -164,6 +164,7 @@ const legacyMounts = ['/mnt/workspace', '/workspace', '/mnt/okcomputer']
 export async function adaptPrompt(core: Core, input: Inputs['prompt adapt']): Promise<Outputs['prompt adapt']> {
   const workspace = await findWorkspace(core, input.id)
   assertAllowed(workspace, 'path')
+  if (input.host === true && !hasHostPaths(core)) throw notVisible(workspace)
   const to = input.host === true ? workspace.path : insideOf(core, workspace)
   return { text: adapt(input.text, { from: input.from ?? legacyMounts, to }) }
 }

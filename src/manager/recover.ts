@@ -43,7 +43,7 @@ async function bringBack(core: Core, { id, steal }: Inputs['recover'], as: strin
   const report = await recoverAll(core, {}, request)
   const source = orphanSource(id, report.orphans)
   const settings = { id: name, profile: await profileIn(core, source) }
-  const made = view(await createFrom(core, settings, source, request))
+  const made = view(core, await createFrom(core, settings, source, request))
   // What is frozen is still there.
   return { ...report, orphans: report.orphans.filter((tree) => tree !== id || !isMoved(source)), made }
 }

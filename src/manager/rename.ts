@@ -16,9 +16,9 @@ export async function rename(core: Core, input: Inputs['rename'], request: Reque
   const { id } = await findWorkspace(core, input.id)
   return withWorkspace(core, request, id, async (workspace) => {
     assertAllowed(workspace, 'rename')
-    if (nameOf(workspace) === nameOf(to)) return view(workspace)
+    if (nameOf(workspace) === nameOf(to)) return view(core, workspace)
     await assertUnused(core, workspace, { ...input, lease: request.lease, signal: request.signal })
-    return view(await renameUnderLock(core, request, workspace, to))
+    return view(core, await renameUnderLock(core, request, workspace, to))
   })
 }
 

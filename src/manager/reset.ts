@@ -25,7 +25,7 @@ export async function reset(core: Core, input: Inputs['reset'], request: Request
     const current = await closeLostRuns(core, request, workspace)
     await assertUnused(core, current, { ...input, lease: request.lease, signal: request.signal })
     const quiet = await endBoxes(core, request, current, 'reset')
-    return view(await restarted(core, request, current, await resetUnderLock(core, request, quiet)))
+    return view(core, await restarted(core, request, current, await resetUnderLock(core, request, quiet)))
   })
 }
 

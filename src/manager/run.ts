@@ -19,6 +19,7 @@ import { followRun } from './run-logs.ts'
 import { settle } from './run-settle.ts'
 import { findRun, type RunView } from './runs.ts'
 import { createForRun } from './start.ts'
+import { hasHostPaths } from './view.ts'
 
 type Input = Inputs['run']
 type Item = Outputs['run']
@@ -115,7 +116,7 @@ async function* carriedOut(
     yield {
       type: 'started',
       workspace: name,
-      path: workspace.path,
+      ...placeOf(core, workspace),
       run,
       isolation: workspace.sandbox?.isolation ?? 'none',
       ...(walls !== undefined && { grades: walls.grades }),
@@ -162,12 +163,14 @@ async function unlessAborted(done: Promise<void>, signal: AbortSignal | undefine
   }
 }
 
+const placeOf = (core: Core, { path }: Workspace): Pick<Item, 'path'> => (hasHostPaths(core) ? { path } : {})
+
 async function endedItem(core: Core, workspace: Workspace, run: RunRequest['run']): Promise<Item> {
   const view = await findRun(core, workspace, run)
   return {
     type: 'ended',
     workspace: nameOf(workspace),
-    path: workspace.path,
+    ...placeOf(core, workspace),
     run: view,
     changes: await changesOf(core, workspace, view),
   }

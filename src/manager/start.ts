@@ -59,6 +59,7 @@ async function createWith(
       data: { field: 'profile' },
     })
   return view(
+    core,
     await replacing(core, input, request, () =>
       createFrom(core, { ...input, profile }, source, request, { access, also }),
     ),
@@ -126,7 +127,7 @@ export async function ensure(core: Core, input: Inputs['ensure'], request: Reque
     const found = await lookUp(core, input.id)
     if (found?.operation === null && !isWaiting(found)) {
       assertAllowed(found, 'path')
-      return view(found)
+      return view(core, found)
     }
     try {
       if (found === undefined || isWaiting(found)) return await create(core, input, request)

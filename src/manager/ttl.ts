@@ -13,11 +13,11 @@ export const expiryOf = (core: Core, duration: string, field = 'ttl'): string =>
 /** Says how long a workspace is still needed. Without a duration it only looks. */
 export async function ttl(core: Core, input: Inputs['ttl'], request: Request): Promise<WorkspaceView> {
   const found = await findWorkspace(core, input.id)
-  if (input.duration === undefined) return view(found)
+  if (input.duration === undefined) return view(core, found)
   const expires_at = input.duration === 'none' ? null : expiryOf(core, input.duration, 'duration')
   return withWorkspace(core, request, found.id, async (workspace) => {
     assertAllowed(workspace, 'ttl')
     const event = newEvent(core, request, 'workspace_ttl_set', { ...whose(workspace), expires_at })
-    return view(await append(core, request, workspace, [event]))
+    return view(core, await append(core, request, workspace, [event]))
   })
 }

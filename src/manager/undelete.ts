@@ -27,6 +27,7 @@ export async function undelete(core: Core, input: Inputs['undelete'], request: R
     assertAllowed(workspace, 'undelete')
     const name = input.as === undefined ? workspace : parseName(input.as)
     return view(
+      core,
       await bringBack(core, request, workspace, name).catch((error: unknown) => Promise.reject(nameTaken(id, error))),
     )
   })
@@ -84,7 +85,7 @@ async function undeleteTree(
   const config = { max_size_mb: workspace.config.max_size_mb, allowed_operations: workspace.config.allowed_operations }
   const settings = { id: input.as, profile: workspace.profile, labels, config }
   const source = { kind: 'trash' as const, tree: input.id, ...ofRepository(workspace) }
-  return view(await createFrom(core, settings, source, request))
+  return view(core, await createFrom(core, settings, source, request))
 }
 
 async function bringBack(core: Core, request: Request, workspace: Workspace, name: WorkspaceName): Promise<Workspace> {

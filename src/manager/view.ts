@@ -1,12 +1,13 @@
 import type { Outputs } from '../api/table.ts'
 import type { Snapshot } from '../domain/workspace/snapshots.ts'
+import type { Core } from './core.ts'
 import { baseNameOf, baseOf, nameOf, type Workspace } from '../domain/workspace/state.ts'
 
 export type WorkspaceView = Outputs['show']
 
 /** What the doors show of a workspace: owners of operations and recovery data stay inside. */
-export function view(workspace: Workspace): WorkspaceView {
-  const { id, task, agent, state, path, profile, source, config, labels, driver, generation } = workspace
+export function view(core: Core, workspace: Workspace): WorkspaceView {
+  const { id, task, agent, state, profile, source, config, labels, driver, generation } = workspace
   const operation = workspace.operation
   return {
     workspace_id: nameOf(workspace),
@@ -14,7 +15,7 @@ export function view(workspace: Workspace): WorkspaceView {
     task,
     agent,
     state,
-    path,
+    path: hostPath(core, workspace.path),
     profile,
     source: { ...source },
     config,
@@ -41,6 +42,11 @@ export function view(workspace: Workspace): WorkspaceView {
     imported: workspace.imported as WorkspaceView['imported'],
   }
 }
+
+/** Null where workspaces are seen in sandboxes alone: what is at its path then leads nowhere. */
+export const hostPath = (core: Core, path: string): string => (hasHostPaths(core) ? path : (null as never))
+
+export const hasHostPaths = ({ storage }: Core): boolean => storage.capabilities.visibility === 'host'
 
 function sandboxView({ sandbox }: Workspace): WorkspaceView['sandbox'] {
   if (sandbox === undefined) return null

@@ -53,5 +53,5 @@ export interface Progress {
   readonly command?: string | undefined
   readonly output?: Uint8Array | undefined
   /** One of several things that were asked for is there, whatever becomes of the others. */
-  readonly made?: { readonly name: string; readonly path: string } | undefined
+  readonly made?: { readonly name: string; readonly path: string | null } | undefined
 }

@@ -93,7 +93,7 @@ export const runOperations = [
     output: object({
       type: choice(['started', 'stdout', 'stderr', 'lost', 'ended', 'failed'], 'What this item is'),
       workspace: string('Of which workspace'),
-      path: optional(string('Its directory')),
+      path: optional(string('Its directory, if this machine sees it')),
       run: optional(run),
       isolation: optional(choice(isolations, 'Behind which walls it runs')),
       ...wallsView,

@@ -1,6 +1,6 @@
 import { workspaceStates } from '../../domain/workspace/state.ts'
 import { operation } from '../operation.ts'
-import { boolean, choice, integer, list, object, optional, pairs, string } from '../schema.ts'
+import { boolean, choice, hostPath, integer, list, object, optional, pairs, string } from '../schema.ts'
 import { workspaceView } from '../views.ts'
 import { absent, creation, host, id, risks, sources } from './shared.ts'
 
@@ -125,9 +125,9 @@ export const workspaceOperations = [
     input: object({ id }),
     output: object({
       workspace: string('The name'),
-      root: string('The directory'),
-      content: string('Where the work is done'),
-      metadata: string('The generated, read-only directory'),
+      root: hostPath('The directory; null: only its sandbox sees it'),
+      content: hostPath('Where the work is done'),
+      metadata: hostPath('The generated, read-only directory'),
       directories: pairs('The directories of the profile, by name'),
       public_root: string('The path that means the root to those inside: of its sandbox, or of its next one'),
       public_directories: pairs('The directories, as those inside see them'),
@@ -156,7 +156,7 @@ export const workspaceOperations = [
     output: object({ text: string('The prompt with the paths of this workspace') }),
     positional: ['id', 'text'],
     states: 'path',
-    errors: [...absent, 'invalid_state'],
+    errors: [...absent, 'invalid_state', 'path_not_visible'],
     examples: ['aw prompt adapt fix-login < prompt.md'],
   }),
   operation({

@@ -81,7 +81,9 @@ export function recover(output: Outputs['recover'], { paint }: View): Shown {
   const lines = [
     ...(made === undefined
       ? []
-      : [`${paint.green('✓')} ${made.workspace_id}: a workspace now, at ${visible(made.path)}`]),
+      : [
+          `${paint.green('✓')} ${made.workspace_id}: a workspace now${made.path === null ? '' : `, at ${visible(made.path)}`}`,
+        ]),
     ...output.recovered.map((item) => `${paint.green('✓')} ${item.name}: ${item.operation} ${item.outcome}`),
     ...output.relinked.map((name) => `${paint.green('✓')} ${name}: its path was made anew`),
     ...output.leftovers.map((tree) => `${paint.green('✓')} ${tree}: an unfinished tree was erased`),

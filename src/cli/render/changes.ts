@@ -1,13 +1,14 @@
 import type { Outputs } from '../../api/table.ts'
 import { pairsOf } from './columns.ts'
+import { placeOf } from './quick.ts'
 import { bytes, timeLeft } from './units.ts'
 import type { Shown, View } from './view.ts'
 
 /** Confirmations: a line that says what is true now. */
 
 export const renamed = (workspace: Outputs['rename'], { quiet }: View): Shown => ({
-  out: workspace.path,
   ...(quiet ? {} : { note: `The workspace is now ${workspace.workspace_id}` }),
+  ...placeOf(workspace),
 })
 
 export function labelled({ labels }: Outputs['label'], view: View): Shown {
@@ -35,14 +36,15 @@ export function limited({ workspace_id: name, size_limit: limit }: Outputs['limi
   return { out: `${name} may hold ${limit.mb} MB beyond what it began as (${limit.grade})` }
 }
 
-export const reset = ({ path, trash }: Outputs['reset']): Shown => {
-  const last = trash.at(-1)
-  return last === undefined
-    ? { out: path }
-    : { out: path, note: `The tree before it is kept. Bring it back with: aw undelete ${last.tree} --as NAME` }
+export const reset = (workspace: Outputs['reset']): Shown => {
+  const last = workspace.trash.at(-1)
+  const { notice, ...place } = placeOf(workspace)
+  if (last === undefined) return placeOf(workspace)
+  const note = `The tree before it is kept. Bring it back with: aw undelete ${last.tree} --as NAME`
+  return { ...place, note, ...(notice !== undefined && { notice: `${note}\n${notice}` }) }
 }
 
-export const undeleted = ({ path }: Outputs['undelete']): Shown => ({ out: path })
+export const undeleted = (workspace: Outputs['undelete']): Shown => placeOf(workspace)
 
 export function purged(output: Outputs['purge'], { quiet }: View): Shown {
   if (quiet) return { out: '' }

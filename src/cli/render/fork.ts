@@ -1,5 +1,5 @@
 import type { Outputs } from '../../api/table.ts'
-import { notHeld } from './quick.ts'
+import { notHeld, pathless, placeOf } from './quick.ts'
 import { count } from './units.ts'
 import type { Shown, View } from './view.ts'
 
@@ -15,11 +15,13 @@ export function forked({ source, snapshot, forks, left_out: left }: Outputs['for
       ? []
       : [error.message.startsWith(`${name} `) ? error : { ...error, message: `${name}: ${error.message}` }],
   )
-  const out = made.flatMap(({ workspace_id: name, path }) => (told.has(name) ? [] : [path])).join('\n')
+  const out = made.flatMap((workspace) => (told.has(workspace.workspace_id) ? [] : [placeOf(workspace).out])).join('\n')
+  const [hidden] = made.filter(({ path }) => path === null)
   const note = `${count(made.length, 'fork')} of ${source} at ${snapshot}`
   return {
     out,
     ...(made.length > 0 ? { note } : {}),
+    ...(hidden === undefined ? {} : { notice: `${note}\n${pathless(hidden.workspace_id)}` }),
     ...(left === undefined ? {} : { warning: notHeld(left) }),
     ...(failures.length > 0 ? { failures } : {}),
   }

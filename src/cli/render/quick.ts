@@ -5,8 +5,21 @@ import type { Shown, View } from './view.ts'
 /** Scripts take this line as it is, so it is the path and nothing else. */
 export const pathOnly = (output: { path: string }): Shown => ({ out: output.path })
 
+/** The same of a workspace. One that only its sandbox sees has no path: it is named, and how to reach it is told. */
+export function placeOf({ path, workspace_id: name }: Placed): Shown {
+  return path === null ? { out: name, named: true, notice: pathless(name) } : { out: path }
+}
+
+interface Placed {
+  readonly workspace_id: string
+  readonly path: string | null
+}
+
+export const pathless = (name: string): string =>
+  `${name} has no path on this machine: work in it with aw exec ${name} -- COMMAND or aw shell ${name}, copy files with aw cp`
+
 /** What was left out of a copy is said, or somebody would believe to have it all. */
-export function made(output: { path: string; imported: unknown; source?: unknown }, { input }: View): Shown {
+export function made(output: Placed & { imported: unknown; source?: unknown }, { input }: View): Shown {
   const imported = (output.imported ?? {}) as Partial<Imported>
   const {
     skipped = 0,
@@ -45,7 +58,7 @@ export function made(output: { path: string; imported: unknown; source?: unknown
         ]),
     ...(cut ? ['the repository is a shallow clone itself: its history ends here where it ends there'] : []),
   ]
-  return left.length === 0 ? pathOnly(output) : { out: output.path, warning: left.join('; ') }
+  return left.length === 0 ? placeOf(output) : { ...placeOf(output), warning: left.join('; ') }
 }
 
 interface Begun {

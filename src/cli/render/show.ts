@@ -23,7 +23,7 @@ export function show(workspace: Outputs['show'], view: View): Shown {
     ['name', workspace.workspace_id],
     ['id', workspace.id],
     ['state', stateCell(workspace, view).text],
-    ['path', workspace.path],
+    ['path', workspace.path ?? 'none on this machine: only its sandbox sees it'],
     ['size', sizeOf(workspace)],
     ['source', sourceOf(workspace.source)],
     ['profile', workspace.profile],
@@ -64,7 +64,7 @@ export function show(workspace: Outputs['show'], view: View): Shown {
 export function paths(output: Outputs['paths'], view: View): Shown {
   const { directories, public_directories: inside, ...rest } = output
   const named = (prefix: string, map: Readonly<Record<string, string>>): [string, string][] =>
-    Object.entries(map).map(([name, path]) => [`${prefix}${name}`, path])
+    Object.entries(map).map(([name, path]) => [`${prefix}${name}`, path ?? '-'])
   const entries = [...named('', rest), ...named('', directories), ...named('public ', inside)]
   return { out: pairsOf(entries, view) }
 }

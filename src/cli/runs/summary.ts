@@ -24,7 +24,7 @@ export async function tellStarted({ io, globals }: Session, input: Input, item: 
           `its end     aw wait ${workspace}`,
           `cancel it   aw cancel ${workspace}`,
         ]
-      : [`${workspace}  run ${run?.number}, ${isolation}  ${path}`]
+      : [[workspace, `run ${run?.number}, ${isolation}`, ...(path === undefined ? [] : [path])].join('  ')]
   await io.stderr.write(lines.map((line) => `${dim(line)}\n`).join(''))
 }
 

@@ -10,7 +10,7 @@ const areas: readonly Area[] = ['volumes', 'snapshots', 'bases', 'trash', 'tmp']
 const marker = '.aw-storage'
 
 const capabilities: StorageCapabilities = {
-  visibility: 'sandbox',
+  visibility: 'host',
   reflink: 'never',
   needsRoot: false,
   snapshot: 'linear',

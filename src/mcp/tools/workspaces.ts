@@ -26,7 +26,8 @@ const shown = [
 
 const workspace: JsonSchema = picked(workspaceView, shown)
 const told = (view: View): Pick<View, (typeof shown)[number]> => pickedFrom(view, shown)
-const line = ({ workspace_id: name, state, id, path }: View): string => `${name}  ${state}  ${id}  ${path}`
+const line = ({ workspace_id: name, state, id, path }: View): string =>
+  [name, state, id, ...(path === null ? [] : [path])].join('  ')
 
 /** A folder is said by itself: agents fill in flat fields more reliably. */
 export const folder = {
@@ -59,7 +60,10 @@ export const workspaceTools = [
     where: 'home',
     async run(manager, input, { call }) {
       const made = await manager.call('create', withFolder(input), call)
-      return { structured: told(made), text: `Made ${made.workspace_id} (${made.id}) at ${made.path}` }
+      return {
+        structured: told(made),
+        text: `Made ${made.workspace_id} (${made.id})${made.path === null ? '' : ` at ${made.path}`}`,
+      }
     },
   }),
   entry<'list', Paged>({

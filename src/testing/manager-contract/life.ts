@@ -16,7 +16,7 @@ export function lifeContract(open: OpenManager): void {
       problem: null,
       trash: [],
     })
-    expect(made.path).toMatch(/\/task\/agent$/)
+    expect(made.path).toEqual(hasPaths ? expect.stringMatching(/\/task\/agent$/) : null)
     expect(await aw.show('task/agent')).toEqual(await aw.show(made.id))
     if (hasPaths) expect(await aw.path('task/agent')).toEqual({ path: made.path })
     else await expect(aw.path('task/agent')).rejects.toEqual(code('path_not_visible', { id: made.id }))
@@ -24,8 +24,8 @@ export function lifeContract(open: OpenManager): void {
     expect(await aw.exists('task/other')).toEqual({ exists: false })
     expect(await aw.paths('task/agent')).toMatchObject({
       root: made.path,
-      content: `${made.path}/work`,
-      metadata: `${made.path}/.aw`,
+      content: hasPaths ? `${made.path}/work` : null,
+      metadata: hasPaths ? `${made.path}/.aw` : null,
     })
     expect(await aw.prompt.adapt('task/agent', { text: 'see /mnt/workspace/a' })).toEqual({
       text: 'see /workspace/a',
@@ -105,15 +105,22 @@ export function lifeContract(open: OpenManager): void {
     ])
   })
 
-  it.each(['aw', 'ipa', 'repo', 'session'])('profile %s has its directories and its metadata', async (profile) => {
+  it.each([
+    ['aw', '.aw'],
+    ['ipa', '.ipa'],
+    ['repo', '.m'],
+    ['session', '.aw'],
+  ])('profile %s has its directories and its metadata in %s', async (profile, inside) => {
     const { aw } = await open()
     const made = await aw.create({ id: 'p', profile, config: { task_spec: { goal: 'x' }, claude_md: 'Be kind.' } })
-    const { directories, metadata } = await aw.paths('p')
-    for (const name of Object.keys(directories))
+    for (const name of Object.keys((await aw.paths('p')).public_directories))
       expect(await made.files.stat(name)).toMatchObject({ kind: 'directory' })
-    const inside = metadata.slice(made.path.length + 1)
     const written = JSON.parse(await made.files.readText(`${inside}/workspace_config.json`)) as object
-    expect(written).toMatchObject({ task_id: 'p', agent_id: 'main', workspace_path: made.path })
+    expect(written).toMatchObject({
+      task_id: 'p',
+      agent_id: 'main',
+      workspace_path: expect.stringMatching(/\/p\/main$/),
+    })
     expect(await made.files.readText('CLAUDE.md')).toContain('Be kind.')
     await expect(made.files.write(`${inside}/context.json`, '{}')).rejects.toEqual(code('path_protected'))
   })

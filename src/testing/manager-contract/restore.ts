@@ -61,7 +61,7 @@ export function restoreContract(open: OpenManager): void {
     expect(await aw.describe('b')).toMatchObject({ dirty: false })
     expect(await aw.restore('b', { snapshot: 'first' })).toMatchObject({ added: 0, changed: 0, removed: 0 })
     expect(before).toMatchObject({ task_id: 'a' })
-    expect(await told()).toMatchObject({ task_id: 'b', workspace_path: (await aw.show('b')).path })
+    expect(await told()).toMatchObject({ task_id: 'b', workspace_path: expect.stringMatching(/\/b\/main$/) as string })
   })
 
   it('a restore to what is not a snapshot of the workspace changes nothing', async () => {
