@@ -19,6 +19,12 @@ export const configKeys = {
     default: 'aw',
     about: 'Layout of a workspace that does not ask for one',
   },
+  'workspaces.template': {
+    kind: 'template',
+    default: '',
+    about:
+      'The template that a workspace begins as when nothing else is asked for: NAME, its newest version, or NAME@VERSION; --from empty begins empty all the same; empty means none',
+  },
   'workspaces.max_size_mb': {
     kind: 'count',
     default: 1000,

@@ -1,6 +1,7 @@
 import { isAgentName } from './agents/check.ts'
 import { parseGitRef } from './git-ref.ts'
 import { longestMs, mostCount } from './longest.ts'
+import { isTemplateRef } from './names.ts'
 import { parseRules } from './network/rules.ts'
 import { maxPathBytes } from './paths.ts'
 import { isRandomMount } from './sandbox/mount.ts'
@@ -89,6 +90,11 @@ export const kinds = {
   agent: textOf(
     'the name of an agent, 1 to 32 of a-z, 0-9 and -, or empty',
     (text) => text === '' || isAgentName(text),
+  ),
+  template: textOf(
+    'the name of a template, or NAME@VERSION, as in web-app@2, or empty',
+    (text) => text === '' || isTemplateRef(text),
+    'NAME or NAME@VERSION',
   ),
   'label limits': textOf(
     'a list of LABEL=VALUE:MB, each label once and above 0 MB, as in team=web:5000, user=ann:20000',

@@ -110,6 +110,13 @@ describe('settings', () => {
 describe('the configuration of a workspace', () => {
   const { settings } = resolveConfig({})
 
+  it('names a template that can be', () => {
+    for (const value of ['', 'web', 'web-app@2'])
+      expect(resolveConfig({ set: { 'workspaces.template': value } }).settings['workspaces.template']).toBe(value)
+    for (const value of ['Web', 'web@', 'web@x', 'web@0', 'a/b', '../x', 'web@1@2'])
+      expect(() => resolveConfig({ set: { 'workspaces.template': value } })).toThrow(failure('invalid_config'))
+  })
+
   it('is completed from the settings', () => {
     const { config, documents } = readWorkspaceConfig({ git_config: { enabled: true } }, settings)
     expect(config).toEqual({

@@ -47,9 +47,17 @@ export function generateSegment(label: string, random: Uint8Array): string {
 
 const shortName = /^[a-z0-9][a-z0-9._-]{0,62}$/
 
+const isShortName = (name: string): boolean => shortName.test(name) && !name.includes('..')
+
+/** `NAME` or `NAME@VERSION`. */
+export function isTemplateRef(value: unknown): value is string {
+  const [, name = '', version = '1'] = typeof value === 'string' ? (/^([^@]*)(?:@(.*))?$/.exec(value) ?? []) : []
+  return isShortName(name) && /^[1-9]\d{0,8}$/.test(version)
+}
+
 /** Of a template or a shared area: it becomes part of a path. */
 export function checkedShortName(name: string, what: string): string {
-  if (shortName.test(name) && !name.includes('..')) return name
+  if (isShortName(name)) return name
   throw new AwError('invalid_name', `${JSON.stringify(name.slice(0, 100))} is no name for ${what}`, {
     hint: 'Up to 63 small letters, digits, dots, dashes and underscores, the first a letter or a digit',
     data: { name },

@@ -18,7 +18,7 @@ import { failRequest, planRun, requestRun, tellRun, type RunRequest } from './ru
 import { followRun } from './run-logs.ts'
 import { settle } from './run-settle.ts'
 import { findRun, type RunView } from './runs.ts'
-import { createForRun } from './start.ts'
+import { createForRun, usualTemplate } from './start.ts'
 import { hasHostPaths } from './view.ts'
 
 type Input = Inputs['run']
@@ -49,7 +49,8 @@ export async function* runOne(
     found === undefined
       ? await createForRun(core, withFiles(input, planned.files), request, asked)
       : { id: (await requestRun(core, request, found.id, asked)).id, notes: [] }
-  const nothing = found === undefined && !beginsAnew(input) ? [emptyNote] : []
+  const isEmpty = found === undefined && !beginsAnew(input) && usualTemplate(core, input) === undefined
+  const nothing = isEmpty ? [emptyNote] : []
   const command = { ...planned, notes: [...planned.notes, ...nothing, ...notes, ...more] }
   // From here on it is a run of the workspace, whoever holds that.
   yield* carriedOut(core, input, withoutLease(request), id, asked, command, isMade || found === undefined)

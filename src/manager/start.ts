@@ -50,12 +50,14 @@ async function createWith(
   request: Request,
   also?: (name: WorkspaceName) => readonly NewEvent[],
 ): Promise<WorkspaceView> {
-  const start = await startOf(core, input)
+  const usual = usualTemplate(core, input)
+  const start = await (usual === undefined ? startOf(core, input) : startAs(core, input, usual))
   if (!('source' in start)) return forked(core, input, start, request)
   const { source, access, profile = input.profile } = start
   if (input.profile !== undefined && input.profile !== profile)
     throw new AwError('invalid_input', `It has the layout ${profile} already`, {
-      hint: 'Leave profile out',
+      hint:
+        usual === undefined ? 'Leave profile out' : 'Leave profile out, or begin without the template: --from empty',
       data: { field: 'profile' },
     })
   return view(
@@ -64,6 +66,23 @@ async function createWith(
       createFrom(core, { ...input, profile }, source, request, { access, also }),
     ),
   )
+}
+
+/** What a workspace begins as if nobody says; undefined: somebody does, or there is no such template. */
+export function usualTemplate({ config: { settings } }: Core, input: Inputs['create']): string | undefined {
+  const isSaid = (['from', 'repo', 'from_workspace', 'template'] as const).some((field) => input[field] !== undefined)
+  return isSaid || settings['workspaces.template'] === '' ? undefined : settings['workspaces.template']
+}
+
+/** Whoever has not asked for the template is told who has. */
+async function startAs(core: Core, input: Inputs['create'], template: string): Promise<Start> {
+  try {
+    return await startOf(core, { ...input, template })
+  } catch (error) {
+    const { code, message, hint, data } = toAwError(error)
+    const by = `The setting workspaces.template is ${template}; to begin without it: --from empty`
+    throw new AwError(code, message, { hint: hint === undefined ? by : `${hint}. ${by}`, data, cause: error })
+  }
 }
 
 /**

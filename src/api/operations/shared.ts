@@ -133,7 +133,14 @@ export const creation = {
   generate: optional(string('Make up a name from this text, for instance "planning" gives planning-x7k2f9/main')),
   profile: optional(string('Layout: aw, ipa, repo or session (default: the configured profile)')),
   ...beginning,
-  from: optional(either(empty, object({ ...origins, template: optional(template) }), about, { 'x-cli': 'start' })),
+  from: optional(
+    either(
+      empty,
+      object({ ...origins, template: optional(template) }),
+      'Start empty (the default, unless the setting workspaces.template names a template), or from a folder or an archive',
+      { 'x-cli': 'start' },
+    ),
+  ),
   template: optional(template),
   variables: optional(pairs('What is filled in where the template says {{NAME}}')),
   config: optional({

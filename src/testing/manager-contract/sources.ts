@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { toAwError } from '../../domain/errors.ts'
+import { collect } from '../collect.ts'
 import { code, type OpenManager } from '../manager-contract.ts'
 import type { Tree } from '../tree.ts'
 
@@ -83,6 +84,46 @@ export function sourceContract(open: OpenManager): void {
     expect(await manager.call('bases remove', { name: made.base, force: true })).toEqual({ removed: made.base })
     expect(await manager.call('bases list', {})).toEqual([])
     expect((await manager.call('recover', {})).orphans).toEqual([])
+  })
+
+  it('where the settings name a template, a workspace begins as that unless something else is asked for', async () => {
+    const { manager, folder } = await open({ 'workspaces.template': 'page' })
+    const setting = expect.stringContaining('workspaces.template is page') as string
+    const refused = { code: 'template_not_found', hint: setting }
+    await expect(manager.call('create', { id: 'early' })).rejects.toMatchObject(refused)
+    expect(await manager.call('list', { all: true })).toEqual([])
+
+    const from = { folder: folder(starter) }
+    await manager.call('template create', { name: 'page', from, variables: { title: '' } })
+    await expect(manager.call('create', { id: 'made' })).rejects.toMatchObject({ code: 'invalid_input', hint: setting })
+    const variables = { title: 'Prices' }
+    const made = await manager.call('create', { id: 'made', variables })
+    expect(made.source).toMatchObject({ kind: 'template', name: 'page', version: 1 })
+    await manager.call('template update', { name: 'page', variables: { title: 'Newer' } })
+    expect((await manager.call('ensure', { id: 'newest' })).source).toMatchObject({ name: 'page', version: 2 })
+    const [started] = await collect(manager.stream('run', { id: 'ran', argv: ['true'] }))
+    expect(started?.notes?.join(' ') ?? '').not.toContain('began empty')
+    expect((await manager.call('show', { id: 'ran' })).source).toMatchObject({ name: 'page', version: 2 })
+
+    expect((await manager.call('create', { id: 'empty', from: 'empty' })).source).toEqual({ kind: 'empty' })
+    expect((await manager.call('create', { id: 'folder', from })).source).toMatchObject({ kind: 'folder' })
+    await expect(manager.call('create', { id: 'other', profile: 'ipa' })).rejects.toMatchObject({
+      code: 'invalid_input',
+      hint: expect.stringContaining('--from empty') as string,
+    })
+  })
+
+  it('the version of that template may be named too', async () => {
+    const { manager, folder } = await open({ 'workspaces.template': 'page@1' })
+    const from = { folder: folder(starter) }
+    await manager.call('template create', { name: 'page', from })
+    await manager.call('template update', { name: 'page', from })
+    expect((await manager.call('create', { id: 'made' })).source).toMatchObject({ name: 'page', version: 1 })
+    await manager.call('template remove', { name: 'page@1' })
+    await expect(manager.call('create', { id: 'late' })).rejects.toMatchObject({
+      code: 'template_not_found',
+      message: 'page has no version 1',
+    })
   })
 
   it('a template is filled in, has versions, and goes when nobody needs it', async () => {
