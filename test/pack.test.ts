@@ -100,6 +100,9 @@ describe.each([
     expect(typed).toMatchObject({ status: 0, stdout: '' })
     const ran = spawnSync(process.execPath, ['consumer.ts'], { cwd: app, encoding: 'utf8' })
     expect(ran).toMatchObject({ status: 0, stdout: 'disk_full 7\n' })
+    const required = `console.log(typeof require('agent-workspaces').openAw, typeof require('agent-workspaces/client').connectAw)`
+    const asked = spawnSync(process.execPath, ['--input-type=commonjs', '-e', required], { cwd: app, encoding: 'utf8' })
+    expect(asked).toMatchObject({ status: 0, stdout: 'function function\n' })
   })
 
   test('without the addon, aw doctor says that the optional part is in use, or explains it', () => {
@@ -115,6 +118,21 @@ test('an old Node is told what is needed', () => {
   const { status, stdout, stderr } = spawnSync(oldNode(folder), [inRoot('dist/aw.cjs'), 'list'], { encoding: 'utf8' })
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
   expect(stderr).toMatch(/^aw needs Node 22\.18 or later, and this is Node \d+\.\d+\.\d+ \(.+\)\.\n.*Install.*\n$/)
+})
+
+test.each([
+  ['index.js', 'openAw'],
+  ['client.js', 'connectAw'],
+])('the library tells an old Node the same: %s', (entry, name) => {
+  const file = inRoot(`dist/${entry}`)
+  const program = join(folder, `old-${name}.mjs`)
+  writeFileSync(program, `import { ${name} } from ${JSON.stringify(file)}\n${name}()\n`)
+  const { status, stdout, stderr } = spawnSync(oldNode(folder), [program], { encoding: 'utf8' })
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+  expect(stderr).toMatch(
+    /agent-workspaces needs Node 22\.18 or later, and this is Node \d+\.\d+\.\d+ \(.+\)\. Install .*\n/,
+  )
+  expect(stderr).not.toContain('built-in module')
 })
 
 /** No skipLibCheck: the declarations that are published are checked too. */

@@ -4,7 +4,7 @@
  *   node tools/build.ts [another directory]
  */
 import { execFile } from 'node:child_process'
-import { access, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { access, copyFile, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { build as bundle, type BuildOptions } from 'esbuild'
@@ -73,6 +73,16 @@ async function bundleLibrary(outdir: string): Promise<void> {
     banner: { js: "import{createRequire as awRequire}from'node:module';const require=awRequire(import.meta.url);" },
     chunkNames: 'parts/[name]-[hash]',
   })
+  await checkNodeFirst(outdir)
+}
+
+/** A module that stands first runs first. It is plain, so that the library can still be loaded with `require`. */
+async function checkNodeFirst(outdir: string): Promise<void> {
+  await copyFile(inRoot('tools/node-version.js'), join(outdir, 'node-version.js'))
+  for (const entry of ['index.js', 'client.js']) {
+    const file = join(outdir, entry)
+    await writeFile(file, `import "./node-version.js";\n${await readFile(file, 'utf8')}`)
+  }
 }
 
 /**

@@ -1,9 +1,9 @@
 import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
 import { AwError } from '../domain/errors.ts'
 import { crampedError } from './cramped.ts'
 import { hasCode } from './errno.ts'
 import { isNativeLoaded, native, RANGE_LOCK, type Native } from './native.ts'
+import { DatabaseSync } from './sqlite.ts'
 import { isBusy, sqliteError } from './sqlite-errors.ts'
 
 /** A lock file that is open. What is taken is given back by closing it, at the latest when the process ends. */
