@@ -32,12 +32,11 @@ function loadedBy(...args: readonly string[]): string[] {
 
 const told = (): string[] => JSON.parse(readFileSync(join(here.folder, 'loaded.json'), 'utf8')) as string[]
 
-/** Those that take a millisecond or more, by the names that Node and koffi give them. */
+/** Those that take a millisecond or more, by the names that Node gives them. */
 const heavy = (loaded: readonly string[]): string[] => {
-  const found = ['crypto', 'child_process', 'tty', 'net', 'stream', 'perf_hooks', 'internal/fs/promises', 'zlib']
+  return ['crypto', 'child_process', 'tty', 'net', 'stream', 'perf_hooks', 'internal/fs/promises', 'zlib']
     .filter((name) => loaded.includes(`NativeModule ${name}`))
     .toSorted()
-  return loaded.some((name) => name.endsWith('/koffi.node')) ? [...found, 'koffi'] : found
 }
 
 /** The names of the modules that are kept for a command, of which each has run. */
@@ -124,12 +123,7 @@ test('on a terminal, a path needs nothing that Node has for terminals', () => {
 })
 
 test('what is heavy would be noticed', () => {
-  here.env['AW_NATIVE'] = 'koffi'
-  try {
-    expect(heavy(loadedBy('doctor'))).toContain('koffi')
-  } finally {
-    delete here.env['AW_NATIVE']
-  }
+  expect(heavy(loadedBy('doctor'))).toContain('child_process')
 })
 
 /** A file of the package, and all that it imports before its first line. */

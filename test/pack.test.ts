@@ -35,16 +35,13 @@ test('packing builds first', () => {
   expect(scripts['prepack']).toBe(scripts['build'])
 })
 
-describe.each([
-  ['with everything', [], true],
-  ['without the optional parts', ['--omit=optional'], false],
-] as const)('installed %s', (name, flags, hasKoffi) => {
-  const app = join(folder, name.replaceAll(' ', '-'))
+describe('installed', () => {
+  const app = join(folder, 'app')
 
   beforeAll(() => {
     mkdirSync(app)
     writeFileSync(join(app, 'package.json'), '{ "private": true, "type": "module" }')
-    execFileSync('npm', ['install', '--no-audit', '--no-fund', ...flags, tarball], { cwd: app, stdio: 'pipe' })
+    execFileSync('npm', ['install', '--no-audit', '--no-fund', tarball], { cwd: app, stdio: 'pipe' })
   })
 
   const aw = (...args: readonly string[]): { code: number | null; stdout: string; stderr: string } => {
@@ -57,8 +54,8 @@ describe.each([
     return { code: status, stdout, stderr }
   }
 
-  test('the optional part is there or not, as asked', () => {
-    expect(existsSync(join(app, 'node_modules/koffi'))).toBe(hasKoffi)
+  test('nothing else is installed with it', () => {
+    expect(readdirSync(join(app, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['agent-workspaces'])
   })
 
   test('aw --help and aw --version', () => {
@@ -105,13 +102,29 @@ describe.each([
     expect(asked).toMatchObject({ status: 0, stdout: 'function function\n' })
   })
 
-  test('without the addon, aw doctor says that the optional part is in use, or explains it', () => {
+  test('without the addon, aw doctor works and says what is lost', () => {
     rmSync(join(app, 'node_modules/agent-workspaces/prebuilt/linux-x64/aw-calls.node'))
     const { code, stdout } = aw('doctor')
     expect(code).toBe(0)
-    expect(stdout.includes('openat2, by koffi')).toBe(hasKoffi)
-    expect(stdout.includes('Install the optional package koffi')).toBe(!hasKoffi)
+    expect(stdout).not.toContain('openat2, by addon')
+    expect(stdout).toContain('Install agent-workspaces again')
   })
+})
+
+/** With the Node that the tests run on, which the package is made for; of the user's own settings npm reads nothing. */
+test('npm has nothing to say about installing it for all', () => {
+  const prefix = join(folder, 'global')
+  const env = { PATH: process.env['PATH'], HOME: folder, npm_config_userconfig: join(folder, 'no-npmrc') }
+  const npm = (...args: readonly string[]) => spawnSync('npm', args, { cwd: folder, encoding: 'utf8', env })
+  expect(Number(npm('--version').stdout.split('.')[0])).toBeGreaterThanOrEqual(11)
+  const { status, stdout, stderr } = npm('install', '--global', '--prefix', prefix, '--no-update-notifier', tarball)
+  expect({ status, stderr, lines: stdout.trim().split('\n') }).toEqual({
+    status: 0,
+    stderr: '',
+    lines: [expect.stringMatching(/^added 1 package in /)],
+  })
+  const { status: ran, stderr: said } = spawnSync(join(prefix, 'bin/aw'), ['--version'], { encoding: 'utf8' })
+  expect({ ran, said }).toEqual({ ran: 0, said: '' })
 })
 
 test('an old Node is told what is needed', () => {

@@ -53,7 +53,6 @@ async function common(): Promise<BuildOptions> {
     bundle: true,
     platform: 'node',
     target: 'node22.18',
-    external: ['koffi'],
     define: { __AW_VERSION__: JSON.stringify(await ourVersion()) },
     legalComments: 'eof',
     plugins: [readyTable],
@@ -123,7 +122,6 @@ async function bundleProxy(outdir: string): Promise<void> {
     outExtension: { '.js': '.cjs' },
     format: 'cjs',
     minifyWhitespace: true,
-    external: [],
   })
 }
 

@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import { AwError } from '../domain/errors.ts'
 import { counted } from './crash-points.ts'
-import { type Native, native, nativeProblem } from './native.ts'
+import { type Native, native, nativeHint, nativeProblem } from './native.ts'
 import type { Name } from './safe-fs/descriptors.ts'
 
 /**
@@ -128,7 +128,7 @@ export function calls(): Native {
   const loaded = native()
   if (loaded !== undefined) return loaded
   throw new AwError('unsupported', `btrfs cannot be asked for anything: ${nativeProblem() ?? ''}`, {
-    hint: 'Install with optional dependencies (koffi), or use storage.driver = "dir"',
+    hint: `${nativeHint}; or use storage.driver = "dir"`,
   })
 }
 

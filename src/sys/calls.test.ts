@@ -1,4 +1,4 @@
-/** What both ways to make system calls promise, and what the addon promises besides. */
+/** What the addon promises. */
 import { spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { constants, tmpdir } from 'node:os'
@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { addonCalls, addonName } from './calls-addon.ts'
 import type { Argument, Calls, Processor } from './calls.ts'
-import { koffiCalls } from './koffi.ts'
 import { packageFolder } from './package-folder.ts'
 import { numbers } from './syscall-numbers.ts'
 
@@ -15,11 +14,8 @@ const number = numbers[processor]
 const read = { x64: 0, arm64: 63 }[processor]
 const addon = join(packageFolder(), addonName(processor))
 
-describe.each([
-  ['addon', addonCalls],
-  ['koffi', koffiCalls],
-] as const)('%s', (_, load) => {
-  const calls: Calls = load(processor)
+describe('system calls', () => {
+  const calls: Calls = addonCalls(processor)
 
   test('a call answers its result, or the negative number of its error', () => {
     const fd = fs.openSync(tmpdir(), 'r')

@@ -12,7 +12,7 @@ export interface Calls {
    * Starts a program and answers its number, or the negative number of an error. `words` have a zero behind each, `room` is
    * for the address of each and one more, and the descriptors, which are changed, get the numbers from 0 on.
    */
-  start?(words: Uint8Array, room: BigUint64Array, descriptors: Int32Array): number
+  start(words: Uint8Array, room: BigUint64Array, descriptors: Int32Array): number
 }
 
 export type Argument = number | bigint | string | Uint8Array | null

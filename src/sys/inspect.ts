@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { toAwError } from '../domain/errors.ts'
 import { copyProgram, copyProgramName } from './copy-program.ts'
 import { fileSystemOf, nearestExisting } from './file-system.ts'
-import { native, nativeProblem, nativeWay } from './native.ts'
+import { native, nativeHint, nativeProblem } from './native.ts'
 import { findProgram, run } from './run.ts'
 
 export interface Finding {
@@ -38,16 +38,13 @@ function files(): Finding {
   const name = 'file layer'
   const calls = native()
   if (calls?.hasOpenat2)
-    return { name, status: 'ok', message: `names are resolved by the kernel (openat2, by ${nativeWay()})`, hint: null }
+    return { name, status: 'ok', message: `names are resolved by the kernel (openat2, by addon)`, hint: null }
   const why = calls === undefined ? nativeProblem() : 'the kernel has no openat2, or a filter forbids it'
   return {
     name,
     status: 'warning',
     message: `names are resolved step by step over /proc/self/fd, equally safe but slower: ${why}`,
-    hint:
-      calls === undefined
-        ? 'Install the optional package koffi; without it extended attributes are not kept either'
-        : null,
+    hint: calls === undefined ? `${nativeHint}; without it extended attributes are not kept either` : null,
   }
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { AwError } from '../domain/errors.ts'
 import { counted } from './crash-points.ts'
 import { hasCode } from './errno.ts'
-import { native, nativeProblem, type Native } from './native.ts'
+import { native, nativeHint, nativeProblem, type Native } from './native.ts'
 
 /**
  * Loop devices: a file of the host as a disk. They are of the whole machine, not of a mount namespace, so that a device
@@ -148,6 +148,6 @@ function loaded(): Native {
   const calls = native()
   if (calls !== undefined) return calls
   throw new AwError('unsupported', `Loop devices need system calls that are missing here: ${nativeProblem()}`, {
-    hint: 'Install the optional package koffi',
+    hint: nativeHint,
   })
 }

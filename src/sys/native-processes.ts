@@ -7,9 +7,9 @@ export interface ProcessCalls {
   /**
    * Starts a program, of which the first word is the path, in a session of its own, in `/`, with nothing in its environment
    * and with these descriptors, from 0 on; answers its number. Costs the same however large this process is. It is a child
-   * of ours that nobody but `hasEnded` or `untilEnded` waits for. Undefined where only the addon could do it.
+   * of ours that nobody but `hasEnded` or `untilEnded` waits for.
    */
-  readonly start: ((words: readonly string[], descriptors: readonly number[]) => number) | undefined
+  start(words: readonly string[], descriptors: readonly number[]): number
   /** What is written to the second descriptor is read from the first. */
   pipe(): [read: number, write: number]
   /** Whether a child is no more. Its number may be another's from then on. */
@@ -36,15 +36,12 @@ export function processCalls(
     // Somebody else may have waited for it.
     return result === -ECHILD || (result !== -EINTR && check(result, 'wait4') > 0)
   }
-  const start = calls.start?.bind(calls)
 
   return {
-    start:
-      start &&
-      ((words, descriptors) => {
-        const bytes = Buffer.from(words.map((word) => `${word}\0`).join(''))
-        return check(start(bytes, new BigUint64Array(words.length + 1), Int32Array.from(descriptors)), 'execve')
-      }),
+    start(words, descriptors) {
+      const bytes = Buffer.from(words.map((word) => `${word}\0`).join(''))
+      return check(calls.start(bytes, new BigUint64Array(words.length + 1), Int32Array.from(descriptors)), 'execve')
+    },
     pipe() {
       const ends = new Int32Array(2)
       make('pipe2', new Uint8Array(ends.buffer), O_CLOEXEC)

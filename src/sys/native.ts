@@ -3,17 +3,15 @@ import { constants, platform } from 'node:os'
 import { AwError } from '../domain/errors.ts'
 import { addonCalls } from './calls-addon.ts'
 import type { Argument, Calls } from './calls.ts'
-import { koffiCalls } from './koffi.ts'
 import { processCalls, type ProcessCalls } from './native-processes.ts'
 import { numbers, type Syscall } from './syscall-numbers.ts'
 import { systemError } from './system-error.ts'
 import { timespecs } from './timespecs.ts'
 
 /**
- * The system calls that Node does not offer, through an addon of our own, or where that does not load through koffi, an
- * optional dependency. Where neither does (or the machine is not a 64-bit Linux that we know the numbers of) `native()` is
- * undefined and `nativeProblem()` says why. `AW_NATIVE` asks for one of the two, or for none. Importing this module loads
- * nothing.
+ * The system calls that Node does not offer, through an addon of our own. Where it does not load, or the machine is not a
+ * 64-bit Linux that we know the numbers of, `native()` is undefined and `nativeProblem()` says why. `AW_NATIVE=none` does
+ * without it. Importing this module loads nothing.
  *
  * A call that fails throws an Error like Node's own, with `code` ('ENOENT'), `errno` (negative) and `syscall`; a name with
  * a NUL byte is a TypeError, as Node's own. Calls are synchronous, but for those whose names say later. Descriptors are
@@ -96,8 +94,7 @@ export const LOCK = { SHARED: 1, EXCLUSIVE: 2, NONBLOCKING: 4 } as const
 export const RANGE_LOCK = { SHARED: 0, EXCLUSIVE: 1, NONE: 2 } as const
 export const RESOLVE = { NO_XDEV: 1, NO_MAGICLINKS: 2, NO_SYMLINKS: 4, BENEATH: 8, IN_ROOT: 16 } as const
 
-type Loaded = { readonly native: Native; readonly way: Way } | { readonly problem: string }
-type Way = keyof typeof ways
+type Loaded = { readonly native: Native } | { readonly problem: string }
 
 let loaded: Loaded | undefined
 
@@ -117,11 +114,8 @@ export function nativeProblem(): string | undefined {
   return 'problem' in found ? found.problem : undefined
 }
 
-/** By which way the calls are made; undefined when they are not. */
-export function nativeWay(): Way | undefined {
-  const found = use()
-  return 'way' in found ? found.way : undefined
-}
+/** What to do about it. */
+export const nativeHint = 'Install agent-workspaces again, on Linux with x64 or arm64: the addon comes with it'
 
 // -- loading ---------------------------------------------------------------------------------------------------------
 
@@ -129,30 +123,22 @@ const O_CLOEXEC = 0o2000000
 const OPEN_TREE_CLONE = 1
 const F_OFD_SETLK = 37
 
-/** The first that loads is taken. */
-const ways = { addon: addonCalls, koffi: koffiCalls } as const
-
 function load(): Loaded {
   if (platform() !== 'linux') return { problem: `system calls are only known for Linux, this is ${platform()}` }
   const arch = process.arch
   if (arch !== 'x64' && arch !== 'arm64') return { problem: `system calls are not known for the processor ${arch}` }
-  const problems: string[] = []
-  for (const way of wantedWays()) {
-    try {
-      return { native: bind(ways[way](arch), numbers[arch]), way }
-    } catch (error) {
-      problems.push(`${way} does not load: ${error instanceof Error ? error.message : String(error)}`)
-    }
+  if (!isWanted()) return { problem: 'AW_NATIVE is none' }
+  try {
+    return { native: bind(addonCalls(arch), numbers[arch]) }
+  } catch (error) {
+    return { problem: `the addon does not load: ${error instanceof Error ? error.message : String(error)}` }
   }
-  return { problem: problems.join('; ') || 'AW_NATIVE is none' }
 }
 
-function wantedWays(): Way[] {
+function isWanted(): boolean {
   const wanted = process.env['AW_NATIVE'] ?? 'auto'
-  if (wanted === 'auto') return ['addon', 'koffi']
-  if (wanted === 'none') return []
-  if (wanted === 'addon' || wanted === 'koffi') return [wanted]
-  throw new AwError('invalid_config', `AW_NATIVE is addon, koffi, none or auto, not ${JSON.stringify(wanted)}`)
+  if (['auto', 'addon', 'none'].includes(wanted)) return wanted !== 'none'
+  throw new AwError('invalid_config', `AW_NATIVE is addon, none or auto, not ${JSON.stringify(wanted)}`)
 }
 
 function bind(calls: Calls, number: Record<Syscall, number>): Native {

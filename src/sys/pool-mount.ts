@@ -4,7 +4,7 @@ import { canonical } from './canonical.ts'
 import { counted } from './crash-points.ts'
 import { hasCode } from './errno.ts'
 import { isInUse, mounts, viewOf } from './mounts.ts'
-import { FSCONFIG, MOUNT, native, nativeProblem } from './native.ts'
+import { FSCONFIG, MOUNT, native, nativeHint, nativeProblem } from './native.ts'
 
 /** Mounting a btrfs, for those who may. What is mounted where is read from the kernel each time, never remembered. */
 
@@ -66,7 +66,7 @@ const kernel = counted({
     const calls = native()
     if (calls === undefined)
       throw new AwError('unsupported', `Mounting needs system calls that are missing here: ${nativeProblem()}`, {
-        hint: 'Install the optional package koffi',
+        hint: nativeHint,
       })
     const context = calls.fsopen('btrfs')
     try {

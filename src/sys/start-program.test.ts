@@ -37,7 +37,7 @@ async function outputOf(words: readonly string[], ...more: number[]): Promise<st
 }
 
 test('by our own calls here', () => {
-  expect(native()?.start).toBeDefined()
+  expect(native()).toBeDefined()
 })
 
 describe('what it is given', () => {
@@ -154,7 +154,7 @@ describe('how it ends', () => {
   })
 })
 
-describe.each(['addon', 'koffi', 'none'])('in a process of its own, with %s', (way) => {
+describe.each(['addon', 'none'])('in a process of its own, with %s', (way) => {
   const script = (body: string): string => `
     import { openSync } from 'node:fs'
     import { startProgram } from ${JSON.stringify(join(import.meta.dirname, 'start-program.ts'))}

@@ -32,15 +32,10 @@ export type Given = readonly [input: number | 'pipe', output: 'pipe', errors: nu
  */
 export function startProgram(words: readonly string[], given: Given): Started {
   const calls = native()
-  return calls?.start === undefined ? startByNode(words, given) : startByCalls(calls, calls.start, words, given)
+  return calls === undefined ? startByNode(words, given) : startByCalls(calls, words, given)
 }
 
-function startByCalls(
-  calls: Native,
-  start: NonNullable<Native['start']>,
-  words: readonly string[],
-  [input, , errors, ...more]: Given,
-): Started {
+function startByCalls(calls: Native, words: readonly string[], [input, , errors, ...more]: Given): Started {
   const [theirs, ours]: [number[], number[]] = [[], []]
   try {
     const [from, to] = input === 'pipe' ? calls.pipe() : [input]
@@ -53,7 +48,7 @@ function startByCalls(
     ours.push(read)
     const complaints = errors === 'ignore' ? openSync('/dev/null', 'w') : errors
     if (errors === 'ignore') theirs.push(complaints)
-    const pid = start(words, [from, write, complaints, ...more])
+    const pid = calls.start(words, [from, write, complaints, ...more])
     return new Child(calls, pid, new Socket({ fd: read, readable: true, writable: false }), to)
   } catch (error) {
     for (const fd of ours) closeSync(fd)

@@ -4,7 +4,7 @@
  */
 import * as fs from 'node:fs'
 import { join, resolve } from 'node:path'
-import { koffiCalls } from '../../src/sys/koffi.ts'
+import { addonCalls } from '../../src/sys/calls-addon.ts'
 import { AT_FDCWD } from '../../src/sys/native.ts'
 import { numbers } from '../../src/sys/syscall-numbers.ts'
 
@@ -77,7 +77,7 @@ export const operations = {
 function openInC(path: string): number {
   const processor = process.arch === 'arm64' ? 'arm64' : 'x64'
   const how = Buffer.alloc(24)
-  return koffiCalls(processor).call(numbers[processor].openat2, AT_FDCWD, Buffer.from(`${path}\0`), how, how.length)
+  return addonCalls(processor).call(numbers[processor].openat2, AT_FDCWD, Buffer.from(`${path}\0`), how, how.length)
 }
 
 function removeAll(path: string): void {

@@ -18,7 +18,7 @@ const table: Readonly<Record<string, Row>> = {
   domain: { parts: [], names: { 'node:crypto': ['createHash', 'hash'] } },
   ports: { parts: [], onlyTypes: ['api', 'domain'] },
   manager: { parts: ['domain', 'ports'], onlyTypes: ['api'] },
-  sys: { parts: ['domain'], onlyTypes: ['ports'], outside: ['node:*', 'koffi'] },
+  sys: { parts: ['domain'], onlyTypes: ['ports'], outside: ['node:*'] },
   drivers: { parts: ['domain', 'ports', 'sys'], outside: ['node:*', 'smol-toml'] },
   api: { parts: ['domain'] },
   access: { parts: ['api', 'domain', 'ports'] },

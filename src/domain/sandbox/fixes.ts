@@ -25,8 +25,8 @@ export const fixes = {
     'or use the isolation namespace',
   newerLandlock: 'Use Linux 6.12 or later, or the isolation namespace',
   calls:
-    'The addon by which aw reaches Landlock does not load here. Install the optional package koffi (npm install koffi), ' +
-    'or use the isolation namespace',
+    'The addon by which aw reaches Landlock does not load here. Install agent-workspaces again, or use the isolation ' +
+    'namespace',
   cgroups:
     'Run aw as root, or where a cgroup is handed over to you: systemd-run --user --scope -p Delegate=yes aw ... ; in a ' +
     'container, mount /sys/fs/cgroup writable (--cgroupns=private -v /sys/fs/cgroup:/sys/fs/cgroup:rw)',

@@ -1,7 +1,7 @@
 import type { Probe } from '../../../ports/storage-driver.ts'
 import { destroySubvolume, makeSubvolume, removeSubvolume, snapshotSubvolume } from '../../../sys/btrfs-subvolume.ts'
 import { fileSystemOf } from '../../../sys/file-system.ts'
-import { nativeProblem } from '../../../sys/native.ts'
+import { nativeHint, nativeProblem } from '../../../sys/native.ts'
 import type { TreeRoot } from '../tree-root.ts'
 import { canLimit } from './make.ts'
 import type { Work } from './work.ts'
@@ -11,7 +11,7 @@ export async function probeBtrfs({ root, assert }: TreeRoot, work: Work): Promis
   try {
     assert()
     const problem = nativeProblem()
-    if (problem !== undefined) return { usable: false, reasons: [problem], hint: 'Install the optional package koffi' }
+    if (problem !== undefined) return { usable: false, reasons: [problem], hint: nativeHint }
     if (fileSystemOf(root) !== 'btrfs') return notBtrfs(root)
     const [tree, frozen, copy] = [work.fresh(), work.fresh(), work.fresh()]
     try {
