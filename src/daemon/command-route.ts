@@ -10,10 +10,10 @@ import { AwError } from '../domain/errors.ts'
 import type { JsonLimits } from '../domain/strict-json.ts'
 import { always } from '../http/answer.ts'
 import { jsonBody } from '../http/body.ts'
-import { whenLeft } from '../http/door.ts'
 import { whyEnded } from '../http/lines.ts'
 import type { AskedBy, OwnRoute } from '../http/own-routes.ts'
 import { Refusal } from '../http/refusal.ts'
+import { whenLeft } from '../http/until-left.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 
 /**
@@ -54,7 +54,7 @@ export const commandRoute = ({ json, isCurrent }: Options): Record<string, OwnRo
     },
     undoes: true,
     async handle(by) {
-      const asked = parse(body, await jsonBody(by.request, mostBytes, json))
+      const asked = parse(body, await jsonBody(by.request, mostBytes, json, by.held))
       // From elsewhere, relative paths and terminals mean nothing.
       const isNear = by.caller.secret === undefined
       if (!isNear || !isCurrent() || !isServed(asked.args) || bringsSettings(asked.env)) throw notHere()

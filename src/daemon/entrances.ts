@@ -5,6 +5,7 @@ import type { HttpDoor } from '../http/door.ts'
 import { httpServer, type ServerLimits } from '../http/server.ts'
 import { isThere } from '../sys/directories.ts'
 import { clearSocket, closeToOthers, reachable, socketMark, socketOf } from '../sys/daemon-place.ts'
+import { tcpPeers } from '../sys/tcp-peers.ts'
 import { openBridge } from './bridge.ts'
 import { closed, hostsOf, listening } from './listen.ts'
 
@@ -71,7 +72,7 @@ async function openSocket(door: HttpDoor, home: string, limits: ServerLimits, se
 
 async function openPort(door: HttpDoor, place: TcpPlace, limits: ServerLimits, servers: Server[]): Promise<string> {
   const entrance = { hosts: [] as string[] }
-  const server = httpServer(door, entrance, limits)
+  const server = httpServer(door, entrance, { ...limits, peers: tcpPeers })
   const port = await listening(server, place)
   servers.push(server)
   entrance.hosts.push(...hostsOf(port))

@@ -46,13 +46,13 @@ interface McpRoutes extends AsyncDisposable {
 export function mcpRoutes(version: string, json?: JsonLimits): McpRoutes {
   const mcp = mcpHttp({ version, json })
   const route: Pick<ClosedRoute, 'handle'> = {
-    async handle({ request, response, caller, manager, context, countOne }) {
+    async handle({ request, response, caller, manager, context, countOne, held }) {
       const { actor, workspaces, scopes } = caller.principal
       const [only, ...others] = workspaces ?? []
       const workspace = only !== undefined && others.length === 0 && !only.includes('*') ? only : undefined
       const may = (scope: Scope): boolean => allows(caller.principal, scope)
       const rights = JSON.stringify([scopes, workspaces])
-      await mcp.handle(request, response, { id: actor, manager, workspace, may, context, rights, countOne })
+      await mcp.handle(request, response, { id: actor, manager, workspace, may, context, rights, countOne, held })
     },
   }
   return {

@@ -154,6 +154,8 @@ const authenticator =
 
 const serverLimits = (settings: Settings): ServerLimits => ({
   connections: settings['server.max_connections'],
+  headMs: settings['server.header_timeout_ms'],
+  idleMs: settings['server.idle_timeout_ms'],
   requestMs: settings['server.request_timeout_ms'],
   headerBytes: settings['server.header_kb'] * 1024,
 })
@@ -174,6 +176,7 @@ const limitsOf = (settings: Settings): DoorLimits => ({
   streams: settings['server.max_streams'],
   bodyBytes: settings['server.body_kb'] * 1024,
   uploadBytes: settings['server.upload_mb'] * 1024 * 1024,
+  heldBytes: settings['server.memory_mb'] * 1024 * 1024,
   json: jsonOf(settings),
   slowReaderMs: settings['server.slow_reader_ms'],
 })

@@ -9,7 +9,11 @@ export const serverKeys = {
     about:
       'Where aw serve listens besides its socket: 127.0.0.1:PORT, [::1]:PORT or localhost:PORT; other addresses are refused',
   },
-  'server.max_connections': { kind: 'positive', default: 256, about: 'Connections at once, of all callers together' },
+  'server.max_connections': {
+    kind: 'positive',
+    default: 256,
+    about: 'Connections at once, of all callers together; those without a token are closed first when there are more',
+  },
   'server.max_in_flight': { kind: 'count', default: 16, about: 'Requests of one token at once; 0 means no limit' },
   'server.max_streams': { kind: 'count', default: 8, about: 'Streams of one token at once; 0 means no limit' },
   'server.body_kb': { kind: 'count', default: 1024, about: 'Largest body of a request in JSON' },
@@ -33,6 +37,22 @@ export const serverKeys = {
     kind: 'positive',
     default: 64,
     about: 'Largest content of a file that is sent with a token in one request, whole or piece by piece',
+  },
+  'server.memory_mb': {
+    kind: 'positive',
+    default: 256,
+    about:
+      'Bodies of requests with a token that are held in memory at once, of all callers together; uploads are not held',
+  },
+  'server.header_timeout_ms': {
+    kind: 'positive',
+    default: 10_000,
+    about: 'How long the head of a request may take to come in, also the first of a connection',
+  },
+  'server.idle_timeout_ms': {
+    kind: 'milliseconds',
+    default: 65_000,
+    about: 'How long a connection may wait for its next request; 0 means no limit',
   },
   'server.request_timeout_ms': {
     kind: 'milliseconds',

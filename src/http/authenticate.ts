@@ -14,6 +14,8 @@ export interface Entrance {
   readonly local?: Principal | undefined
   /** The one path that is there. */
   readonly only?: string | undefined
+  /** Called when it is known who asks. */
+  readonly known?: (() => void) | undefined
 }
 
 export interface Caller {
@@ -23,11 +25,12 @@ export interface Caller {
 
 export async function callerOf(
   request: IncomingMessage,
-  { local }: Entrance,
+  { local, known }: Entrance,
   authenticate: Authenticate,
 ): Promise<Caller> {
   const [authorization, ...others] = valuesOf(request, 'authorization')
   if (authorization === undefined) {
+    if (local !== undefined) known?.()
     if (local !== undefined) return { principal: local, secret: undefined }
     throw unauthorized('There is no token with this request')
   }
@@ -35,6 +38,7 @@ export async function callerOf(
   const secret = /^Bearer ([\w.~+/=-]{1,256})$/i.exec(authorization)?.[1]
   const principal = secret === undefined ? undefined : await authenticate(secret)
   if (secret === undefined || principal === undefined) throw unauthorized('The token is not valid, or not any more')
+  known?.()
   return { principal, secret }
 }
 

@@ -5,6 +5,7 @@ import { AwError } from '../domain/errors.ts'
 import { readJson, type JsonLimits } from '../domain/strict-json.ts'
 import type { CommandInput } from '../ports/sandbox-driver.ts'
 import { expectMore, expectNothing } from './arrival.ts'
+import type { Held } from './held.ts'
 import { bytesField } from './input.ts'
 import { Refusal } from './refusal.ts'
 
@@ -23,7 +24,12 @@ interface Body {
 const raw = 'application/octet-stream'
 
 /** JSON, or for an operation that takes a file's content the content itself. */
-export async function bodyOf(request: IncomingMessage, operation: Operation, limits: Limits): Promise<Body> {
+export async function bodyOf(
+  request: IncomingMessage,
+  operation: Operation,
+  limits: Limits,
+  held: Held,
+): Promise<Body> {
   if (operation.takes === 'bytes') {
     // An empty file has the type all the same.
     if (!hasBody(request) && typeOf(request) === '') return {}
@@ -36,10 +42,10 @@ export async function bodyOf(request: IncomingMessage, operation: Operation, lim
   if (field === undefined || typeOf(request) !== raw) {
     // In base64, content takes a third more.
     const most = field === undefined ? limits.bodyBytes : Math.ceil(limits.uploadBytes * 1.4)
-    return { json: await jsonBody(request, most, limits.json) }
+    return { json: await jsonBody(request, most, limits.json, held) }
   }
   assertType(request, raw)
-  return { json: { [field]: await wholeBody(request, limits.uploadBytes) } }
+  return { json: { [field]: await wholeBody(request, limits.uploadBytes, held) } }
 }
 
 async function* pieces(request: IncomingMessage, mostBytes: number): AsyncGenerator<CommandInput> {
@@ -58,10 +64,15 @@ async function* pieces(request: IncomingMessage, mostBytes: number): AsyncGenera
  * The JSON of a request, or undefined if it has no body. Only JSON: a form of somebody else's page cannot send it. It is
  * read whole, so it has a limit that holds whatever Content-Length says; and it is not unpacked.
  */
-export async function jsonBody(request: IncomingMessage, mostBytes: number, limits: JsonLimits): Promise<unknown> {
+export async function jsonBody(
+  request: IncomingMessage,
+  mostBytes: number,
+  limits: JsonLimits,
+  held: Pick<Held, 'take'>,
+): Promise<unknown> {
   if (!hasBody(request)) return undefined
   assertType(request, 'application/json')
-  const bytes = await wholeBody(request, mostBytes)
+  const bytes = await wholeBody(request, mostBytes, held)
   if (bytes.length === 0) return undefined
   if (!isUtf8(bytes)) throw new Refusal(400, 'invalid_input', 'The body is not UTF-8')
   return readJson(bytes.toString('utf8'), limits)
@@ -82,13 +93,17 @@ function assertType(request: IncomingMessage, type: string): void {
     throw new Refusal(415, 'invalid_input', `The body must have the type ${type}`, `Send Content-Type: ${type}`)
 }
 
-async function wholeBody(request: IncomingMessage, mostBytes: number): Promise<Buffer> {
-  if (Number(request.headers['content-length'] ?? 0) > mostBytes) throw tooLarge(mostBytes)
+async function wholeBody(request: IncomingMessage, mostBytes: number, held: Pick<Held, 'take'>): Promise<Buffer> {
+  const announced = Number(request.headers['content-length'] ?? 0)
+  if (announced > mostBytes) throw tooLarge(mostBytes)
+  // What was let in comes to its end: if all were taken as they come, none of many might.
+  held.take(announced)
   const parts: Buffer[] = []
   let size = 0
   for await (const part of arriving(request)) {
     size += part.length
     if (size > mostBytes) throw tooLarge(mostBytes)
+    if (size > announced) held.take(part.length)
     parts.push(part)
   }
   return Buffer.concat(parts)

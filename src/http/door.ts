@@ -16,6 +16,7 @@ import { sendFile } from './download.ts'
 import { operationAt, streamAt } from './operation-at.ts'
 import { assertAddressed } from './guard.ts'
 import { flights, type FlightLimits } from './in-flight.ts'
+import { heldBytes, type Held } from './held.ts'
 import { inputOf } from './input.ts'
 import { leftAlone } from './left-alone.ts'
 import { whyEnded } from './lines.ts'
@@ -31,11 +32,14 @@ import { socketDoor } from './sockets.ts'
 import { assertSame, type Stamps } from './stamps.ts'
 import { sendItems, sendStream, type StreamLimits } from './stream.ts'
 import { traceHeaders, traceOf, type Trace } from './trace.ts'
+import { whenLeft } from './until-left.ts'
 
 export interface DoorLimits extends FlightLimits, StreamLimits {
   readonly rates: Rates
   readonly bodyBytes: number
   readonly uploadBytes: number
+  /** Of bodies in memory, all requests together. */
+  readonly heldBytes: number
   readonly json: JsonLimits
 }
 
@@ -66,6 +70,7 @@ export function httpDoor(options: DoorOptions) {
   const { manager, facts, authenticate, answers, limits, metrics, log, ready } = options
   const rates = rateLimiter(limits.rates)
   const flying = flights(limits)
+  const holding = heldBytes(limits.heldBytes)
   const recheck = rechecking(authenticate)
   const leaving = new AbortController()
   let ownCount = 0
@@ -129,8 +134,9 @@ export function httpDoor(options: DoorOptions) {
     assertScope(caller.principal, found.operation.scope, found.operation.name)
     if (counted !== undefined) rates.take(counted, found.operation)
     using _ = flying.enter(counted, kindOf(found.operation))
+    using held = holding(counted === undefined)
     try {
-      await perform(request, response, target, found, caller, trace)
+      await perform(request, response, target, found, caller, trace, held)
     } catch (error) {
       throw ofSession ? asBadRequest(toAwError(error)) : error
     }
@@ -152,6 +158,7 @@ export function httpDoor(options: DoorOptions) {
     if (about.scope !== undefined) assertScope(caller.principal, about.scope, about.summary)
     countOne()
     using _ = flying.enter(holds && counted, holds ?? 'inFlight')
+    using held = holding(counted === undefined)
     const stop = new AbortController()
     if (!undoes) stop.signal.addEventListener('abort', () => asked.response.destroy())
     // Under an id that no request can have: whoever cancels one, or speaks MCP, may send the same id with all.
@@ -161,7 +168,7 @@ export function httpDoor(options: DoorOptions) {
     const context = contextOf(asked.request, caller.principal, trace.correlationId)
     const own = managerFor(caller)
     const manager = leftAlone(counted === undefined ? own : rated(own, rates, counted), leaving.signal)
-    await route.handle({ ...asked, caller, manager, context, countOne, signal: stop.signal })
+    await route.handle({ ...asked, caller, manager, context, countOne, held, signal: stop.signal })
   }
 
   function assertServed(path: string, { only = path }: Entrance): void {
@@ -215,6 +222,7 @@ export function httpDoor(options: DoorOptions) {
     found: Found,
     caller: Caller,
     { requestId, correlationId }: Trace,
+    held: Held,
   ): Promise<void> {
     const { operation } = found
     const query = new URLSearchParams(target.query)
@@ -224,7 +232,7 @@ export function httpDoor(options: DoorOptions) {
     query.delete(cursor)
     // The user's own files are of any size, as without a daemon.
     const own = caller.secret === undefined ? { ...limits, uploadBytes: Infinity } : limits
-    const body = await bodyOf(request, operation, own)
+    const body = await bodyOf(request, operation, own, held)
     const input = { ...found.defaults, ...inputOf(found, query, body.json) }
     const stop = new AbortController()
     const leave = leaveOf(operation)
@@ -283,9 +291,3 @@ const leaveOf = ({ outlives }: Operation): AbortController | undefined =>
   outlives === true ? new AbortController() : undefined
 
 const kindOf = ({ form }: Operation): keyof FlightLimits => (form === 'stream' ? 'streams' : 'inFlight')
-
-/** They may have left before anybody looked. */
-export function whenLeft(response: ServerResponse, tell: () => void): void {
-  if (response.socket === null || response.socket.destroyed) tell()
-  else response.once('close', tell)
-}

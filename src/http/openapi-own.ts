@@ -50,4 +50,5 @@ const problems = (scope: Scope | undefined): Json => ({
   401: problem,
   ...(scope !== undefined && { 403: problem }),
   429: problem,
+  503: problem,
 })

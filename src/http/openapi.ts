@@ -161,7 +161,7 @@ function responses(operation: Operation): Json {
       : form === 'stream'
         ? { 'application/x-ndjson': { schema }, 'text/event-stream': { schema } }
         : { 'application/json': { schema } }
-  const statuses = new Set([400, 401, 403, 429, ...errors.map((code: ErrorCode) => errorTable[code].status)])
+  const statuses = new Set([400, 401, 403, 429, 503, ...errors.map((code: ErrorCode) => errorTable[code].status)])
   const problems = [...statuses]
     .toSorted((a, b) => a - b)
     .map((status): [number, Json] => [status, { $ref: '#/components/responses/Problem' }])

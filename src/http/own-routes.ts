@@ -5,6 +5,7 @@ import type { Manager } from '../ports/manager.ts'
 import { always, sendJson } from './answer.ts'
 import type { Caller } from './authenticate.ts'
 import type { AskedContext } from './context.ts'
+import type { Held } from './held.ts'
 import type { FlightLimits, flights } from './in-flight.ts'
 import type { Metrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
@@ -26,6 +27,8 @@ export interface AskedBy extends Asked {
   readonly context: AskedContext
   /** For each more that comes with the same request. Throws if it is more than the caller may ask for. */
   readonly countOne: () => void
+  /** For what of the request is read into memory. */
+  readonly held: Pick<Held, 'take'>
   /** When it has to end: the daemon does, or the token is gone. */
   readonly signal: AbortSignal
 }

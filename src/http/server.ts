@@ -1,40 +1,60 @@
 import { createServer, STATUS_CODES, type Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { expectSoon } from './arrival.ts'
+import { limitConnections, type Peers } from './connections.ts'
 import type { Entrance } from './authenticate.ts'
 import type { HttpDoor } from './door.ts'
 import { endSoon } from './end-soon.ts'
 
 export interface ServerLimits {
   readonly connections: number
+  /** How long the head of a request may take to come in, also that of the first. */
+  readonly headMs: number
+  /** How long a connection may wait for its next request; 0: for ever. */
+  readonly idleMs: number
   /** How long all of a request may take to come in. */
   readonly requestMs: number
   /** How large its head may be. */
   readonly headerBytes: number
+  /** Where users can be told apart. */
+  readonly peers?: Peers | undefined
 }
 
 /** A server of Node with limits on all that a caller could make endless: head, time, connections. */
 export function httpServer(door: HttpDoor, entrance: Entrance, limits: ServerLimits): Server {
-  const { connections, requestMs, headerBytes } = limits
+  const { connections, headMs, idleMs, requestMs, headerBytes, peers } = limits
+  const headersTimeout = Math.min(headMs, requestMs)
   const server = createServer(
     {
       maxHeaderSize: headerBytes,
-      headersTimeout: Math.min(10_000, requestMs),
+      headersTimeout,
       // An upload may take longer: see expectSoon.
       requestTimeout: 0,
-      keepAliveTimeout: 65_000,
-      connectionsCheckingInterval: 2_000,
+      keepAliveTimeout: idleMs,
+      connectionsCheckingInterval: Math.min(2_000, Math.max(100, headersTimeout)),
       // The door says what is wrong with it.
       requireHostHeader: false,
       highWaterMark: 64 * 1024,
     },
     (request, response) => {
+      const { socket } = request
+      const known = (): void => {
+        response.shouldKeepAlive = keeps
+        open.known(socket)
+      }
+      const keeps = response.shouldKeepAlive
+      // Whoever shows no token where one is needed has nothing to come back for.
+      response.shouldKeepAlive &&= entrance.local !== undefined
+      open.begin(socket, response)
       expectSoon(request, response, requestMs)
-      void door.handle(request, response, entrance)
+      void door.handle(request, response, { ...entrance, known })
     },
   )
-  server.maxConnections = connections
-  server.on('upgrade', (request, socket, head) => void door.upgrade(request, socket, head, entrance))
+  const open = limitConnections(server, connections, peers)
+  server.on('upgrade', (request, socket, head) => {
+    open.begin(request.socket)
+    void door.upgrade(request, socket, head, { ...entrance, known: () => open.known(request.socket) })
+  })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuse(error, socket))
   return server
 }

@@ -1,3 +1,11 @@
+import type { ServerResponse } from 'node:http'
+
+/** They may have left before anybody looked. */
+export function whenLeft(response: ServerResponse, tell: () => void): void {
+  if (response.socket === null || response.socket.destroyed) tell()
+  else response.once('close', tell)
+}
+
 /**
  * The same items, until whoever listens lets go: then it ends with the reason, at once, and what makes the items is not
  * waited for, nor told.

@@ -47,6 +47,7 @@ const noLimits: DoorLimits = {
   streams: 0,
   bodyBytes: 2 ** 20,
   uploadBytes: 64 * 2 ** 20,
+  heldBytes: 256 * 2 ** 20,
   slowReaderMs: 10_000,
   json: usualLimits,
 }
@@ -79,6 +80,8 @@ export async function served(core: Manager, options: ServeOptions): Promise<Serv
   }
   const server = httpServer(door, entrance, {
     connections: 2048,
+    headMs: 10_000,
+    idleMs: 65_000,
     requestMs: 30_000,
     headerBytes: 16 * 1024,
     ...options.server,

@@ -163,6 +163,7 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/storage-root.ts': 'the areas of a storage root, which hold trees and are not in one',
   'src/sys/sync-files.ts': 'files of a tree by descriptors, to make them durable',
   'src/sys/target-place.ts': 'nothing: asks where a path leads',
+  'src/sys/tcp-peers.ts': 'lists of sockets that the kernel has in /proc',
   'src/sys/trees/early.ts': 'the top of a tree that nobody else can reach yet',
   'src/sys/trees/content-hash.ts': 'nothing: reads an open file',
   'src/sys/trees/link-target.ts': 'nothing: asks where a link in an open directory leads',

@@ -39,6 +39,8 @@ export interface McpCaller {
   readonly rights?: string | undefined
   /** Told of each message of a request but the first. Throws if that is more than they may ask for. */
   readonly countOne?: (() => void) | undefined
+  /** Told how many bytes of the request are read into memory. Throws if that is too much. */
+  readonly held?: { take(bytes: number): void } | undefined
   /** Of this request, also within a session that an earlier one has opened. */
   readonly context?: CallerContext | undefined
 }
@@ -103,7 +105,7 @@ export function mcpHttp({ version, sessions: given, json = usualLimits }: McpHtt
       })
       try {
         const request = webRequest(req, asked.gone.signal)
-        const body = await checkedBody(req, request, json)
+        const body = await checkedBody(req, request, json, caller.held)
         asked.listens ||= (body as Message | undefined)?.method === 'subscriptions/listen'
         if (Array.isArray(body)) body.slice(1).forEach(() => caller.countOne?.())
         await send(body instanceof Response ? body : await answer(request, body, caller), res)
@@ -128,11 +130,16 @@ export function mcpHttp({ version, sessions: given, json = usualLimits }: McpHtt
 }
 
 /** The body of a POST, parsed; or what is wrong with it. */
-async function checkedBody(req: IncomingMessage, request: Request, json: JsonLimits): Promise<unknown> {
+async function checkedBody(
+  req: IncomingMessage,
+  request: Request,
+  json: JsonLimits,
+  held: McpCaller['held'],
+): Promise<unknown> {
   if (request.method !== 'POST') return undefined
   if (!isJsonContentType(request.headers.get('content-type')))
     return problem(415, -32000, 'The content type must be application/json')
-  const text = await bodyOf(req, limits.messageBytes)
+  const text = await bodyOf(req, limits.messageBytes, held)
   if (text === undefined) return problem(413, -32000, `A message has at most ${limits.messageBytes} bytes`)
   try {
     const body = readJson(text, json)

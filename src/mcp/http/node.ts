@@ -14,14 +14,21 @@ export function webRequest(req: IncomingMessage, signal: AbortSignal): Request {
 }
 
 /** The whole body, or undefined if it is larger than allowed; what follows then is not read. */
-export async function bodyOf(req: IncomingMessage, mostBytes: number): Promise<string | undefined> {
-  if (Number(req.headers['content-length'] ?? 0) > mostBytes) return undefined
+export async function bodyOf(
+  req: IncomingMessage,
+  mostBytes: number,
+  held?: { take(bytes: number): void },
+): Promise<string | undefined> {
+  const announced = Number(req.headers['content-length'] ?? 0)
+  if (announced > mostBytes) return undefined
+  held?.take(announced)
   const parts: Buffer[] = []
   let bytes = 0
   // The answer that says so goes over the same connection, so that it must not end here.
   for await (const part of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     bytes += part.length
     if (bytes > mostBytes) return undefined
+    if (bytes > announced) held?.take(part.length)
     parts.push(part)
   }
   return Buffer.concat(parts).toString()
