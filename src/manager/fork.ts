@@ -29,8 +29,9 @@ export async function fork(core: Core, input: Inputs['fork'], request: Request):
   const [first] = given
   if (given.length === 1 && first !== undefined && input.count === undefined) await assertFree(core, first)
   const { origin, snapshot, isNew, left_out } = await withWorkspace(core, request, id, async (workspace) => {
-    // Snapshots are all that is left of a lost one.
-    if (!isLost(workspace) || input.at === undefined) assertAllowed(workspace, 'fork')
+    // Snapshots are all that is left of a lost one, and of an erased one those that forks began as.
+    const isLeft = isLost(workspace) || workspace.state === 'purged'
+    if (!isLeft || input.at === undefined) assertAllowed(workspace, 'fork')
     return forkPoint(core, input, workspace, request)
   })
   const source: ForkSource = {

@@ -82,13 +82,17 @@ function snapshotNotFound(workspace: Workspace, ref: string, snapshots: readonly
   const close = nearest(ref, labels)
   const said = JSON.stringify(ref.slice(0, 200))
   const noBase = baseNameOf(workspace) === null ? 'is not a fork, so it has no base' : 'began as no snapshot'
-  const what = ref === 'base' ? `${name} ${noBase}` : `${name} has no snapshot ${said}`
+  const isErased = workspace.state === 'purged'
+  const none = isErased ? `${name} was erased, and its snapshot ${said} with it` : `${name} has no snapshot ${said}`
+  const what = ref === 'base' ? `${name} ${noBase}` : none
   const alike = isIdStart(ref) ? snapshots.filter(({ snapshot }) => snapshot.startsWith(ref)) : []
   const several = `${name} has ${alike.length} snapshots that begin with ${said}`
   const isBranch = Object.hasOwn(workspace.branches, ref)
   const meant = isBranch ? `It is a branch: aw restore ${name} --branch ${ref}` : undefined
   const like =
-    close === undefined ? `See what there is: aw snapshots ${name}` : `Did you mean ${JSON.stringify(close)}?`
+    close === undefined
+      ? `See what there is: aw snapshots ${isErased ? workspace.id : name}`
+      : `Did you mean ${JSON.stringify(close)}?`
   return new AwError('snapshot_not_found', alike.length > 1 ? several : what, {
     hint: meant ?? like,
     data: { id: workspace.id, snapshot: ref },

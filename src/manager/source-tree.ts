@@ -1,5 +1,5 @@
 import { type BaseFacts, groupOf } from '../domain/bases.ts'
-import { AwError } from '../domain/errors.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
 import type { ArchiveSource, GitSource, Imported, Source, Workspace } from '../domain/workspace/state.ts'
 import type { CreateOptions, Place } from '../ports/storage-driver.ts'
 import type { Resolved } from '../ports/repositories.ts'
@@ -58,7 +58,9 @@ export async function makeContent(
   using _ = await lockGroup(core, request, known.group)
   const made =
     known.base === undefined
-      ? await renewed(core, request, known, profile, place)
+      ? await renewed(core, request, known, profile, place).catch((error: unknown) =>
+          asBefore(core, request, known.source, place, error),
+        )
       : await first(core, request, { ...known, base: known.base }, profile, place, access)
   return { ...made, place }
 }
@@ -156,6 +158,16 @@ async function renewed(
   for (const old of all)
     if ((await usersOf(core, old.base)).length === 0) await eraseBase(core, request, old.base, 'replaced')
   return { source: { ...made.source, base }, imported: made.imported }
+}
+
+/** A reset of what began as a folder that is gone: the base that it began as is still there. */
+async function asBefore(core: Core, request: Request, source: Outer, place: Place, error: unknown): Promise<Content> {
+  const { code, data } = toAwError(error)
+  if (code !== 'source_failed' || data['gone'] !== true || source.base == null) throw error
+  // What was begun there came from the newest base of the folder.
+  await core.storage.erase(place)
+  if (!(await createFromBase(core, request, place, source.base))) throw error
+  return asBase(core, source, source.base)
 }
 
 /** The content of a source in a tree that is made for it, without a base. Answers what became known of the source. */

@@ -75,7 +75,7 @@ export function realpathOf(path: string): string {
     const why = reasons[errnoName(error)]
     throw new AwError('source_failed', `The folder ${path.slice(0, 300)} cannot be read${why ? `: ${why}` : ''}`, {
       hint: 'Check that it exists and that you may read it; a repository is given with --repo, another workspace with --from-workspace',
-      data: { folder: path },
+      data: { folder: path, ...(['ENOENT', 'ENOTDIR'].includes(errnoName(error)) && { gone: true }) },
       cause: error,
     })
   }

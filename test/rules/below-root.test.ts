@@ -8,7 +8,6 @@ import { isTest, readFiles, type SourceFile } from './source-tree.ts'
 
 const allowed: Readonly<Record<string, string>> = {
   'src/sys/mapped-file.ts': 'the file beside the log that SQLite maps into memory',
-  'src/sys/queue-lock.ts': 'a file for locks in the storage root',
   'src/sys/wal.ts': 'the file beside the log in which SQLite writes what is committed',
   'src/sys/patience.ts': 'the same file, to ask when it was written',
   'src/sys/pair-renames.ts': 'nothing: closes files that were opened for it, by what was seen there before',
@@ -141,6 +140,7 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/overlay-layers.ts': 'layers of a storage root, and their tops, which have no names of others on the way',
   'src/sys/overlay-links.ts': 'the index that the kernel keeps beside a layer; files of a tree by descriptors',
   'src/sys/overlay-mount-lock.ts': 'a file for locks in the storage root',
+  'src/sys/queue-lock.ts': 'a file for locks in the storage root',
   'src/sys/overlay-mountpoint.ts': 'the areas of a storage root, where trees are mounted',
   'src/sys/overlay-probe.ts': 'nothing: asks what file system a directory is on',
   'src/sys/overlay-records.ts': 'the records of a storage root, which say what trees are made of',

@@ -30,6 +30,32 @@ it('a folder comes with all that is in it; of one that changed only the changes 
   expect(namesIn(some)).toEqual(['.gitignore', 'README'])
 })
 
+it('a reset after the folder is gone starts over from the base, where there is one', async () => {
+  const ground = await openGround()
+  const { aw, base: top } = ground
+  const folder = join(top, 'folder')
+  fs.mkdirSync(folder)
+  fs.writeFileSync(join(folder, 'a'), 'first')
+  const one = await aw.create({ id: 'one', from: { folder } })
+  // What the folder became later is the beginning of others.
+  fs.writeFileSync(join(folder, 'a'), 'second')
+  const two = await aw.create({ id: 'two', from: { folder } })
+  fs.writeFileSync(join(one.path, 'work/a'), 'changed')
+  fs.rmSync(folder, { recursive: true })
+  const gone = { code: 'source_failed', data: { folder, gone: true } }
+  if (!hasBases) {
+    await expect(aw.reset('one')).rejects.toMatchObject(gone)
+    return
+  }
+  expect(await aw.reset('one')).toMatchObject({ base: one.base, generation: 2, state: 'ready' })
+  expect([one, two].map((made) => contentOf(made, 'a'))).toEqual(['first', 'second'])
+  await expect(aw.create({ id: 'three', from: { folder } })).rejects.toMatchObject(gone)
+  // What is there but no folder is refused as ever.
+  fs.writeFileSync(folder, 'a file')
+  await expect(aw.reset('one')).rejects.toMatchObject({ code: 'source_failed' })
+  expect(contentOf(one, 'a')).toBe('first')
+})
+
 it('a file that git tracks although it is ignored comes along, also of a linked work tree', async () => {
   const ground = await openGround()
   const { aw, base } = ground

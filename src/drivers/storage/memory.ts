@@ -205,7 +205,8 @@ function sourceFolder(disk: Disk, folder: string, root: string): DirectoryNode {
   const allowed = folder !== '/' && !inside(folder, root) && !inside(root, folder)
   if (found !== undefined && allowed) return found
   const why = found === undefined ? 'cannot be read' : 'holds the store of aw'
-  throw new AwError('source_failed', `The folder ${folder} ${why}`, { data: { folder } })
+  const data = { folder, ...(found === undefined && { gone: true }) }
+  throw new AwError('source_failed', `The folder ${folder} ${why}`, { data })
 }
 
 function sourceTree(disk: Disk, path: string): DirectoryNode {

@@ -171,6 +171,15 @@ export function forkContract(open: OpenManager): void {
 
     await aw.destroy('a', { purge: true })
     expect(await aw.snapshots(made.id)).toMatchObject([{ id: snapshot }])
+    // The fork keeps it, so others can begin as it too; what went with the workspace cannot be had back.
+    await aw.create({ id: 'c', from_workspace: snapshot })
+    expect(await (await aw.get('c')).files.readText('work/f')).toBe('again')
+    await aw.destroy('c', { purge: true })
+    await expect(aw.create({ id: 'c', from_workspace: own.id })).rejects.toMatchObject({
+      code: 'snapshot_not_found',
+      message: `a/main was erased, and its snapshot "${own.id}" with it`,
+    })
+    await expect(aw.fork(made.id, { to: ['c'] })).rejects.toEqual(code('invalid_state'))
     expect(await aw.describe('b')).toMatchObject({ head: { id: snapshot }, dirty: false })
     const b = await aw.get('b')
     await b.files.write('work/f', 'changed')
