@@ -41,6 +41,13 @@ test('the second run has nothing to do, needs no registry and says nothing', () 
   expect({ stdout, stderr }).toEqual({ stdout: `${process.version}\n`, stderr: '' })
 })
 
+test('administration programs are found though PATH lacks their folders, as after a plain su', () => {
+  const pathOf = (path: string): string[] => setup(['run', '-p', 'process.env.PATH'], { path }).stdout.trim().split(':')
+  const own = join(checkout, 'node_modules/.bin')
+  expect(pathOf('/usr/bin:/bin')).toEqual([own, '/usr/bin', '/bin', '/usr/local/sbin', '/usr/sbin', '/sbin'])
+  expect(pathOf('/sbin:/usr/sbin:/bin')).toEqual([own, '/sbin', '/usr/sbin', '/bin', '/usr/local/sbin'])
+})
+
 test('another lock file is noticed', () => {
   const lock = execFileSync('sed', ['s/"version": "24.[0-9.]*"/"version": "0.0.0"/', 'package-lock.json'], {
     cwd: checkout,

@@ -41,8 +41,9 @@ export function outside(directories: readonly string[]): (path: string) => boole
 
 /** A program of the system's own, for what only root does: where it is installed, whatever PATH says. */
 export const findSystemProgram = (name: string): string | undefined =>
-  ['/usr/sbin', '/usr/bin', '/sbin', '/bin'].map((directory) => join(directory, name)).find(isProgram) ??
-  findProgram(name)
+  ['/usr/sbin', '/usr/bin', '/sbin', '/bin', '/usr/local/sbin']
+    .map((directory) => join(directory, name))
+    .find(isProgram) ?? findProgram(name)
 
 function realpathIfPresent(path: string): string | undefined {
   try {

@@ -1,10 +1,10 @@
 import { accessSync, constants } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
+import { searchPath } from './search-path.mjs'
 
 /** @param {string} command */
 export function isOnPath(command) {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin']
-  return folders.some((folder) => {
+  return searchPath().some((folder) => {
     try {
       accessSync(join(folder, command), constants.X_OK)
       return true

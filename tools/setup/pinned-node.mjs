@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
 import { delimiter } from 'node:path'
 import { inRoot } from './root.mjs'
+import { searchPath } from './search-path.mjs'
 import { SetupError } from './setup-error.mjs'
 
 /**
@@ -17,7 +18,7 @@ export function runWithPinnedNode(args) {
   return new Promise((resolve, reject) => {
     const child = spawn(node, args, {
       stdio: 'inherit',
-      env: { ...process.env, PATH: [inRoot('node_modules', '.bin'), process.env['PATH']].join(delimiter) },
+      env: { ...process.env, PATH: [inRoot('node_modules', '.bin'), ...searchPath()].join(delimiter) },
     })
     passSignalsTo(child)
     child.on('error', (error) => reject(new SetupError(`${node} cannot be started: ${error.message}`)))
