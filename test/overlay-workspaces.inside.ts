@@ -1,4 +1,5 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -173,4 +174,37 @@ it('costs as many calls to the kernel with 10,000 files as with 1,000', async ()
   }
   const [few = 0, many = 0] = calls
   expect(many - few).toBeLessThan(1000)
+})
+
+it('a copy into a workspace comes to its place though snapshots are taken meanwhile', async () => {
+  const { aw, base, home } = await ground()
+  const folder = makeFolder(base)
+  await aw.create({ id: 'one' })
+  const index = new URL('../src/index.ts', import.meta.url).href
+  const program = `
+    const { openAw } = await import(${JSON.stringify(index)})
+    const aw = await openAw({ home: ${JSON.stringify(home)}, env: {} })
+    for (let i = 0; ; i++) {
+      await aw.fs.write('one', { path: 'work/changed', content: String(i) })
+      await aw.snapshot('one')
+      console.log(i)
+    }`
+  const snapshots = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  try {
+    await once(snapshots.stdout, 'data')
+    for (let i = 0; i < 20; i++) await aw.cp({ from: folder, to: `one:work/${i}` })
+  } finally {
+    const ended = once(snapshots, 'exit')
+    snapshots.kill('SIGKILL')
+    await ended
+  }
+  expect((await aw.fs.list('one', { path: 'work' })).entries).toHaveLength(21)
+  // One that fails leaves nothing either.
+  await expect(aw.cp({ from: folder, to: 'one:work/changed' })).rejects.toEqual(code('file_exists'))
+  expect((await aw.fs.list('one', { path: '.' })).entries.map(({ path }) => path)).not.toContainEqual(
+    expect.stringContaining('.tmp'),
+  )
+  expect(fs.readdirSync(join(home, 'locks')).filter((name) => name.startsWith('copy'))).toEqual([])
 })

@@ -1,22 +1,24 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import { isTemporaryName, quotePath, splitPath, temporaryName } from '../domain/paths.ts'
-import { assertOperation } from '../domain/workspace/allow.ts'
-import type { Workspace } from '../domain/workspace/state.ts'
+import { assertAllowed, assertOperation } from '../domain/workspace/allow.ts'
+import { nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { FileHandle } from '../ports/files.ts'
 import type { CopyReport, CopySource } from '../ports/host.ts'
 import { withContents } from './beginning.ts'
-import { afterwards, type Core, type Request } from './core.ts'
+import type { Core, Request } from './core.ts'
 import { assertSizesBelow, largestFile } from './file-size.ts'
 import { rootsOf, within } from './files.ts'
+import { findWorkspace } from './find.ts'
 import { withFillings } from './filled-in.ts'
 import { resolveFrozen } from './frozen-path.ts'
+import { assertLease } from './lease-fence.ts'
 import { withoutPassing } from './passing.ts'
 import { volumeOf } from './places.ts'
 import { withScratch } from './scratch.ts'
 import { meansSnapshot, sideOf } from './sides.ts'
 import { assertRoom } from './size-limit.ts'
-import { openTree } from './trees.ts'
+import { openTree, reach } from './trees.ts'
 
 /** Between the machine and a workspace, or between two workspaces. */
 export async function cp(core: Core, input: Inputs['cp'], request: Request): Promise<Outputs['cp']> {
@@ -52,7 +54,7 @@ async function withSource<T>(
     path: tree.resolve(path, { follow: false, ...rebased }).path || '.',
     name: askedName(tree, path),
   }))
-  using reached = await core.storage.reach(volume)
+  using reached = await reach(core, volume)
   return await work({ root: reached.path, ...found }, nameIn(found.name))
 }
 
@@ -106,7 +108,11 @@ interface Target {
   readonly replace: boolean
 }
 
-/** Copied to a name of its own at the top of the tree first; from there it goes to its place as everything there does. */
+/**
+ * Copied to a name of its own at the top of the tree first; from there it goes to its place as everything there does. The
+ * tree stays open until then: a snapshot in between would freeze the copy, and not every file system lets a frozen
+ * directory be renamed.
+ */
 async function putInto(
   core: Core,
   request: Request,
@@ -115,28 +121,51 @@ async function putInto(
 ): Promise<Outputs['cp']> {
   const random = Buffer.from(core.clock.random(8)).toString('hex')
   const temporary = temporaryName(random)
-  using lock = await core.host.lock(copyLock(temporary), { timeoutMs: 1000 })
+  const lock = await core.host.lock(copyLock(temporary), { timeoutMs: 1000 })
   try {
-    const report = await within(core, request, workspace, 'write', ({ root }) => copy(`${root}/${temporary}`))
-    await within(core, request, workspace, 'write', async (tree, found) => {
-      await assertRoom(core, found, { done: report.bytes })
-      const made = report.single ? `${temporary}/${name}` : temporary
-      const target = isDirectory(tree, path) ? join(path, name) : path
-      assertSizesBelow(tree, temporary, largestFile(core, found, request), { named: target })
+    const report = await within(core, request, workspace, 'write', async (tree, found) => {
       try {
-        tree.rename(made, target, { parents: true, replace, ...rebased })
-      } catch (error) {
-        throw toAwError(error).code === 'file_exists' ? taken(tree, target, report.single, error) : error
+        const made = await copy(`${tree.root}/${temporary}`)
+        await assertSame(core, request, found)
+        await assertRoom(core, found, { done: made.bytes })
+        const target = isDirectory(tree, path) ? join(path, name) : path
+        assertSizesBelow(tree, temporary, largestFile(core, found, request), { named: target })
+        put(tree, made.single ? `${temporary}/${name}` : temporary, target, { replace, single: made.single })
+        return made
+      } finally {
+        tree.remove(temporary, { recursive: true, missing: 'ignore' })
       }
     })
     // Of a whole workspace that is copied into itself, the copy is no part.
     return told({ ...report, skipped: report.skipped.filter(({ path: left }) => left !== temporary) })
   } finally {
-    await within(core, afterwards(request), workspace, 'write', (tree) => {
-      tree.remove(temporary, { recursive: true, missing: 'ignore' })
-    })
     lock?.retire()
   }
+}
+
+function put(
+  tree: FileHandle,
+  made: string,
+  target: string,
+  { replace, single }: { readonly replace: boolean; readonly single: boolean },
+): void {
+  try {
+    tree.rename(made, target, { parents: true, replace, ...rebased })
+  } catch (error) {
+    throw toAwError(error).code === 'file_exists' ? taken(tree, target, single, error) : error
+  }
+}
+
+/** A copy may take long: meanwhile the lease may have ended, or the tree may have been replaced by another. */
+async function assertSame(core: Core, request: Request, { id, generation }: Workspace): Promise<void> {
+  const now = await findWorkspace(core, id)
+  assertAllowed(now, 'files_write')
+  await assertLease(core, request, id, nameOf(now))
+  if (now.generation !== generation)
+    throw new AwError('workspace_busy', `${nameOf(now)} was restored or reset during the copy, so nothing was copied`, {
+      hint: 'Run the copy again',
+      data: { id },
+    })
 }
 
 /** Held as long as it is copied to that name: one whose owner died is told from one that is being made. */

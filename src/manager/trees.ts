@@ -1,6 +1,8 @@
 import { toAwError } from '../domain/errors.ts'
+import { isWorkspaceId } from '../domain/ids.ts'
+import { assertAllowed } from '../domain/workspace/allow.ts'
 import type { FileHandle, PathOptions, RootOptions } from '../ports/files.ts'
-import type { Place } from '../ports/storage-driver.ts'
+import type { Place, Reached } from '../ports/storage-driver.ts'
 import type { Core } from './core.ts'
 
 export interface Tree extends FileHandle {
@@ -11,6 +13,18 @@ export interface Tree extends FileHandle {
 /** A handle for aw itself: nothing in the tree is protected from it. */
 export const openTree = (core: Core, place: Place): Promise<Tree> => openReached(core, place, {})
 
+/** Where a tree can be looked into. One that was destroyed a moment ago is reported by its name, not by its place. */
+export async function reach(core: Core, place: Place): Promise<Reached> {
+  try {
+    return await core.storage.reach(place)
+  } catch (error) {
+    const isGone = place.area === 'volumes' && toAwError(error).code === 'workspace_not_found'
+    const workspace = isGone && isWorkspaceId(place.name) ? await core.store.get(place.name) : undefined
+    if (workspace !== undefined) assertAllowed(workspace, 'files_read')
+    throw error
+  }
+}
+
 /** A handle on a writable tree, wherever it is seen. */
 export async function openReached(
   core: Core,
@@ -18,7 +32,7 @@ export async function openReached(
   options: Pick<RootOptions, 'protect' | 'hold' | 'publicRoot'>,
 ): Promise<Tree> {
   const { settings } = core.config
-  const reached = await core.storage.reach(place)
+  const reached = await reach(core, place)
   try {
     const modes = { fileMode: settings['workspaces.file_mode'], dirMode: settings['workspaces.dir_mode'] }
     const tree = core.files.open(reached.path, { ...options, ...modes })
