@@ -37,6 +37,7 @@ describe.each<Who>(['root', 'an ordinary user'])('as %s', (who) => {
     const path = aw('create fix --from docs').stdout.trim()
     expect(existsSync(join(path, 'work/README.md'))).toBe(true)
     machine.sh(`echo changed > '${path}/work/README.md'`)
+    expect(aw('diff fix')).toMatchObject({ code: 0, stdout: expect.stringContaining('M\twork/README.md') as string })
     expect(aw('snapshot fix')).toMatchObject({ code: 0 })
     machine.sh(`rm -r '${path}/work'`)
     expect(aw('undo fix')).toMatchObject({ code: 0 })
