@@ -3,7 +3,7 @@ import { profileOf } from '../domain/profiles.ts'
 import type { Change } from '../domain/tree-diff.ts'
 import { baseNameOf, baseOf, nameOf, type Workspace } from '../domain/workspace/state.ts'
 import type { Beside, Place } from '../ports/storage-driver.ts'
-import { basePlace, isListedBase } from './bases.ts'
+import { basePlace, isListedBase, isOwnBase } from './bases.ts'
 import { initRepository } from './build.ts'
 import { withoutLease, type Core, type Request } from './core.ts'
 import { isBelow, stepsOf } from './differences.ts'
@@ -20,7 +20,7 @@ import { openTree } from './trees.ts'
 /** What a workspace began as, as long as it is held. */
 export interface Beginning extends AsyncDisposable, Pick<KnownTree, 'contents'> {
   readonly place: Place
-  /** A path of which nothing is known, and that cannot be compared. */
+  /** A path that is not compared, or of which nothing is known. */
   readonly unknown?: string
 }
 
@@ -32,9 +32,12 @@ export interface Beginning extends AsyncDisposable, Pick<KnownTree, 'contents'> 
 export async function beginningOf(core: Core, request: Request, workspace: Workspace): Promise<Beginning> {
   const [snapshot, base] = [baseOf(workspace), baseNameOf(workspace)]
   if (snapshot !== null) return kept(snapshotPlace(snapshot))
-  if (base !== null && (await core.storage.exists(basePlace(base))))
-    return withContents(core, request, { workspace, place: basePlace(base) })
   const { source } = workspace
+  if (base !== null && (await core.storage.exists(basePlace(base)))) {
+    const known = await withContents(core, request, { workspace, place: basePlace(base) })
+    // What git does in a repository of its own making is nobody's work: only a base that others begin as tells of it.
+    return source.kind === 'git' && isOwnBase(base) ? { ...known, unknown: repositoryOf(workspace) } : known
+  }
   if (source.kind === 'empty') return madeAgain(core, request, (place) => asEmpty(core, workspace, place))
   const first = await beforeAll(core, workspace)
   if (source.kind === 'git' && source.commit !== undefined) {

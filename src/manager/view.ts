@@ -1,7 +1,8 @@
 import type { Outputs } from '../api/table.ts'
 import type { Snapshot } from '../domain/workspace/snapshots.ts'
+import { baseNameOf, baseOf, nameOf, type Source, type Workspace } from '../domain/workspace/state.ts'
+import { isOwnBase } from './bases.ts'
 import type { Core } from './core.ts'
-import { baseNameOf, baseOf, nameOf, type Workspace } from '../domain/workspace/state.ts'
 
 export type WorkspaceView = Outputs['show']
 
@@ -17,7 +18,7 @@ export function view(core: Core, workspace: Workspace): WorkspaceView {
     state,
     path: hostPath(core, workspace.path),
     profile,
-    source: { ...source },
+    source: { ...shownSource(source) },
     config,
     labels,
     driver,
@@ -35,7 +36,7 @@ export function view(core: Core, workspace: Workspace): WorkspaceView {
     head: workspace.head,
     branch: workspace.branch,
     branches: workspace.branches,
-    base: baseOf(workspace) ?? baseNameOf(workspace),
+    base: baseOf(workspace) ?? baseNameOf({ source: shownSource(source) }),
     snapshots: workspace.snapshots.all,
     expires_at: workspace.expires_at ?? null,
     archives: workspace.archives ?? [],
@@ -47,6 +48,10 @@ export function view(core: Core, workspace: Workspace): WorkspaceView {
 export const hostPath = (core: Core, path: string): string => (hasHostPaths(core) ? path : (null as never))
 
 export const hasHostPaths = ({ storage }: Core): boolean => storage.capabilities.visibility === 'host'
+
+/** A base of its own is nothing that others could begin as, or that anybody could name. */
+const shownSource = (source: Source): Source =>
+  'base' in source && isOwnBase(source.base ?? '') ? { ...source, base: null } : source
 
 function sandboxView({ sandbox }: Workspace): WorkspaceView['sandbox'] {
   if (sandbox === undefined) return null

@@ -49,8 +49,7 @@ export async function checkHome(home: string, manager: Manager): Promise<void> {
     Object.fromEntries(live.map(({ path, id }) => [path, join(home, 'storage/volumes', id)])),
   )
   for (const workspace of live) checkMetadata(workspace)
-  const began = all.filter(({ state }) => state !== 'purged').flatMap(({ base }) => (isOwn(base) ? [base] : []))
-  await checkBases(manager, began, () => places('bases'))
+  await checkBases(manager, await ownBases(manager, all), () => places('bases'))
   const shelf = join(home, 'archives')
   const archives = existsSync(shelf) ? readdirSync(shelf).map((name) => join(shelf, name)) : []
   expect(archives.toSorted()).toEqual(all.flatMap((one) => one.archives.map(({ path }) => path)).toSorted())
@@ -70,8 +69,21 @@ async function runsOf(manager: Manager, all: Outputs['list']): Promise<string[]>
   return found
 }
 
-/** What one workspace began as, and no other. */
-const isOwn = (base: string | null): base is string => base?.startsWith('began-') === true
+/** Those that one workspace began as, and no other: the last that the log tells of each. */
+async function ownBases(manager: Manager, all: Outputs['list']): Promise<string[]> {
+  const found: string[] = []
+  for (const { id, state } of all) {
+    let last: unknown
+    if (state !== 'purged')
+      for await (const { data } of manager.stream('events', {
+        workspace: id,
+        type: ['workspace_created', 'workspace_reset'],
+      }))
+        last = (data['source'] as { base?: unknown } | undefined)?.base
+    if (typeof last === 'string' && last.startsWith('began-')) found.push(last)
+  }
+  return found
+}
 
 /** A write recovers the workspace that it touches; a base that was not finished is for `recover`. */
 async function checkBases(manager: Manager, began: readonly string[], onDisk: () => string[]): Promise<void> {
