@@ -40,7 +40,7 @@ const runs = [
       'test/overlay-damage.inside.ts',
       'test/overlay-names.inside.ts',
     ],
-    tests: 30,
+    tests: 31,
   },
   { as: 'an ordinary user', what: 'keeps the contract', files: ['test/storage/overlay-held.inside.ts'], tests: 155 },
   // All of the manager's contract: test/prove/overlay-manager.test.ts.

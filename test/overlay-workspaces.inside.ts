@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
+import { openManager } from '../src/aw.ts'
 import { initHome, openAw, type Aw } from '../src/index.ts'
+import { collect } from '../src/testing/collect.ts'
 import { code } from '../src/testing/manager-contract.ts'
 import { makeRepository } from './sources/open.ts'
 
@@ -207,4 +209,20 @@ it('a copy into a workspace comes to its place though snapshots are taken meanwh
     expect.stringContaining('.tmp'),
   )
   expect(fs.readdirSync(join(home, 'locks')).filter((name) => name.startsWith('copy'))).toEqual([])
+})
+
+it('a command that passes the size limit is stopped, in a fork and after a snapshot', { timeout: 60_000 }, async () => {
+  const home = fs.mkdtempSync(join(tmpdir(), 'aw-limit-'))
+  const set = { 'storage.driver': 'overlay', 'space.watch_ms': '100', 'space.min_free_mb': '0' }
+  await using manager = await openManager({ home, env: {}, set })
+  await manager.call('create', { id: 'a', config: { max_size_mb: 4 } })
+  await manager.call('snapshot', { id: 'a' })
+  await manager.call('fork', { id: 'a', to: ['b'] })
+  const full = expect.objectContaining({ code: 'quota_exceeded' }) as Error
+  for (const id of ['a', 'b']) {
+    const exec = (script: string) => collect(manager.stream('exec', { id, argv: ['sh', '-c', script] }))
+    await exec('head -c 3000000 /dev/zero > fits')
+    await expect(exec('head -c 3000000 /dev/zero > more; sleep 60')).rejects.toEqual(full)
+    await expect(exec('true')).rejects.toEqual(full)
+  }
 })

@@ -5,7 +5,7 @@ import type { Growing } from '../ports/storage-driver.ts'
 import { liveBoxes, unlessGone, unlessSilent } from './commands.ts'
 import type { Core } from './core.ts'
 import { volumeOf } from './places.ts'
-import { beganAs, beganWith, maxBytesOf, roomOf, wayOut } from './size-limit.ts'
+import { beganAs, beganWith, grownBytes, maxBytesOf, roomOf, wayOut } from './size-limit.ts'
 
 /**
  * What the supervisor of a sandbox measures, and the most that may be there; undefined where the kernel counts, or nobody
@@ -19,9 +19,15 @@ export async function sizeWatch(core: Core, workspace: Workspace): Promise<SizeW
   return growing && limit !== undefined ? { paths: growing.paths, maxBytes: limit, everyMs } : undefined
 }
 
-async function mostIn(core: Core, workspace: Workspace, { whole }: Growing): Promise<number | undefined> {
+async function mostIn(core: Core, workspace: Workspace, { whole, since }: Growing): Promise<number | undefined> {
   const limit = maxBytesOf(workspace)
-  if (limit === 0 || !whole) return limit
+  if (limit === 0) return limit
+  if (since !== undefined) {
+    // Both must be of the same moment, so an earlier measurement will not do.
+    const grown = await grownBytes(core, workspace)
+    return grown === null ? undefined : Math.max(1, since + limit - grown)
+  }
+  if (!whole) return limit
   const known = await core.sizes.get(workspace.id)
   const isKnown = known?.generation === workspace.generation && known.began !== undefined
   const began = isKnown ? known.began : await beganWith(core, workspace)

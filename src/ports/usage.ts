@@ -31,6 +31,8 @@ export interface Growing {
   readonly paths: readonly string[]
   /** Whether they hold what the tree began as, too. */
   readonly whole: boolean
+  /** What they hold now, where they show only what the tree has grown by since. */
+  readonly since?: number | undefined
 }
 
 export interface Free {

@@ -53,7 +53,7 @@ export async function bytesBeyond(overlay: Overlay, place: Place, base: Place): 
   return own === undefined ? null : await bytesOf(overlay.root, own)
 }
 
-/** The layers over those of its base; where it stands on none, the tree as it is mounted, or its only layer. */
+/** The layers over those of its base; where it stands on none, the tree as it is mounted, or its uppermost layer. */
 export async function growingLayers(
   overlay: Overlay,
   place: Place,
@@ -65,7 +65,11 @@ export async function growingLayers(
   if (own !== undefined) return { paths: own.map((id) => filesOf(overlay.root, id)), whole: false }
   const [only, ...lower] = stack
   if (overlay.mounts) return { paths: [hostPath(overlay, place, stack)], whole: true }
-  return only === undefined || lower.length > 0 ? undefined : { paths: [filesOf(overlay.root, only)], whole: true }
+  if (only === undefined) return undefined
+  const paths = [filesOf(overlay.root, only)]
+  return lower.length === 0
+    ? { paths, whole: true }
+    : { paths, whole: false, since: await bytesOf(overlay.root, [only]) }
 }
 
 function layersOver(
