@@ -1,13 +1,10 @@
 import { expect, it } from 'vitest'
-import type { Inputs } from '../../api/table.ts'
+import type { Inputs, Outputs } from '../../api/table.ts'
 import type { Manager } from '../../ports/manager.ts'
+import { collect } from '../collect.ts'
 import { code, type OpenManager } from '../manager-contract.ts'
 
-async function run(manager: Manager, input: Inputs['run']): Promise<unknown[]> {
-  const items: unknown[] = []
-  for await (const item of manager.stream('run', input)) items.push(item)
-  return items
-}
+const run = (manager: Manager, input: Inputs['run']): Promise<Outputs['run'][]> => collect(manager.stream('run', input))
 
 const argv = ['true']
 
@@ -48,7 +45,7 @@ export function refusedRunContract(open: OpenManager): void {
     expect(await manager.call('list', { trashed: true })).toMatchObject([{ workspace_id: 'job/main' }])
 
     const failed = await run(manager, { ...wish, id: 'many', count: 2 })
-    expect(failed).toMatchObject(
+    expect(failed.toSorted((one, other) => (one.workspace < other.workspace ? -1 : 1))).toMatchObject(
       ['many/main-1', 'many/main-2'].map((workspace) => ({
         type: 'failed',
         workspace,
