@@ -19,8 +19,11 @@ export interface Operation<I = unknown, O = unknown> {
   readonly scope: Scope
   /** Fields that name workspaces, so that a token can be held to some of them. */
   readonly names?: Readonly<Record<string, Reference>>
-  /** It makes something new: HTTP answers 201. */
-  readonly makes?: true
+  /**
+   * It makes something new: HTTP answers 201. A name is that of the field with one result for each thing that was to be
+   * made: if none is `ok`, nothing is new, and HTTP answers 200.
+   */
+  readonly makes?: true | string
   /** Its answer holds a secret: no door keeps it, or writes it down anywhere. */
   readonly secret?: true
   /** What it takes while it goes on (`CallContext.input`): the bytes of a file, or what a command is given. */

@@ -33,7 +33,12 @@ export async function callOf(call: Call): Promise<Answer> {
   const { manager, operation, input, context } = call
   if (operation.form === 'stream') return { status: 200, value: await all(itemsOf(call)) }
   const value = await manager.call(operation.name as never, input as never, context)
-  return { status: operation.makes === true ? 201 : 200, value }
+  return { status: madeSomething(operation, value) ? 201 : 200, value }
+}
+
+function madeSomething({ makes }: Operation, value: unknown): boolean {
+  if (typeof makes !== 'string') return makes === true
+  return (value as Record<string, readonly { ok: boolean }[]>)[makes]?.some(({ ok }) => ok) ?? false
 }
 
 async function all(items: AsyncIterable<object>): Promise<object[]> {

@@ -166,7 +166,8 @@ function responses(operation: Operation): Json {
     .toSorted((a, b) => a - b)
     .map((status): [number, Json] => [status, { $ref: '#/components/responses/Problem' }])
   return {
-    [makes === true ? 201 : 200]: { description: 'Done', content },
+    [makes === undefined ? 200 : 201]: { description: 'Done', content },
+    ...(typeof makes === 'string' && { 200: { description: 'Nothing was made; each result says why', content } }),
     ...(form === 'bytes' && { 206: { description: 'A part of it', content } }),
     ...Object.fromEntries(problems),
   }

@@ -33,6 +33,19 @@ test('who makes a workspace is answered 201 with it, and its id is another than 
   expect([again.status, again.json['code']]).toEqual([409, 'workspace_exists'])
 })
 
+test('forks are answered 201 if any was made; if none was, 200 with why', async () => {
+  const { core, door } = await open()
+  for (const id of ['one', 'two', 'three']) await core.call('create', { id })
+  const fork = (...to: string[]): Promise<Answer> => ask(door, 'POST', '/api/workspaces/one/fork', { json: { to } })
+  const none = await fork('two', 'three')
+  expect(none.status).toBe(200)
+  const failed = { ok: false, workspace: null, error: { code: 'workspace_exists' } }
+  expect(none.json['forks']).toMatchObject([failed, failed])
+  const some = await fork('two', 'four')
+  expect([some.status, some.json['forks']]).toMatchObject([201, [failed, { ok: true }]])
+  expect((await fork('two')).status).toBe(409)
+})
+
 test('a workspace is not taken away while something runs in it, by whichever name; afterwards it is', async () => {
   const { core, door } = await open()
   const [started] = await collect(core.stream('run', { id: 'job', argv: ['sleep', '600'], detach: true }))

@@ -54,7 +54,7 @@ export const treeOperations = [
     routes: ['POST /workspaces/:id/fork'],
     scope: 'workspace',
     names: { id: 'workspace', to: 'new' },
-    makes: true,
+    makes: 'forks',
     summary: 'Make new workspaces that begin as another one is now',
     details:
       'The forks share what they have in common with their origin and never see its writes, nor it theirs. Without a name they are called after the source: TASK/AGENT-1, -2 and so on.',
