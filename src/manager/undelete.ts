@@ -24,6 +24,8 @@ export async function undelete(core: Core, input: Inputs['undelete'], request: R
   if (hasWayBack(found)) return makeAnew(core, input, request, found)
   const { id } = found
   return withWorkspace(core, request, id, async (workspace) => {
+    // Whoever had the lock before has erased what was found.
+    if (found.state === 'trashed' && workspace.state === 'purged') throw gone(workspace)
     assertAllowed(workspace, 'undelete')
     const name = input.as === undefined ? workspace : parseName(input.as)
     return view(
@@ -51,7 +53,10 @@ async function makeAnew(
   // A fork that was never kept, or was put back to what it began as, stands at a snapshot of another workspace.
   const at = lost.head !== null && all.has(lost.head) ? lost.head : [...all.keys()].at(-1)
   const name = input.as === undefined ? formatName(lost) : input.as
-  const { forks } = await fork(core, { id: lost.id, to: [name], at }, request)
+  const { forks } = await fork(core, { id: lost.id, to: [name], at }, request).catch(async (error: unknown) => {
+    const now = await core.store.get(lost.id)
+    throw now !== undefined && hasWayBack(now) ? error : gone(lost)
+  })
   const made = forks[0]?.workspace
   if (made == null) throw gone(lost)
   return made
@@ -66,12 +71,7 @@ async function undeleteTree(
 ): Promise<WorkspaceView> {
   const workspace = isWorkspaceId(id) ? await core.store.get(id) : undefined
   const entry = workspace?.trash.find(({ tree }) => tree === input.id)
-  if (workspace === undefined || entry === undefined) {
-    throw new AwError('workspace_not_found', `There is no tree ${input.id} in the trash`, {
-      hint: 'See what is there: aw list --trashed, or aw show',
-      data: { tree: input.id },
-    })
-  }
+  if (workspace === undefined || entry === undefined) throw noTree(input.id)
   if (workspace.state === 'trashed' && entry.reason !== 'reset') {
     return undelete(core, { ...input, id: workspace.id }, request)
   }
@@ -85,8 +85,18 @@ async function undeleteTree(
   const config = { max_size_mb: workspace.config.max_size_mb, allowed_operations: workspace.config.allowed_operations }
   const settings = { id: input.as, profile: workspace.profile, labels, config }
   const source = { kind: 'trash' as const, tree: input.id, ...ofRepository(workspace) }
-  return view(core, await createFrom(core, settings, source, request))
+  const made = await createFrom(core, settings, source, request).catch(async (error: unknown) => {
+    const now = await core.store.get(workspace.id)
+    throw now?.trash.some(({ tree }) => tree === input.id) === true ? error : noTree(input.id)
+  })
+  return view(core, made)
 }
+
+const noTree = (tree: string): AwError =>
+  new AwError('workspace_not_found', `There is no tree ${tree} in the trash`, {
+    hint: 'See what is there: aw list --trashed, or aw show',
+    data: { tree },
+  })
 
 async function bringBack(core: Core, request: Request, workspace: Workspace, name: WorkspaceName): Promise<Workspace> {
   const newest = workspace.trash.findLast(({ reason }) => reason !== 'reset')

@@ -13,6 +13,8 @@ export interface Machine {
   /** What `users` answers for a directory and everything below it. */
   use(directory: string, process: ProcessUse): void
   leave(directory: string): void
+  /** How many wait for a lock that another holds. */
+  waiting(): number
 }
 
 export function memoryMachine(disk: Disk): Machine {
@@ -99,6 +101,7 @@ export function memoryMachine(disk: Disk): Machine {
     end,
     use: (directory, process) => void uses.set(directory, process),
     leave: (directory) => void uses.delete(directory),
+    waiting: () => [...locks.values()].reduce((sum, { wake }) => sum + wake.size, 0),
   }
 }
 
