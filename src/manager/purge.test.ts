@@ -13,11 +13,13 @@ it('erases a tree that nobody can measure, as one whose layers were copied', asy
 
 /** Brings a tree back while purge has the lock: it has been found in the trash by then, and is gone when the lock is free. */
 async function undeletedTooLate(choose: (id: string) => { id: string; as?: string }, reset = false): Promise<unknown> {
-  let [late, isPurging]: [Promise<unknown> | undefined, boolean] = [undefined, false]
+  const late = Promise.withResolvers<unknown>()
+  let isPurging = false
   const core = memoryCore({
     async onMeasure() {
       if (!isPurging) return
-      late ??= core.manager.call('undelete', choose(made.id)).catch((error: unknown) => error)
+      isPurging = false
+      core.manager.call('undelete', choose(made.id)).then(late.resolve, late.resolve)
       while (core.machine.waiting() === 0) await setImmediate()
     },
   })
@@ -26,7 +28,7 @@ async function undeletedTooLate(choose: (id: string) => { id: string; as?: strin
   await core.manager.call('destroy', { id: 'a' })
   isPurging = true
   expect(await core.manager.call('purge', { id: 'a' })).toMatchObject({ purged: true })
-  const told = await late
+  const told = await late.promise
   expect(await core.manager.call('list', {})).toEqual([])
   return told
 }

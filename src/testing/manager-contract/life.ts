@@ -119,7 +119,7 @@ export function lifeContract(open: OpenManager): void {
     expect(written).toMatchObject({
       task_id: 'p',
       agent_id: 'main',
-      workspace_path: expect.stringMatching(/\/p\/main$/),
+      workspace_path: expect.stringMatching(/\/p\/main$/) as string,
     })
     expect(await made.files.readText('CLAUDE.md')).toContain('Be kind.')
     await expect(made.files.write(`${inside}/context.json`, '{}')).rejects.toEqual(code('path_protected'))
