@@ -78,7 +78,8 @@ function withFields(error: unknown, choices: readonly JsonSchema[]): unknown {
 const typeOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value)
 
 function checkString(schema: JsonSchema, value: unknown, where: string): void {
-  if (typeof value !== 'string') throw wrong(where, 'text', value)
+  if (typeof value !== 'string') throw wrong(where, 'text', value, schema)
+  if (!value.isWellFormed()) throw wrong(where, 'well-formed Unicode', value, schema)
   if (schema.enum !== undefined && !schema.enum.includes(value)) {
     throw new AwError('invalid_input', `${where} is ${shown(value)}; it must be one of ${schema.enum.join(', ')}`, {
       ...nearHint(value, schema.enum),
@@ -131,8 +132,12 @@ function nearHint(value: string, known: readonly string[]): { hint?: string } {
   return close === undefined ? {} : { hint: `Did you mean ${close}?` }
 }
 
-function wrong(where: string, expected: string, value: unknown): AwError {
-  return new AwError('invalid_input', `${where} must be ${expected}, not ${shown(value)}`, { data: { field: where } })
+/** What is no path in a workspace is refused as such, wherever that is noticed. */
+export const refusalOf = (schema: JsonSchema): 'invalid_path' | 'invalid_input' =>
+  schema['x-path'] === true ? 'invalid_path' : 'invalid_input'
+
+function wrong(where: string, expected: string, value: unknown, schema: JsonSchema = {}): AwError {
+  return new AwError(refusalOf(schema), `${where} must be ${expected}, not ${shown(value)}`, { data: { field: where } })
 }
 
 function shown(value: unknown): string {

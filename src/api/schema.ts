@@ -25,6 +25,8 @@ export interface JsonSchema {
   readonly anyOf?: readonly JsonSchema[]
   /** `bytes`: a string or a byte array in process, base64 in JSON. */
   readonly contentEncoding?: 'base64'
+  /** A path in a workspace. */
+  readonly 'x-path'?: true
   /** How a command line gives the value when it is not plain text: see `cli/flags.ts`. */
   readonly 'x-cli'?:
     | 'start'
@@ -85,6 +87,8 @@ export const choice = <const V extends readonly string[]>(
   description: string,
   more: JsonSchema = {},
 ): Schema<V[number]> => ({ type: 'string', enum: values, description, ...more })
+/** Below the root of a workspace. */
+export const pathIn = (description: string): Schema<string> => string(description, { 'x-path': true })
 export const list = <T>(items: Schema<T>, description = '', more: JsonSchema = {}): Schema<readonly T[]> => ({
   type: 'array',
   items,

@@ -96,7 +96,10 @@ export const cursor = 'cursor'
 /** A list comes in pages; `Link` says where the next one is. What has a cursor of its own goes on by that. */
 function pageOf(request: IncomingMessage, { input }: Operation, value: unknown) {
   if (!Array.isArray(value)) return { value, headers: {} }
-  const { path, query } = targetOf(request.url ?? '/')
+  const { path, query: asked } = targetOf(request.url ?? '/')
+  const query = new URLSearchParams(
+    [...asked].flatMap(([field, texts]) => texts.map((text): [string, string] => [field, text])),
+  )
   const isOrdered = input.properties?.['after'] !== undefined
   const from = isOrdered ? 0 : Number(query.get(cursor) ?? 0)
   const page = value.slice(from, from + pageSize)

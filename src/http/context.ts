@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { isAdmin, type Principal } from '../access/principal.ts'
 import type { CallContext } from '../ports/manager.ts'
+import { headerOf } from './guard.ts'
 import { Refusal } from './refusal.ts'
 
 const isLine = (text: string): boolean =>
@@ -14,10 +15,10 @@ export type AskedContext = CallContext & { readonly correlationId: string }
  *
  * @param made what ties the events together if the caller does not say
  */
-export function contextOf({ headers }: IncomingMessage, principal: Principal, made: string): AskedContext {
+export function contextOf(request: IncomingMessage, principal: Principal, made: string): AskedContext {
   const line = (name: string): string | undefined => {
-    const value = headers[name]
-    if (typeof value !== 'string') return undefined
+    const value = headerOf(request, name)
+    if (value === undefined) return undefined
     const text = lineIn(value)
     if (text !== undefined) return text
     throw new Refusal(400, 'invalid_input', `The header ${name} must be one line of text, percent-encoded`)

@@ -14,7 +14,7 @@ import { callOf, cursor, sendAnswer, sendWithProgress, wantsLines, type Call } f
 import { contextOf } from './context.ts'
 import { sendFile } from './download.ts'
 import { operationAt, streamAt } from './operation-at.ts'
-import { assertAddressed } from './guard.ts'
+import { assertAddressed, headerOf } from './guard.ts'
 import { flights, type FlightLimits } from './in-flight.ts'
 import { heldBytes, type Held } from './held.ts'
 import { inputOf } from './input.ts'
@@ -196,7 +196,7 @@ export function httpDoor(options: DoorOptions) {
       trace.operation = found.operation.name
       assertScope(caller.principal, found.operation.scope, found.operation.name)
       const counted = caller.secret === undefined ? undefined : caller.principal.actor
-      if (request.headers['idempotency-key'] !== undefined) assertRepeatable(found.operation, {})
+      if (headerOf(request, 'idempotency-key') !== undefined) assertRepeatable(found.operation, {})
       if (counted !== undefined) rates.take(counted, found.operation)
       using _ = flying.enter(counted, 'streams')
       const stop = new AbortController()
@@ -225,8 +225,8 @@ export function httpDoor(options: DoorOptions) {
     held: Held,
   ): Promise<void> {
     const { operation } = found
-    const query = new URLSearchParams(target.query)
-    const page = query.getAll(cursor)
+    const query = new Map(target.query)
+    const page = query.get(cursor) ?? []
     if (page.length > 1 || !/^\d{1,9}$/.test(page[0] ?? '0'))
       throw new Refusal(400, 'invalid_input', 'The cursor is not one that came with a page')
     query.delete(cursor)
@@ -257,9 +257,9 @@ export function httpDoor(options: DoorOptions) {
 
   async function answer(call: Call, principal: Principal): Promise<void> {
     const { request, operation, input } = call
-    const key = request.headers['idempotency-key']
-    if (typeof key === 'string') assertRepeatable(operation, input)
-    if (typeof key === 'string' && operation.kind !== 'read') return performOnce(call, principal, key)
+    const key = headerOf(request, 'idempotency-key')
+    if (key !== undefined) assertRepeatable(operation, input)
+    if (key !== undefined && operation.kind !== 'read') return performOnce(call, principal, key)
     if (operation.form === 'bytes' || operation.gives === 'bytes') return sendFile(call)
     if (operation.form === 'stream') return sendStream(call, limits)
     if (wantsLines(request)) return sendWithProgress(call)

@@ -25,6 +25,17 @@ export function assertAddressed(request: IncomingMessage, hosts: readonly string
     throw new Refusal(403, 'permission_denied', 'Requests from other pages are not answered')
 }
 
+/**
+ * A header that is input: one line of ASCII, once. Node puts those that are there twice together, and reads other bytes as
+ * Latin-1, so that the same line from two clients could mean two things.
+ */
+export function headerOf(request: IncomingMessage, name: string): string | undefined {
+  const [value, another] = valuesOf(request, name)
+  if (value === undefined || (another === undefined && /^[ -~]*$/.test(value))) return value
+  const why = another === undefined ? 'must be ASCII' : 'is given twice'
+  throw new Refusal(400, 'invalid_input', `The header ${name} ${why}`)
+}
+
 /** Node keeps only the first of some headers that are there twice. */
 export function valuesOf({ rawHeaders }: IncomingMessage, name: string): string[] {
   return rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === name)

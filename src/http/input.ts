@@ -1,43 +1,45 @@
 import type { Operation } from '../api/operation.ts'
-import { parse } from '../api/parse.ts'
+import { parse, refusalOf } from '../api/parse.ts'
 import type { JsonSchema } from '../api/schema.ts'
 import { AwError } from '../domain/errors.ts'
-import type { Found } from './routes.ts'
+import type { Found, Query } from './routes.ts'
 
 /** The input of an operation: what the path says, and beside it the query or the body. No field comes from two places. */
-export function inputOf({ operation, fields }: Found, query: URLSearchParams, body: unknown): Record<string, unknown> {
+export function inputOf({ operation, fields }: Found, query: Query, body: unknown): Record<string, unknown> {
   const { properties = {} } = operation.input
   const schemaOf = (field: string): JsonSchema =>
     (Object.hasOwn(properties, field) ? properties[field] : undefined) ?? {}
   // Without a prototype, __proto__ is a field like any that is not known.
   const input = Object.create(null) as Record<string, unknown>
   for (const [field, text] of Object.entries(fields)) input[field] = valueOf(schemaOf(field), [text], field)
-  for (const field of new Set(query.keys())) {
-    assertOnce(input, field)
-    input[field] = valueOf(schemaOf(field), query.getAll(field), field)
+  for (const [field, texts] of query) {
+    assertOnce(input, field, schemaOf(field))
+    input[field] = valueOf(schemaOf(field), texts, field)
   }
   if (body !== undefined) {
     if (typeof body !== 'object' || body === null || Array.isArray(body))
       throw new AwError('invalid_input', 'The body must be a JSON object')
     for (const [field, value] of Object.entries(body)) {
-      assertOnce(input, field)
+      assertOnce(input, field, schemaOf(field))
       input[field] = bytesOf(schemaOf(field), value)
     }
   }
   return { ...(parse(operation.input, input) as Record<string, unknown>) }
 }
 
-function assertOnce(input: object, field: string): void {
-  if (!Object.hasOwn(input, field)) return
-  throw new AwError('invalid_input', `${field} is given twice`, { data: { field } })
+function assertOnce(input: object, field: string, schema: JsonSchema): void {
+  if (Object.hasOwn(input, field)) throw givenTwice(field, schema)
 }
+
+const givenTwice = (field: string, schema: JsonSchema): AwError =>
+  new AwError(refusalOf(schema), `${field} is given twice`, { data: { field } })
 
 /** A field of the path or the query is text; its schema says what it means. */
 function valueOf(schema: JsonSchema, texts: readonly string[], field: string): unknown {
   const text = texts[0] ?? ''
   if (schema.type === 'array') return texts.map((one) => valueOf(schema.items ?? {}, [one], field))
   if (schema['x-cli'] === 'pairs') return Object.fromEntries(texts.map((pair) => pairOf(pair, field)))
-  if (texts.length > 1) throw new AwError('invalid_input', `${field} is given twice`, { data: { field } })
+  if (texts.length > 1) throw givenTwice(field, schema)
   if (schema.type === 'integer') return /^-?\d{1,15}$/.test(text) ? Number(text) : text
   if (schema.type === 'boolean') return { true: true, false: false, '': true, 1: true, 0: false }[text] ?? text
   return text

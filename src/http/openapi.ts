@@ -173,9 +173,9 @@ function responses(operation: Operation): Json {
   }
 }
 
-/** Without what is meant for the command line. */
+/** Without what is meant for us alone. */
 function clean(schema: JsonSchema): Json {
-  const { 'x-cli': _, ...rest } = schema
+  const { 'x-cli': _, 'x-path': __, ...rest } = schema
   return Object.fromEntries(
     Object.entries(rest).map(([key, value]): [string, unknown] => {
       if (key === 'properties')

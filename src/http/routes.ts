@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { Operation } from '../api/operation.ts'
 import type { Table } from '../api/table.ts'
 
@@ -62,35 +63,52 @@ export function router(table: Table): (method: string, segments: readonly string
   }
 }
 
+/** The fields of a query, each with its values in order. */
+export type Query = ReadonlyMap<string, readonly string[]>
+
 /** What a request is about. */
 export interface Target {
   readonly path: string
   /** The words of the path, decoded one by one: an encoded slash is part of a word. Undefined if it is not well formed. */
   readonly segments: readonly string[] | undefined
-  readonly query: URLSearchParams
+  readonly query: Query
 }
 
 /**
  * Reads a target as it stands. A URL parser would mend it first: take what follows two slashes for a host, leave out what
- * climbs, and turn backslashes round; then two readers would see two addresses.
+ * climbs, and turn backslashes round; then two readers would see two addresses. Bytes that are not UTF-8 become text that
+ * is not well formed, which no operation takes: whatever stood for them instead could be the name of another file.
  */
 export function targetOf(text: string): Target {
   const at = text.indexOf('?')
   const path = at === -1 ? text : text.slice(0, at)
-  const query = new URLSearchParams(at === -1 ? '' : text.slice(at + 1))
-  return { path, segments: segmentsOf(path), query }
+  return { path, segments: segmentsOf(path), query: queryOf(at === -1 ? '' : text.slice(at + 1)) }
 }
 
 /** No word is empty, and none climbs. */
 function segmentsOf(path: string): string[] | undefined {
-  if (!/^\/[\w./~!$&'()*+,;=:@%-]*$/.test(path)) return undefined
-  const words = path.split('/').slice(1)
-  try {
-    const decoded = words.map((word) => decodeURIComponent(word))
-    return decoded.every((word) => word !== '' && word !== '.' && word !== '..' && !word.includes('\0'))
-      ? decoded
-      : undefined
-  } catch {
-    return undefined
-  }
+  if (!/^\/(?:[\w./~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})*$/.test(path)) return undefined
+  const words = path.split('/').slice(1).map(decoded)
+  return words.every((word) => word !== '' && word !== '.' && word !== '..' && !word.includes('\0')) ? words : undefined
 }
+
+function queryOf(text: string): Query {
+  const query = new Map<string, string[]>()
+  for (const pair of text.split('&')) {
+    if (pair === '') continue
+    const [, name = '', value = ''] = (/^([^=]*)=?(.*)$/s.exec(pair) ?? []).map((one) => one.replaceAll('+', ' '))
+    const field = decoded(name)
+    query.set(field, [...(query.get(field) ?? []), decoded(value)])
+  }
+  return query
+}
+
+/** A `%` that begins no byte is one. */
+function decoded(text: string): string {
+  const plain = text.replaceAll(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  const bytes = Buffer.from(plain, 'latin1')
+  return isUtf8(bytes) ? bytes.toString() : plain.replaceAll(/[\x80-\xff]/g, halfOf)
+}
+
+/** Half of a surrogate pair for each byte beyond ASCII; the other half is never there. */
+const halfOf = (byte: string): string => String.fromCharCode(0xdc00 + byte.charCodeAt(0))

@@ -11,7 +11,7 @@ import { endSoon } from './end-soon.ts'
 import { failureLine, whyEnded } from './lines.ts'
 import { inputOf } from './input.ts'
 import { problemOf, Refusal, statusOf } from './refusal.ts'
-import type { Found } from './routes.ts'
+import type { Found, Query } from './routes.ts'
 import { traceHeaders, type Trace } from './trace.ts'
 import { untilLeft } from './until-left.ts'
 
@@ -26,7 +26,7 @@ const firstMessageMs = 10_000
 export interface Upgraded {
   readonly manager: Manager
   readonly found: Found
-  readonly query: URLSearchParams
+  readonly query: Query
   readonly context: CallContext
   readonly requestId: string
   readonly stop: AbortController

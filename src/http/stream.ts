@@ -5,7 +5,8 @@ import { always, jsonText } from './answer.ts'
 import { itemsOf, type Call } from './call.ts'
 import { endAnswer } from './end-soon.ts'
 import { failureLine, lineWriter, ndjson, whyEnded } from './lines.ts'
-import { problemOf } from './refusal.ts'
+import { headerOf } from './guard.ts'
+import { problemOf, Refusal } from './refusal.ts'
 
 const eventStream = 'text/event-stream'
 const quietMs = 20
@@ -105,9 +106,10 @@ async function drained({ response, stop }: Call, ms: number): Promise<boolean> {
 
 /** A reader that comes again says what it has seen. */
 function afterLast({ request, operation, input }: Call): Record<string, unknown> {
-  const last = request.headers['last-event-id']
-  const isPosition = typeof last === 'string' && /^\d{1,15}$/.test(last)
-  if (operation.name !== 'events' || !isPosition) return input
+  const last = operation.name === 'events' ? headerOf(request, 'last-event-id') : undefined
+  if (last === undefined) return input
+  if (!/^\d{1,15}$/.test(last))
+    throw new Refusal(400, 'invalid_input', 'The header Last-Event-ID must be the id of an event of this stream')
   const { from_now: _, tail: __, ...rest } = input
   return { ...rest, after: Number(last) }
 }

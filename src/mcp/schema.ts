@@ -24,7 +24,7 @@ export const pickedFrom = <T extends object, K extends keyof T>(value: T, fields
 
 /** As it goes out. Clients check with validators that refuse words they do not know. */
 export function plain(schema: JsonSchema): JsonSchema {
-  const { properties, items, anyOf, additionalProperties, description, 'x-cli': _c, ...rest } = schema
+  const { properties, items, anyOf, additionalProperties, description, 'x-cli': _c, 'x-path': _p, ...rest } = schema
   return {
     ...rest,
     ...(description !== undefined && description !== '' && { description }),

@@ -1,9 +1,9 @@
-import { boolean, choice, integer, optional, string } from '../schema.ts'
+import { boolean, choice, integer, optional, pathIn, string } from '../schema.ts'
 
 /** What operations on files have in common. */
 
 export const id = string('The workspace: TASK/AGENT, TASK or ws_…')
-export const path = string('Path below the workspace')
+export const path = pathIn('Path below the workspace')
 export const absolute = optional(
   choice(
     ['reject', 'inside', 'rebase'],

@@ -1,5 +1,5 @@
 import { operation } from '../operation.ts'
-import { anything, boolean, bytes, integer, list, nullable, object, optional, string } from '../schema.ts'
+import { anything, boolean, bytes, integer, list, nullable, object, optional, pathIn, string } from '../schema.ts'
 import { fileView } from '../views.ts'
 import { absolute, id, parents, path, pathErrors, replace, writeErrors, writeFields } from './file-fields.ts'
 
@@ -72,7 +72,7 @@ export const fileOperations = [
     summary: 'List a directory',
     input: object({
       id,
-      path: optional(string('Directory below the workspace (default: its root)')),
+      path: optional(pathIn('Directory below the workspace (default: its root)')),
       absolute,
       limit: optional(integer('At most so many', { minimum: 1, maximum: 100_000 })),
       after: optional(string('Go on after this name')),
@@ -96,7 +96,7 @@ export const fileOperations = [
     summary: 'Show everything below a directory',
     input: object({
       id,
-      path: optional(string('Directory below the workspace (default: its root)')),
+      path: optional(pathIn('Directory below the workspace (default: its root)')),
       absolute,
       nested: optional(boolean('As nested objects, a file being "file", instead of a flat list')),
       max_entries: optional(integer('Stop after so many', { minimum: 1 })),
@@ -184,7 +184,7 @@ export const fileOperations = [
     scope: 'fs:write',
     names: { id: 'workspace' },
     summary: 'Rename a file or directory',
-    input: object({ id, from: string('Path now'), to: string('Path then'), absolute, replace, parents }),
+    input: object({ id, from: pathIn('Path now'), to: pathIn('Path then'), absolute, replace, parents }),
     output: fileView,
     positional: ['id', 'from', 'to'],
     states: 'files_write',
@@ -201,8 +201,8 @@ export const fileOperations = [
     summary: 'Copy a file or directory inside a workspace',
     input: object({
       id,
-      from: string('Path to copy'),
-      to: string('Path of the copy'),
+      from: pathIn('Path to copy'),
+      to: pathIn('Path of the copy'),
       absolute,
       replace,
       parents,
