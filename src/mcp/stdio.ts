@@ -1,13 +1,14 @@
-import type { Readable, Writable } from 'node:stream'
+import { Readable, type Writable } from 'node:stream'
 import { serveStdio as serve, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import type { Manager } from '../ports/manager.ts'
 import { limits } from './limits.ts'
+import { onlyText } from './only-text.ts'
 import { mcpServer, type McpOptions } from './server.ts'
 
 export interface StdioOptions extends Omit<McpOptions, 'calls'> {
   /** Ends it as the end of the input does. */
   readonly signal: AbortSignal
-  readonly input: Readable
+  readonly input: AsyncIterable<Uint8Array>
   /** Carries JSON-RPC and nothing else. */
   readonly output: Writable
   /** What was wrong with what came, for the log of the client. */
@@ -22,7 +23,9 @@ export async function serveStdio(manager: Manager, options: StdioOptions): Promi
   const { signal, input, output, onError, ...own } = options
   const calls = new Set<Promise<unknown>>()
   const ended = Promise.withResolvers<void>()
-  const transport = new StdioServerTransport(input, output, { maxBufferSize: limits.messageBytes })
+  const transport = new StdioServerTransport(Readable.from(onlyText(input)), output, {
+    maxBufferSize: limits.messageBytes,
+  })
   const handle = serve(() => mcpServer(manager, { ...own, calls }), {
     transport: telling(transport, ended.resolve),
     onerror: ({ message }) => onError(message),

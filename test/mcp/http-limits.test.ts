@@ -29,7 +29,7 @@ async function scene(callerOf: () => Partial<McpCaller> = () => ({})) {
     const answer = await fetch(url, {
       method: 'POST',
       headers: { ...headers, ...(session !== undefined && { 'mcp-session-id': session }) },
-      body: typeof body === 'string' ? body : JSON.stringify(body),
+      body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
     })
     return { status: answer.status, text: await answer.text(), session: answer.headers.get('mcp-session-id') ?? '' }
   }
@@ -44,6 +44,7 @@ test.each([
   ['__proto__', '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"__proto__":{}}}'],
   ['too deep', `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":${'['.repeat(40)}${']'.repeat(40)}}`],
   ['far too many values', `[${'{},'.repeat(1_000_000)}{}]`],
+  ['bytes that are not UTF-8', Buffer.from('{"jsonrpc":"2.0","id":1,"method":"\u00ff"}', 'latin1')],
 ])('JSON with %s is refused here as everywhere', async (_, body) => {
   const { post, open } = await scene()
   for (const session of [undefined, await open()]) {

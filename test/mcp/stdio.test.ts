@@ -223,3 +223,22 @@ describe('what no client would say', () => {
     }
   })
 })
+
+test('a path whose bytes are not UTF-8 names no file', async () => {
+  using line = wire(here)
+  here.aw('create', 'odd')
+  here.awWith('kept', 'fs', 'write', 'odd', 'work/\ufffd')
+  line.say(initialize('2025-06-18'))
+  await line.hear()
+  line.say({ jsonrpc: '2.0', method: 'notifications/initialized' })
+  const asked = JSON.stringify(toolCall(1, 'write_file', { id: 'odd', path: 'work/\u00ff', content: 'lost' }))
+  line.say(Buffer.from(asked, 'latin1'))
+  expect(await line.hear()).toMatchObject({
+    id: 1,
+    result: { isError: true, structuredContent: { code: 'invalid_path' } },
+  })
+  line.say(toolCall(2, 'read_file', { id: 'odd', path: 'work/\ufffd' }))
+  expect(await line.hear()).toMatchObject({ id: 2, result: { structuredContent: { content: 'kept' } } })
+  line.end()
+  expect((await line.over).code).toBe(0)
+})

@@ -32,7 +32,7 @@ const program = (here: Place, args: readonly string[] = []) => ({
 })
 
 export interface Wire extends Disposable {
-  /** A message, or a line that is none. */
+  /** A message, or a line or bytes that are none. */
   say(line: unknown): void
   /** The next message that it says. */
   hear(): Promise<Record<string, unknown>>
@@ -50,7 +50,11 @@ export function wire(here: Place, ...args: readonly string[]): Wire {
   child.stderr.on('data', (data: Buffer) => void (stderr += data.toString()))
   child.stdin.on('error', () => undefined)
   return {
-    say: (line) => void child.stdin.write(`${typeof line === 'string' ? line : JSON.stringify(line)}\n`),
+    say(line) {
+      const isReady = typeof line === 'string' || line instanceof Uint8Array
+      child.stdin.write(isReady ? line : JSON.stringify(line))
+      child.stdin.write('\n')
+    },
     async hear() {
       const { value, done } = await lines.next()
       if (done === true) throw new Error(`It has ended: ${stderr}`)

@@ -1,4 +1,4 @@
-import { Readable, Writable } from 'node:stream'
+import { Writable } from 'node:stream'
 import { AwError } from '../../domain/errors.ts'
 import type { Manager } from '../../ports/manager.ts'
 import { version } from '../../version.ts'
@@ -36,7 +36,7 @@ async function serve(workspace: string | undefined, globals: Globals, io: Io): P
     ...own,
     version: version(),
     signal: io.signal,
-    input: Readable.from(io.input()),
+    input: io.input(),
     output: writable(io),
     onError: (message) => void io.stderr.write(`aw: ${visible(message)}\n`).catch(() => undefined),
   })

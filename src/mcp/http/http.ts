@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
   createMcpHandler,
@@ -139,10 +140,11 @@ async function checkedBody(
   if (request.method !== 'POST') return undefined
   if (!isJsonContentType(request.headers.get('content-type')))
     return problem(415, -32000, 'The content type must be application/json')
-  const text = await bodyOf(req, limits.messageBytes, held)
-  if (text === undefined) return problem(413, -32000, `A message has at most ${limits.messageBytes} bytes`)
+  const bytes = await bodyOf(req, limits.messageBytes, held)
+  if (bytes === undefined) return problem(413, -32000, `A message has at most ${limits.messageBytes} bytes`)
+  if (!isUtf8(bytes)) return problem(400, -32700, 'Parse error: The body is not UTF-8')
   try {
-    const body = readJson(text, json)
+    const body = readJson(bytes.toString(), json)
     if (!Array.isArray(body) || body.length <= limits.batch) return body
     return problem(400, -32600, `A request has at most ${limits.batch} messages`)
   } catch (error) {

@@ -18,7 +18,7 @@ export async function bodyOf(
   req: IncomingMessage,
   mostBytes: number,
   held?: { take(bytes: number): void },
-): Promise<string | undefined> {
+): Promise<Buffer | undefined> {
   const announced = Number(req.headers['content-length'] ?? 0)
   if (announced > mostBytes) return undefined
   held?.take(announced)
@@ -31,7 +31,7 @@ export async function bodyOf(
     if (bytes > announced) held?.take(part.length)
     parts.push(part)
   }
-  return Buffer.concat(parts).toString()
+  return Buffer.concat(parts)
 }
 
 /** Writes an answer as fast as it is read. Whoever does not read any more ends it. */

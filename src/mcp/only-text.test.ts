@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { collect } from '../testing/collect.ts'
+import { onlyText } from './only-text.ts'
+
+async function* cut(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
+
+const read = async (bytes: Uint8Array, size: number): Promise<Buffer> =>
+  Buffer.concat(await collect(onlyText(cut(bytes, size))))
+
+test.each([1, 2, 3, 5, 100])('text in pieces of %d bytes is as it was', async (size) => {
+  const text = Buffer.from('{"a":"é€🙂\ufffd"}\n{}\n')
+  expect(await read(text, size)).toEqual(text)
+})
+
+test.each([1, 2, 3, 5, 100])('in pieces of %d bytes, what is no text is one half for each byte', async (size) => {
+  const bytes = Buffer.concat([
+    Buffer.from('["é'),
+    Buffer.of(0xff),
+    Buffer.from('","'),
+    Buffer.of(0xc3),
+    Buffer.from('€","'),
+    Buffer.of(0xed, 0xa0, 0x80),
+    Buffer.from('"]'),
+  ])
+  const value = JSON.parse((await read(bytes, size)).toString()) as string[]
+  expect(value).toEqual(['é\udcff', '\udcc3€', '\udced\udca0\udc80'])
+})
+
+test('what ends in the middle of a character is not text either', async () => {
+  expect((await read(Buffer.of(0x61, 0xe2, 0x82), 1)).toString()).toBe(String.raw`a\udce2\udc82`)
+})
