@@ -99,6 +99,8 @@ export interface OpenedHome {
   readonly tokens: Tokens
   /** Whoever holds a lease counts as idle until they renew or use it: what was restored can then be adopted at once. */
   readonly restLeases: () => Promise<void>
+  /** Notes how late it is, so that no token comes back when the clock is set back. */
+  readonly noteTime: () => Promise<void>
   readonly answers: Answers
   readonly config: Config
   readonly configFile: string | undefined
@@ -171,6 +173,7 @@ export async function openHome(options: OpenOptions = {}): Promise<OpenedHome> {
     manager,
     tokens,
     restLeases: () => store.restLeases(),
+    noteTime: () => store.passed(clock.now().toISOString()),
     answers: dirAnswers(join(home, 'answers')),
     config,
     configFile,

@@ -14,7 +14,13 @@ test('what is done seldom is not done all the time: a timer that is to wait for 
       return { items: [], bytes: 0 }
     },
   } as unknown as Manager
-  const about = { answers: memoryAnswers(), reopen: async () => false, turnLog: () => false, log: () => undefined }
+  const about = {
+    answers: memoryAnswers(),
+    noteTime: async () => undefined,
+    reopen: async () => false,
+    turnLog: () => false,
+    log: () => undefined,
+  }
   const { signal } = new AbortController()
   using _ = startLoops({ manager, ...about, gcMinutes: 60 * 24 * 365, signal })
   await sleep(50)
@@ -25,7 +31,12 @@ test('what is over its time is removed, again and again, in the name of the daem
   let at = Date.UTC(2026, 0, 1)
   const { manager } = memoryCore({ now: () => new Date((at += 1)), set: { 'trash.retention_days': '1' } })
   const told: object[] = []
-  const about = { answers: memoryAnswers(), reopen: async () => false, turnLog: () => false }
+  const about = {
+    answers: memoryAnswers(),
+    noteTime: async () => undefined,
+    reopen: async () => false,
+    turnLog: () => false,
+  }
   using _ = startLoops({
     manager,
     ...about,

@@ -7,6 +7,7 @@ import type { Manager } from '../ports/manager.ts'
 export interface Loops {
   readonly manager: Manager
   readonly answers: Answers
+  readonly noteTime: () => Promise<void>
   readonly gcMinutes: number
   /** Puts the socket of the home back if it is gone. */
   readonly reopen: () => Promise<boolean>
@@ -23,7 +24,7 @@ const answersLast = 24 * 60 * minute
  * What is done again and again as long as the daemon runs. `gc` takes the lock of the janitor, so that no other process
  * does the same at the same time; one that is busy with it is left to it.
  */
-export function startLoops({ manager, answers, gcMinutes, reopen, turnLog, log, signal }: Loops): Disposable {
+export function startLoops({ manager, answers, noteTime, gcMinutes, reopen, turnLog, log, signal }: Loops): Disposable {
   const timers = new Set<NodeJS.Timeout>()
   const every = (ms: number, name: string, work: (correlationId: string) => Promise<unknown>): void => {
     const tick = async (): Promise<void> => {
@@ -63,6 +64,7 @@ export function startLoops({ manager, answers, gcMinutes, reopen, turnLog, log, 
   // Without it nobody finds the daemon, not even to end it.
   every(2_000, 'socket', async () => ((await reopen()) ? { reopened: true } : undefined))
   every(minute, 'log', async () => (turnLog() ? { turned: true } : undefined))
+  every(minute, 'time', noteTime)
   every(60 * minute, 'answers', async () => {
     const removed = await answers.sweep(new Date(Date.now() - answersLast))
     return removed === 0 ? undefined : { removed }

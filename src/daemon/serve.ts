@@ -42,7 +42,7 @@ export interface Daemon {
 /** Everything is looked at before the first connection is taken: the settings, the walls, what was left undone. */
 export async function startDaemon({ listen, signal, log, ...options }: DaemonOptions): Promise<Daemon> {
   const opened = await openHome(options)
-  const { manager, config, configFile, places, restLeases, answers } = opened
+  const { manager, config, configFile, places, restLeases, noteTime, answers } = opened
   const { home } = places
   const lock = takeHome(home)
   const letGo = async (): Promise<void> => {
@@ -54,6 +54,7 @@ export async function startDaemon({ listen, signal, log, ...options }: DaemonOpt
     const place = tcpPlace(listen ?? config.settings['server.listen'])
     const report = await startChecks(manager, config.settings, signal)
     await restLeases()
+    await noteTime()
     const asked = Promise.withResolvers<void>()
     let isReady = true
     const self = { ...selfOf(home), listen: null as string | null }
@@ -78,6 +79,7 @@ export async function startDaemon({ listen, signal, log, ...options }: DaemonOpt
     const loops = startLoops({
       manager,
       answers,
+      noteTime,
       gcMinutes,
       reopen: () => entrances.reopen(),
       turnLog: () => turnLog(logOf(home)),
@@ -101,6 +103,7 @@ export async function startDaemon({ listen, signal, log, ...options }: DaemonOpt
         clearTimeout(last)
         await mcp[Symbol.asyncDispose]()
         await manager.call('shutdown', {}, { actor: 'daemon' }).catch((error: unknown) => log({ error: String(error) }))
+        await noteTime().catch((error: unknown) => log({ error: String(error) }))
         removeSocket(home)
         await letGo()
       },

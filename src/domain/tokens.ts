@@ -89,6 +89,10 @@ export function stateOf({ revoked, expires_at: end }: KnownToken, now: number): 
   return end !== null && Date.parse(end) <= now ? 'expired' : 'active'
 }
 
+/** When, by the clock, it ends or has ended. */
+export const timesOf = ({ revoked, expires_at: end }: KnownToken): number[] =>
+  [revoked?.from, end].flatMap((time) => (time == null ? [] : [Date.parse(time)]))
+
 /** Tokens that are to lose a workspace that is no more. */
 export const namingWorkspace = (tokens: Iterable<KnownToken>, id: WorkspaceId): KnownToken[] =>
   [...tokens].filter(({ workspaces, revoked }) => revoked?.from !== null && workspaces?.includes(id) === true)

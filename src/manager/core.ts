@@ -22,6 +22,7 @@ import type { Requests } from '../ports/requests.ts'
 import type { KeptLogs } from '../ports/kept-logs.ts'
 import type { Variables } from '../ports/variables.ts'
 import type { TokenBook } from './token-book.ts'
+import type { TokenTime } from './token-time.ts'
 
 /** Everything a use case may use. Assembled once, in `aw.ts`. */
 export interface Core {
@@ -53,6 +54,7 @@ export interface Core {
   readonly actor: string
   readonly configFile: string | undefined
   readonly tokens: TokenBook
+  readonly tokenTime: TokenTime
   /** Brings a dead owner's operation to an end; see `recover-operation.ts`. */
   readonly recover: Recovery
   /** What the machine and the drivers can do, tried for real. */

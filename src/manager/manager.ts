@@ -48,6 +48,7 @@ import { snapshot } from './snapshot.ts'
 import { create, ensure } from './start.ts'
 import * as templates from './templates.ts'
 import { tokenBook } from './token-book.ts'
+import { tokenTime } from './token-time.ts'
 import * as tokens from './tokens.ts'
 import { ttl } from './ttl.ts'
 import { undelete } from './undelete.ts'
@@ -148,8 +149,13 @@ type Streams = { [N in StreamName]: (core: Core, input: Inputs[N], request: Requ
 
 const streams: Streams = { events, diff, exec, connect, run, logs, 'fs download': fsDownload }
 
-export function makeManager(parts: Omit<Core, 'recover' | 'tokens'>, close: () => Promise<void>): Manager {
-  const core: Core = { ...parts, recover: (...given) => recoverOperation(...given), tokens: tokenBook(parts.store) }
+export function makeManager(
+  parts: Omit<Core, 'recover' | 'tokens' | 'tokenTime'>,
+  close: () => Promise<void>,
+): Manager {
+  const { store, clock } = parts
+  const own = { tokens: tokenBook(store), tokenTime: tokenTime(store, clock) }
+  const core: Core = { ...parts, ...own, recover: (...given) => recoverOperation(...given) }
   const requestOf = (context: CallContext): Request => {
     let id = context.correlationId
     return {

@@ -14,7 +14,9 @@ function scene() {
   const clock = { now, random: () => new Uint8Array() }
   const tokens = tokenFinder({ store: core.store, clock, isSame: timingSafeEqual })
   const pass = (minutes: number): void => void (ms += minutes * 60_000)
-  return { ...core, aw: makeAw(core.manager), tokens, pass }
+  /** What another process finds, with the same clock and the same home. */
+  const anew = () => tokenFinder({ store: core.store, clock, isSame: timingSafeEqual })
+  return { ...core, aw: makeAw(core.manager), tokens, anew, pass }
 }
 
 it('finds a token by its secret, and nothing by anything else', async () => {
@@ -40,13 +42,32 @@ it('knows at once what others make and revoke', async () => {
 })
 
 it('does not bring back what has expired when the clock is set back', async () => {
-  const { aw, tokens, pass } = scene()
-  const { token } = await aw.token.create({ scopes: ['read'], expires: '10m' })
+  const { aw, tokens, anew, pass, start } = scene()
+  const { token, id } = await aw.token.create({ scopes: ['read'], expires: '10m' })
+  const old = await aw.token.create({ scopes: ['read'] })
+  await aw.token.rotate(old.id, { grace: '10m' })
   expect(await tokens.find(token)).toBeDefined()
   pass(11)
   expect(await tokens.find(token)).toBeUndefined()
   pass(-60)
-  expect(await tokens.find(token)).toBeUndefined()
+  for (const one of [tokens, anew()])
+    for (const secret of [token, old.token]) expect(await one.find(secret)).toBeUndefined()
+  const later = makeAw(start().manager)
+  expect(await later.token.list({ state: 'expired' })).toMatchObject([{ id }])
+  await expect(later.token.rotate(id)).rejects.toMatchObject({ code: 'token_not_found' })
+})
+
+it('takes what the log has seen for the time, if the clock is behind that', async () => {
+  const { aw, anew, pass } = scene()
+  const { token } = await aw.token.create({ scopes: ['read'], expires: '10m' })
+  pass(11)
+  // Nobody has asked for the token since, but something else has happened.
+  await aw.create({ id: 'a' })
+  pass(-60)
+  expect(await anew().find(token)).toBeUndefined()
+  await expect(aw.token.create({ scopes: ['read'], expires: '10m' })).rejects.toMatchObject({ code: 'invalid_input' })
+  const { token: valid } = await aw.token.create({ scopes: ['read'], expires: '2h' })
+  expect(await anew().find(valid)).toBeDefined()
 })
 
 it('ends an old secret after its grace', async () => {

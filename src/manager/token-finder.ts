@@ -1,11 +1,12 @@
 import { isWorkspaceId } from '../domain/ids.ts'
-import { hashOf, isSecret, stateOf } from '../domain/tokens.ts'
+import { hashOf, isSecret } from '../domain/tokens.ts'
 import { isLive } from '../domain/workspace/state.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { EventStore } from '../ports/event-store.ts'
 import type { Tokens } from '../ports/tokens.ts'
 import { standsAround } from './bridge.ts'
 import { tokenBook } from './token-book.ts'
+import { tokenTime } from './token-time.ts'
 
 interface FinderParts {
   readonly store: EventStore
@@ -16,9 +17,7 @@ interface FinderParts {
 
 export function tokenFinder({ store, clock, isSame }: FinderParts): Tokens {
   const book = tokenBook(store)
-  /** A clock that is set back does not bring back what has expired. */
-  let latest = 0
-  const now = (): number => (latest = Math.max(latest, clock.now().getTime()))
+  const time = tokenTime(store, clock)
 
   const isThere = async (pattern: string, sandbox: string | undefined): Promise<boolean> => {
     if (!isWorkspaceId(pattern)) return true
@@ -33,7 +32,7 @@ export function tokenFinder({ store, clock, isSame }: FinderParts): Tokens {
       const hash = hashOf(secret)
       const known = await book.byHash(hash)
       if (known === undefined || !isSame(Buffer.from(known.hash, 'hex'), Buffer.from(hash, 'hex'))) return undefined
-      if (stateOf(known, now()) !== 'active') return undefined
+      if ((await time.stateOf(known)) !== 'active') return undefined
       const { id, label, scopes, created_at, expires_at, sandbox } = known
       // Whoever destroys a workspace, or ends a sandbox, may die before the log has it that its tokens are revoked.
       const workspaces = known.workspaces && (await filtered(known.workspaces, (one) => isThere(one, sandbox)))

@@ -3,7 +3,7 @@ import { parseDuration } from '../domain/duration.ts'
 import { AwError } from '../domain/errors.ts'
 import type { EventData } from '../domain/event.ts'
 import type { TokenId } from '../domain/ids.ts'
-import { checkedPattern, checkedScopes, hashOf, type KnownToken, makeSecret, stateOf } from '../domain/tokens.ts'
+import { checkedPattern, checkedScopes, hashOf, type KnownToken, makeSecret } from '../domain/tokens.ts'
 import { isLive } from '../domain/workspace/state.ts'
 import { newEvent, newId, type Core, type Request } from './core.ts'
 import { findWorkspace, notFound } from './find.ts'
@@ -18,7 +18,7 @@ export async function createToken(core: Core, input: Inputs['token create'], req
   if (asked?.length === 0) throw noWorkspace()
   const scopes = checkedScopes(input.scopes, asked !== undefined)
   const workspaces = asked === undefined ? null : [...new Set(await Promise.all(asked.map((ref) => named(core, ref))))]
-  const expires_at = input.expires === undefined ? null : later(core, input.expires, 'expires')
+  const expires_at = input.expires === undefined ? null : await expiry(core, input.expires)
   const { secret, facts } = makeToken(core, {
     label: input.label ?? null,
     scopes,
@@ -50,12 +50,23 @@ const noWorkspace = (): AwError =>
     data: { field: 'workspaces' },
   })
 
+/** By the clock: if that was ever ahead, a token is not to last longer for it. */
 const later = (core: Core, duration: string, field: string): string =>
   new Date(core.clock.now().getTime() + parseDuration(duration, field)).toISOString()
 
+async function expiry(core: Core, duration: string): Promise<string> {
+  const end = later(core, duration, 'expires')
+  const latest = new Date(await core.tokenTime.now()).toISOString()
+  if (end > latest) return end
+  throw new AwError('invalid_input', `The token would have expired already: it has been ${latest} in this home`, {
+    hint: "Set this machine's clock, or let the token expire later than that",
+    data: { field: 'expires', latest },
+  })
+}
+
 export async function listTokens(core: Core, input: Inputs['token list']): Promise<readonly View[]> {
-  const now = core.clock.now().getTime()
-  const all = [...(await core.tokens.all()).values()].map((token) => view(token, now))
+  const all: View[] = []
+  for (const token of (await core.tokens.all()).values()) all.push(await viewOf(core, token))
   // They are in the order in which they were made, which their ids do not tell within a millisecond.
   const from = input.after === undefined ? 0 : all.findIndex(({ id }) => id === input.after) + 1
   if (input.after !== undefined && from === 0) throw unknownToken(input.after)
@@ -77,10 +88,10 @@ export async function revokeToken(core: Core, input: Inputs['token revoke'], req
 /** Another secret for the same rights. Both facts are in the log at once: there is never none, and never one too many. */
 export async function rotateToken(core: Core, input: Inputs['token rotate'], request: Request): Promise<Made> {
   const old = await find(core, input.id)
-  const state = stateOf(old, core.clock.now().getTime())
+  const state = await core.tokenTime.stateOf(old)
   if (state !== 'active') throw isOver(old, state)
   const { label, scopes, workspaces, sandbox } = old
-  const expires_at = input.expires === undefined ? old.expires_at : later(core, input.expires, 'expires')
+  const expires_at = input.expires === undefined ? old.expires_at : await expiry(core, input.expires)
   const { secret, facts } = makeToken(core, {
     label,
     scopes,
@@ -98,7 +109,7 @@ export async function rotateToken(core: Core, input: Inputs['token rotate'], req
   return { ...(await show(core, facts.token)), token: secret }
 }
 
-const show = async (core: Core, id: string): Promise<View> => view(await find(core, id), core.clock.now().getTime())
+const show = async (core: Core, id: string): Promise<View> => viewOf(core, await find(core, id))
 
 async function find(core: Core, id: string): Promise<KnownToken> {
   const found = (await core.tokens.all()).get(id as TokenId)
@@ -119,14 +130,14 @@ const isOver = ({ id }: KnownToken, state: string): AwError =>
   })
 
 /** Never the hash. */
-function view(token: KnownToken, now: number): View {
+async function viewOf(core: Core, token: KnownToken): Promise<View> {
   const { id, label, scopes, workspaces, created_at, created_by, expires_at, replaces, sandbox, revoked } = token
   return {
     id,
     label,
     scopes,
     workspaces,
-    state: stateOf(token, now),
+    state: await core.tokenTime.stateOf(token),
     created_at,
     created_by,
     expires_at,

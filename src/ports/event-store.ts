@@ -95,6 +95,11 @@ export interface EventStore extends AsyncDisposable {
   /** Also an expired one: the caller compares with its own clock. */
   lease(resource: string): Promise<Lease | undefined>
 
+  /** The latest time that was noted, or that events (to a minute) and checkpoints tell; empty if there is none. ISO 8601. */
+  latest(): Promise<string>
+  /** Notes that it has been this late, durably. An earlier time than was noted before changes nothing. */
+  passed(at: string): Promise<void>
+
   /** Seals all stream heads into a checkpoint and writes the anchor; `undefined` if nothing came since the last one. */
   seal(at: string): Promise<Checkpoint | undefined>
   /** Recomputes everything from the stored bytes. Reports; never throws for damage, never repairs. */

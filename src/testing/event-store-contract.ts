@@ -4,6 +4,7 @@ import { appendContract } from './event-store-contract/append.ts'
 import { chainContract } from './event-store-contract/chain.ts'
 import { fencingContract } from './event-store-contract/fencing.ts'
 import { followContract } from './event-store-contract/follow.ts'
+import { latestContract } from './event-store-contract/latest.ts'
 import { leaseContract } from './event-store-contract/leases.ts'
 import { propertyContract } from './event-store-contract/properties.ts'
 import { readModelContract } from './event-store-contract/read-model.ts'
@@ -42,6 +43,9 @@ export function eventStoreContract(name: string, makeStore: OpenStore): void {
     })
     describe('leases', () => {
       leaseContract(open)
+    })
+    describe('latest time', () => {
+      latestContract(open)
     })
     describe('follow', () => {
       followContract(open)

@@ -35,6 +35,7 @@ export function memoryEvents(): EventStore {
   const checkpoints: Checkpoint[] = []
   const news = new EventTarget()
   let closed = false
+  let noted = ''
 
   const parse = (text: string | undefined): Workspace | undefined =>
     text === undefined ? undefined : (JSON.parse(text) as Workspace)
@@ -145,6 +146,14 @@ export function memoryEvents(): EventStore {
     },
     releaseLease: async (resource, id) => leases.get(resource)?.id === id && leases.delete(resource),
     lease: async (resource) => leases.get(resource),
+
+    async latest() {
+      const times = [noted, ...log.map(({ at }) => at), ...checkpoints.map(({ at }) => at)]
+      return times.reduce((one, other) => (other > one ? other : one))
+    },
+    async passed(at) {
+      if (at > noted) noted = at
+    },
 
     async seal(at) {
       if (unsealed() === 0) return undefined

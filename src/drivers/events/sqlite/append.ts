@@ -15,6 +15,7 @@ import { isLive, type Workspace } from '../../../domain/workspace/state.ts'
 import type { AppendLimits, AppendResult } from '../../../ports/event-store.ts'
 import type { Database } from '../../../sys/database.ts'
 import { assertFormat } from './format.ts'
+import { isMuchLater, noteTime } from './latest.ts'
 import { countLive, holderOf, parseFold, reservedUnder, saveWorkspace } from './read-model.ts'
 import { eventById, insertRecord, records } from './records.ts'
 
@@ -41,6 +42,8 @@ export function append(
   const plan = planAppend(stream, now.head, now.last, now.workspace, events)
   assertClaims(database, now.workspace, plan.workspace, limits)
   store(database, plan.records)
+  const { at = '' } = plan.records.at(-1) ?? {}
+  if (at !== '' && isMuchLater(at, now.noted)) noteTime(database, at)
   if (plan.workspace && events.length > 0) saveWorkspace(database, plan.workspace)
   if (plan.workspace && !isLive(plan.workspace.state)) database.run('DELETE FROM leases WHERE resource = ?', stream)
   return { events: plan.events, workspace: plan.workspace, unsealed: now.last + events.length - now.sealed }
@@ -48,6 +51,7 @@ export function append(
 
 const standingSql = `
 SELECT (SELECT value FROM meta WHERE key = 'format') AS format,
+       (SELECT value FROM meta WHERE key = 'latest') AS noted,
        (SELECT max(position) FROM events) AS last,
        (SELECT position FROM checkpoints ORDER BY number DESC LIMIT 1) AS sealed,
        s.version, s.hash, w.data AS workspace
@@ -55,6 +59,7 @@ FROM (SELECT 1) LEFT JOIN streams s ON s.stream = ? LEFT JOIN workspaces w ON w.
 
 interface Standing {
   readonly format: number
+  readonly noted: string
   readonly last: number
   readonly sealed: number
   readonly head: Head
@@ -66,6 +71,7 @@ function standing(database: Database, stream: StreamId): Standing {
   const { version, hash, workspace } = row
   return {
     format: Number(row['format']),
+    noted: String(row['noted'] ?? ''),
     last: Number(row['last'] ?? 0),
     sealed: Number(row['sealed'] ?? 0),
     head: version === null ? emptyHead : { version: Number(version), hash: String(hash) },

@@ -9,6 +9,7 @@ import { append } from './append.ts'
 import { anchorIsBehind, anchorText, completeAnchor, seal } from './checkpoints.ts'
 import { sqliteFeed } from './follow.ts'
 import { formats as ourFormats, prepareHome, type Formats } from './format.ts'
+import { latestTime, notedTime, noteTime } from './latest.ts'
 import { sqliteLeases } from './leases.ts'
 import { findWorkspace, getWorkspace, listWorkspaces, streamVersion, workspaceOfRun } from './read-model.ts'
 import { rebuild } from './rebuild.ts'
@@ -70,6 +71,11 @@ export async function sqliteEvents(options: SqliteEventsOptions): Promise<EventS
     ofRun: (run) => database.reading(() => workspaceOfRun(database, run)),
     list: (filter = {}) => database.reading(() => listWorkspaces(database, filter)),
     ...sqliteLeases(database),
+    latest: () => database.reading(() => latestTime(database)),
+    async passed(at) {
+      const noted = await database.reading(() => notedTime(database))
+      if (at > noted) await database.transaction(() => noteTime(database, at))
+    },
     async seal(at) {
       const checkpoint = await database.transaction(() => seal(database, at))
       if (checkpoint && anchor !== undefined) await database.transaction(() => completeAnchor(database, anchor))
