@@ -64,6 +64,10 @@ describe('the inspector', () => {
       structuredContent: { path: 'work/x', size: 5 },
     })
     expect(here.aw('fs', 'read', 'looked-at', 'work/x').stdout).toBe('hello')
+    expect(await call('read_file', 'id=looked-at', 'path=work/y')).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(/^file_not_found: /) as string }],
+    })
   })
 })
 
