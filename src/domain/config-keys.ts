@@ -218,7 +218,7 @@ export const configKeys = {
   'locks.timeout_ms': {
     kind: 'milliseconds',
     default: 10_000,
-    about: 'How long to wait for another operation on a workspace',
+    about: 'How long to wait for other operations on a workspace while they make no progress',
   },
   'locks.expiry_minutes': {
     kind: 'count',

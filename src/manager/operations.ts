@@ -43,15 +43,28 @@ export async function retireIfOver(core: Core, lock: Lock, id: WorkspaceId): Pro
   if (workspace === undefined || isOver) lock.retire()
 }
 
-/** The lock, or `workspace_busy` with what is known about the holder. */
+/**
+ * The lock, or `workspace_busy` with what is known about the holder. As long as others get something done on the
+ * workspace, nobody is stuck, and the time begins again.
+ */
 export async function lockWorkspace(core: Core, request: Request, id: WorkspaceId, timeoutMs?: number): Promise<Lock> {
-  const lock = await core.host.lock(id, {
-    timeoutMs: timeoutMs ?? core.config.settings['locks.timeout_ms'],
-    signal: request.signal,
-  })
-  if (lock !== undefined) return lock
-  throw busy(await core.store.get(id), id)
+  const { signal } = request
+  const limitMs = timeoutMs ?? core.config.settings['locks.timeout_ms']
+  const firstMs = Math.min(limitMs, soonMs)
+  const first = await core.host.lock(id, { timeoutMs: firstMs, signal })
+  if (first !== undefined) return first
+  let holder = await core.store.get(id)
+  for (let leftMs = limitMs - firstMs; ; leftMs = limitMs) {
+    const lock = await core.host.lock(id, { timeoutMs: leftMs, signal })
+    if (lock !== undefined) return lock
+    const now = await core.store.get(id)
+    if (timeoutMs !== undefined || now?.version === holder?.version) throw busy(now, id)
+    holder = now
+  }
 }
+
+/** Most locks are to be had before it is worth a look at who has them. */
+const soonMs = 200
 
 /** The lock is ours; if the operation is nobody's any more, it is taken over. Otherwise nothing is concluded. */
 async function recoverUnderLock(core: Core, request: Request, workspace: Workspace): Promise<Workspace> {
