@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -153,4 +153,15 @@ it('a process of aw that reads files is waited for, and keeps the workspace only
   const restoring = manager.call('restore', { id })
   reader.stdin.write('go on')
   expect(await restoring).toMatchObject({ workspace: 'used/main' })
+})
+
+it('whoever asks for something of an erased workspace leaves no lock file behind', async () => {
+  const base = mkdtempSync(join(tmpdir(), 'aw-activity-'))
+  onTestFinished(() => rmSync(base, { recursive: true, force: true }))
+  await using manager = await openManager({ home: base })
+  const { id } = await manager.call('create', { id: 'used' })
+  await manager.call('destroy', { id, purge: true })
+  await using later = await openManager({ home: base })
+  await expect(later.call('snapshot', { id })).rejects.toMatchObject({ code: 'invalid_state' })
+  expect(readdirSync(join(base, 'locks')).filter((name) => name.startsWith(id))).toEqual([])
 })

@@ -78,10 +78,14 @@ async function lastingUsers(
 ): Promise<ProcessUse[]> {
   const timeoutMs = now ? 0 : core.config.settings['locks.timeout_ms']
   const begun = core.clock.now().getTime()
+  const strangers = new Set<number>()
   for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 2, 200)) {
     const users = await usersOf(core, workspace, places)
     const isOver = core.clock.now().getTime() - begun >= timeoutMs || signal?.aborted === true
-    if (isOver || users.length === 0 || users.some(({ own }) => own !== true)) return users
+    // A process of aw that is just ending cannot be told from another: only who is still there at the second look counts.
+    const stays = users.some(({ pid, own }) => own !== true && strangers.has(pid))
+    if (isOver || users.length === 0 || stays) return users
+    for (const { pid, own } of users) if (own !== true) strangers.add(pid)
     await core.host.pause(pauseMs, signal)
   }
 }

@@ -1,18 +1,16 @@
 import type { Inputs, Outputs } from '../api/table.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import { isTemporaryName, quotePath, splitPath, temporaryName } from '../domain/paths.ts'
-import { assertAllowed, assertOperation } from '../domain/workspace/allow.ts'
-import { nameOf, type Workspace } from '../domain/workspace/state.ts'
+import { assertOperation } from '../domain/workspace/allow.ts'
+import type { Workspace } from '../domain/workspace/state.ts'
 import type { FileHandle } from '../ports/files.ts'
 import type { CopyReport, CopySource } from '../ports/host.ts'
 import { withContents } from './beginning.ts'
 import type { Core, Request } from './core.ts'
 import { assertSizesBelow, largestFile } from './file-size.ts'
 import { rootsOf, within } from './files.ts'
-import { findWorkspace } from './find.ts'
 import { withFillings } from './filled-in.ts'
 import { resolveFrozen } from './frozen-path.ts'
-import { assertLease } from './lease-fence.ts'
 import { withoutPassing } from './passing.ts'
 import { volumeOf } from './places.ts'
 import { withScratch } from './scratch.ts'
@@ -126,7 +124,7 @@ async function putInto(
     const report = await within(core, request, workspace, 'write', async (tree, found) => {
       try {
         const made = await copy(`${tree.root}/${temporary}`)
-        await assertSame(core, request, found)
+        await assertSame(core, request, found, temporary)
         await assertRoom(core, found, { done: made.bytes })
         const target = isDirectory(tree, path) ? join(path, name) : path
         assertSizesBelow(tree, temporary, largestFile(core, found, request), { named: target })
@@ -157,15 +155,13 @@ function put(
 }
 
 /** A copy may take long: meanwhile the lease may have ended, or the tree may have been replaced by another. */
-async function assertSame(core: Core, request: Request, { id, generation }: Workspace): Promise<void> {
-  const now = await findWorkspace(core, id)
-  assertAllowed(now, 'files_write')
-  await assertLease(core, request, id, nameOf(now))
-  if (now.generation !== generation)
-    throw new AwError('workspace_busy', `${nameOf(now)} was restored or reset during the copy, so nothing was copied`, {
-      hint: 'Run the copy again',
-      data: { id },
-    })
+async function assertSame(core: Core, request: Request, { id }: Workspace, temporary: string): Promise<void> {
+  const isThere = await within(core, request, id, 'write', (tree) => tree.resolve(temporary).exists)
+  if (isThere) return
+  throw new AwError('workspace_busy', 'The workspace was restored or reset during the copy, so nothing was copied', {
+    hint: 'Run the copy again',
+    data: { id },
+  })
 }
 
 /** Held as long as it is copied to that name: one whose owner died is told from one that is being made. */

@@ -27,7 +27,7 @@ export async function withWorkspace<T>(
     if (found.operation === null) return await work(found)
     return await work(await recoverUnderLock(core, request, found))
   } finally {
-    if (found === undefined || over.has(id)) await retireIfOver(core, lock, id)
+    if (found === undefined || found.state === 'purged' || over.has(id)) await retireIfOver(core, lock, id)
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Inputs, Outputs } from '../api/table.ts'
-import { AwError } from '../domain/errors.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
 import type { SnapshotId } from '../domain/ids.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import { nameOf, type Replaced, type Workspace } from '../domain/workspace/state.ts'
@@ -114,12 +114,11 @@ async function underLock(
   return withWorkspace(core, request, id, async (workspace) => {
     assertAllowed(workspace, 'restore')
     const current = await closeLostRuns(core, request, workspace)
+    const risks = { ...input, lease: request.lease, signal: request.signal }
     await assertUnused(
       core,
       current,
-      input.restart === true
-        ? { ...input, lease: request.lease, include_active: true }
-        : { ...input, lease: request.lease, signal: request.signal, restart: false },
+      input.restart === true ? { ...risks, include_active: true } : { ...risks, restart: false },
     )
     const plan = await planned(current)
     if (!(await core.storage.exists(snapshotPlace(plan.snapshot)))) throw gone(current, plan.snapshot)
@@ -129,12 +128,38 @@ async function underLock(
     // A run that has not begun goes on waiting.
     const ended = running !== undefined && (await whatRuns(core, quiet)) === undefined
     try {
-      return { ...(await restoreTo(core, request, quiet, plan)), ended }
+      return { ...(await restoreWhenFree(core, request, quiet, plan, risks)), ended }
     } finally {
       const after = await core.store.get(id)
       if (after?.operation === null) await restarted(core, request, current, after)
     }
   })
+}
+
+/**
+ * Where the kernel keeps a tree in its place as long as somebody uses it, whoever began to read files since it was seen
+ * that nobody does is waited for too.
+ */
+async function restoreWhenFree(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  plan: Plan,
+  risks: Risks,
+): Promise<Omit<Restored, 'ended'>> {
+  const isFinal = core.storage.isIdle === undefined || risks.force === true || risks.include_active === true
+  let current = workspace
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await restoreTo(core, request, current, plan)
+    } catch (error) {
+      const after = await core.store.get(workspace.id)
+      const isOver = isFinal || attempt === 3 || toAwError(error).code !== 'workspace_active'
+      if (isOver || after === undefined || after.operation !== null) throw error
+      await assertUnused(core, after, risks)
+      current = after
+    }
+  }
 }
 
 const gone = (workspace: Workspace, snapshot: SnapshotId): AwError =>
