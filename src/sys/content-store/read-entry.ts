@@ -56,10 +56,11 @@ function* contentOf({ path, name, directory, print }: Visit, options: ReadOption
   if (kind === 'block' || kind === 'char') return { content: `${major}:${minor}`, size: 0, print }
   if (kind !== 'file' || size === 0) return { content: '', size: 0, print }
   if (!Number.isSafeInteger(size)) throw tooLarge(path)
-  const fd = (options.still ? openPlainly(directory, name) : undefined) ?? opened(directory, name, print, path)
+  const plain = options.still ? openPlainly(directory, name) : undefined
+  const fd = plain ?? opened(directory, name, print, path)
   if (fd === undefined) return undefined
   try {
-    if (options.still) return { ...(yield* stillContent(fd, options)), print: look(fd, '')?.print ?? print }
+    if (plain !== undefined) return { ...(yield* stillContent(plain, options)), print }
     if (options.writeOut) yield* writeOut(fd, size)
     // Not the print that was seen: a file that had to be unlocked has a new ctime.
     const start = look(fd, '')?.print ?? print
