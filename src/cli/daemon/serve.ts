@@ -63,11 +63,11 @@ function greeting(
   const lines = [
     bold('aw listens'),
     `  at the socket ${socket} ${dim('(you alone, without a token)')}`,
-    ...(url === undefined ? [] : [`  at ${url} ${dim('(with a token: aw token create --scope admin)')}`]),
+    ...(url === undefined ? [] : [`  at ${url} ${dim('(with a token)')}`]),
     ...(found.length === 0 ? [] : ['', ...found.map((line) => `${yellow('!')} ${visible(line)}`)]),
     '',
     'Try, in another terminal:',
-    ...suggestions(dirname(socket), io.env).map((command) => `  ${command}`),
+    ...suggestions(dirname(socket), url, io.env).map((command) => `  ${command}`),
     '',
     ...(url === undefined
       ? [dim('For programs that speak HTTP over TCP, start it with --listen 127.0.0.1:7433.')]
@@ -78,12 +78,13 @@ function greeting(
 }
 
 /** Each works as printed, on any machine, any number of times. A checkout has no command of our name. */
-function suggestions(home: string, env: Io['env']): string[] {
+function suggestions(home: string, url: string | undefined, env: Io['env']): string[] {
   const isCheckout = process.argv[1]?.endsWith('main.ts') === true
   const aw = isCheckout ? ['npm', 'run', '-s', 'aw', '--'] : ['aw']
   const at = home === join(env['HOME'] ?? '', '.aw') ? [] : ['--home', home]
   const source = isCheckout ? ['--from', 'docs'] : []
-  return [['create', ...source], ['list'], ['tour']].map((args) => commandText([...aw, ...at, ...args]))
+  const token = url === undefined ? [] : [['token', 'create', '--scope', 'admin']]
+  return [['create', ...source], ['list'], ['tour'], ...token].map((args) => commandText([...aw, ...at, ...args]))
 }
 
 /** One line a record: JSON for programs, a few words for people. */
