@@ -77,7 +77,7 @@ test.each([
 /** It may be more when a command does more, but not because something comes along unused. */
 test.each([
   ['path', ['task/agent'], 95],
-  ['list', [], 100],
+  ['list', [], 105],
   ['create', ['task/third'], 145],
   ['snapshot', ['task/third'], 155],
   ['restore', ['task/third'], 180],

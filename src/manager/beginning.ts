@@ -15,7 +15,7 @@ import { snapshotPlace, volumeOf } from './places.ts'
 import { openScratch, withScratch } from './scratch.ts'
 import { beforeAll } from './snapshots.ts'
 import { fillAlone } from './source-tree.ts'
-import { openTree } from './trees.ts'
+import { existsAt, openTree } from './trees.ts'
 
 /** What a workspace began as, as long as it is held. */
 export interface Beginning extends AsyncDisposable, Pick<KnownTree, 'contents'> {
@@ -31,12 +31,13 @@ export interface Beginning extends AsyncDisposable, Pick<KnownTree, 'contents'> 
  */
 export async function beginningOf(core: Core, request: Request, workspace: Workspace): Promise<Beginning> {
   const [snapshot, base] = [baseOf(workspace), baseNameOf(workspace)]
-  if (snapshot !== null) return kept(snapshotPlace(snapshot))
+  if (snapshot !== null) return withoutOurs(core, workspace, kept(snapshotPlace(snapshot)))
   const { source } = workspace
   if (base !== null && (await core.storage.exists(basePlace(base)))) {
     const known = await withContents(core, request, { workspace, place: basePlace(base) })
     // What git does in a repository of its own making is nobody's work: only a base that others begin as tells of it.
-    return source.kind === 'git' && isOwnBase(base) ? { ...known, unknown: repositoryOf(workspace) } : known
+    if (source.kind === 'git' && isOwnBase(base)) return { ...known, unknown: repositoryOf(workspace) }
+    return withoutOurs(core, workspace, known)
   }
   if (source.kind === 'empty') return madeAgain(core, request, (place) => asEmpty(core, workspace, place))
   const first = await beforeAll(core, workspace)
@@ -51,6 +52,13 @@ export async function beginningOf(core: Core, request: Request, workspace: Works
   }
   if (first !== undefined) return kept(snapshotPlace(first))
   throw await nothingKept(core, workspace)
+}
+
+/** A repository that `aw` made beside what came from the source is nobody's work either. */
+async function withoutOurs(core: Core, workspace: Workspace, began: Beginning): Promise<Beginning> {
+  const repository = repositoryOf(workspace)
+  if (!workspace.config.git_config.enabled || (await existsAt(core, began.place, repository))) return began
+  return { ...began, unknown: repository }
 }
 
 /** Failures that say nothing about where the contents came from. */

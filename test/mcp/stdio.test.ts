@@ -235,7 +235,7 @@ test('a path whose bytes are not UTF-8 names no file', async () => {
   line.say(Buffer.from(asked, 'latin1'))
   expect(await line.hear()).toMatchObject({
     id: 1,
-    result: { isError: true, structuredContent: { code: 'invalid_path' } },
+    result: { isError: true, content: [{ text: expect.stringMatching(/^invalid_path: /) as string }] },
   })
   line.say(toolCall(2, 'read_file', { id: 'odd', path: 'work/\ufffd' }))
   expect(await line.hear()).toMatchObject({ id: 2, result: { structuredContent: { content: 'kept' } } })

@@ -138,13 +138,22 @@ it('what aw itself puts into a workspace is no change', async () => {
   fs.writeFileSync(join(folder, 'CLAUDE.md'), '# Mine\n')
   const config = { claude_md: 'Be brief', git_config: { enabled: true } }
   await aw.create({ id: 'x', profile: 'repo', from: { folder }, config })
-  const mine = async () => (await told(ground, 'x')).filter((line) => !line.includes('.git'))
-  expect(await mine()).toEqual([])
-  await sh(aw, 'x', 'echo more >> CLAUDE.md')
-  expect(await mine()).toEqual(['changed CLAUDE.md content'])
+  expect(await told(ground, 'x')).toEqual([])
+  await sh(aw, 'x', 'echo more >> CLAUDE.md; echo more >> .git/config')
+  expect(await told(ground, 'x')).toEqual(['changed CLAUDE.md content'])
   const [{ text } = {}] = await aw.diff('x', undefined, { paths: ['CLAUDE.md'], text: true })
   expect(text).toContain('\n # Mine\n')
   expect(text).not.toContain('Be brief')
+})
+
+it('a repository that came with the folder is compared as the rest of it', async () => {
+  const ground = await openGround()
+  const folder = makeFolder(ground)
+  git(folder, 'init', '--quiet')
+  await ground.aw.create({ id: 'x', from: { folder }, config: { git_config: { enabled: true } } })
+  expect(await told(ground, 'x')).toEqual([])
+  await sh(ground.aw, 'x', 'echo "# more" >> .git/config')
+  expect(await told(ground, 'x')).toEqual(['changed work/.git/config content'])
 })
 
 it('a file that it began with can be taken out again, and so can all of it', async () => {
