@@ -16,7 +16,7 @@ it.each(drawn(grounds, twoDrivers))(
     )
     const { passed, failures } = runOnImage({ fileSystem, as, files, env: { AW_TEST_DRIVER: driver } })
     expect(failures).toEqual([])
-    expect(passed).toBe(53)
+    expect(passed).toBe(54)
   },
 )
 

@@ -45,9 +45,9 @@ export const serverKeys = {
       'Bodies of requests with a token that are held in memory at once, of all callers together; uploads are not held',
   },
   'server.header_timeout_ms': {
-    kind: 'positive',
+    kind: 'milliseconds',
     default: 10_000,
-    about: 'How long the head of a request may take to come in, also the first of a connection',
+    about: 'How long the head of a request may take to come in, also the first of a connection; 0 means no limit',
   },
   'server.idle_timeout_ms': {
     kind: 'milliseconds',

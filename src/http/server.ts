@@ -8,11 +8,11 @@ import { endSoon } from './end-soon.ts'
 
 export interface ServerLimits {
   readonly connections: number
-  /** How long the head of a request may take to come in, also that of the first. */
+  /** How long the head of a request may take to come in, also that of the first; 0: for ever. */
   readonly headMs: number
   /** How long a connection may wait for its next request; 0: for ever. */
   readonly idleMs: number
-  /** How long all of a request may take to come in. */
+  /** How long all of a request may take to come in; 0: for ever. */
   readonly requestMs: number
   /** How large its head may be. */
   readonly headerBytes: number
@@ -23,7 +23,7 @@ export interface ServerLimits {
 /** A server of Node with limits on all that a caller could make endless: head, time, connections. */
 export function httpServer(door: HttpDoor, entrance: Entrance, limits: ServerLimits): Server {
   const { connections, headMs, idleMs, requestMs, headerBytes, peers } = limits
-  const headersTimeout = Math.min(headMs, requestMs)
+  const headersTimeout = shortest(headMs, requestMs)
   const server = createServer(
     {
       maxHeaderSize: headerBytes,
@@ -57,6 +57,12 @@ export function httpServer(door: HttpDoor, entrance: Entrance, limits: ServerLim
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuse(error, socket))
   return server
+}
+
+/** Where 0 is for ever. */
+function shortest(...times: readonly number[]): number {
+  const limited = times.filter((time) => time > 0)
+  return limited.length === 0 ? 0 : Math.min(...limited)
 }
 
 /** It could not even be read. */
