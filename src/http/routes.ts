@@ -98,7 +98,9 @@ function queryOf(text: string): Query {
     if (pair === '') continue
     const [, name = '', value = ''] = (/^([^=]*)=?(.*)$/s.exec(pair) ?? []).map((one) => one.replaceAll('+', ' '))
     const field = decoded(name)
-    query.set(field, [...(query.get(field) ?? []), decoded(value)])
+    const values = query.get(field)
+    if (values === undefined) query.set(field, [decoded(value)])
+    else values.push(decoded(value))
   }
   return query
 }

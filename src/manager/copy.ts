@@ -124,10 +124,10 @@ async function putInto(
     const report = await within(core, request, workspace, 'write', async (tree, found) => {
       try {
         const made = await copy(`${tree.root}/${temporary}`)
-        await assertSame(core, request, found, temporary)
         await assertRoom(core, found, { done: made.bytes })
         const target = isDirectory(tree, path) ? join(path, name) : path
         assertSizesBelow(tree, temporary, largestFile(core, found, request), { named: target })
+        await assertSame(core, request, found, temporary)
         put(tree, made.single ? `${temporary}/${name}` : temporary, target, { replace, single: made.single })
         return made
       } finally {

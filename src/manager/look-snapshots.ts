@@ -67,17 +67,21 @@ export async function describe(core: Core, input: Inputs['describe'], request: R
 /** Since the beginning; none if nobody knows what that was. */
 async function changesOfAll(core: Core, request: Request, workspace: Workspace): Promise<number> {
   try {
-    await using began = await beginningOf(core, request, workspace)
-    const to = { workspace, place: volumeOf(workspace) }
-    const looking = { renames: false, signal: request.signal }
-    let count = 0
-    for await (const change of changesBetween(core, { workspace, ...began }, to, looking))
-      if (!isUnknown(began, change)) count += stepsOf(change).length
-    return count
+    return await changesSinceBeginning(core, request, workspace)
   } catch (error) {
     if (isBeyondUs(error)) return 0
     throw error
   }
+}
+
+export async function changesSinceBeginning(core: Core, request: Request, workspace: Workspace): Promise<number> {
+  await using began = await beginningOf(core, request, workspace)
+  const to = { workspace, place: volumeOf(workspace) }
+  const looking = { renames: false, signal: request.signal }
+  let count = 0
+  for await (const change of changesBetween(core, { workspace, ...began }, to, looking))
+    if (!isUnknown(began, change)) count += stepsOf(change).length
+  return count
 }
 
 /** What a fork began as is of a workspace that it goes back to. */

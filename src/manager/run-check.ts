@@ -9,6 +9,7 @@ import { agentOf } from './agents/profiles.ts'
 import { plannedBox, type BoxWish } from './boxes.ts'
 import { afterwards, type Core, type Request } from './core.ts'
 import { destroyUnderLock } from './destroy.ts'
+import { changesSinceBeginning } from './look-snapshots.ts'
 import { withWorkspace } from './operations.ts'
 import type { PlannedCommand } from './run-command.ts'
 import { assertEnforceable } from './setup/plan.ts'
@@ -42,15 +43,19 @@ export async function assertPossible(
   await assertEnforceable(core, request, box, workspace.profile)
 }
 
-/** Moves a workspace to the trash that was made for a run which never began. Answers its name, unless it stays. */
+/**
+ * Moves a workspace to the trash that was made for a run which never began. Answers its name, unless it stays: somebody
+ * may have put work into it meanwhile.
+ */
 export async function discarded(core: Core, request: Request, id: WorkspaceId): Promise<string | undefined> {
   const still = afterwards(request)
   try {
-    return await withWorkspace(core, still, id, async (workspace) =>
-      nameOf(await destroyUnderLock(core, { id, reason: 'failed_create' }, workspace, still)),
-    )
+    return await withWorkspace(core, still, id, async (workspace) => {
+      if ((await changesSinceBeginning(core, still, workspace)) > 0) return undefined
+      return nameOf(await destroyUnderLock(core, { id, reason: 'failed_create' }, workspace, still))
+    })
   } catch {
-    // Somebody uses it, or has removed it: what was in the way of the run is what the caller has to know.
+    // Somebody uses it, or has removed it, or nobody can tell whether there is work in it: what was in the way of the run is what the caller has to know.
     return undefined
   }
 }
@@ -66,6 +71,6 @@ export async function withoutWorkspace(
   const name = await discarded(core, request, id)
   if (name === undefined) return cause
   const { code, message, hint, data } = cause
-  const where = `The workspace made for this run, ${name}, is in the trash`
+  const where = `The workspace made for this run is in the trash; bring it back with: aw undelete ${name}`
   return new AwError(code, message, { hint: hint === undefined ? where : `${hint}. ${where}`, data, cause })
 }

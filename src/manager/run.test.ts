@@ -19,6 +19,22 @@ it('a run waits while its workspace is being made, and is told as waiting', asyn
   expect(await core.manager.call('runs', {})).toMatchObject([{ state: 'completed' }])
 })
 
+it('a workspace that somebody worked in stays, though the run that it was made for could not begin', async () => {
+  let isWritten = false
+  const core = memoryCore({
+    onMeasure: async () => {
+      if (isWritten || !(await core.manager.call('exists', { id: 'job' })).exists) return
+      isWritten = true
+      await core.manager.call('fs write', { id: 'job', path: 'work/mine', content: 'mine' })
+    },
+  })
+  const input = { id: 'job', argv: ['true'], cwd: '../../elsewhere' }
+  await expect(collect(core.manager.stream('run', input))).rejects.toMatchObject({ code: 'path_traversal_attempt' })
+  expect(isWritten).toBe(true)
+  expect(await core.manager.call('list', { all: true })).toMatchObject([{ workspace_id: 'job/main', state: 'stopped' }])
+  expect(String(await core.manager.call('fs read', { id: 'job', path: 'work/mine' }))).toBe('mine')
+})
+
 it('texts that come with a workspace are written where its agent looks for them, too', async () => {
   const core = memoryCore()
   core.agents.programs.set('gemini', '/opt/gemini/bin/gemini')

@@ -58,10 +58,14 @@ async function expiry(core: Core, duration: string): Promise<string> {
   const end = later(core, duration, 'expires')
   const latest = new Date(await core.tokenTime.now()).toISOString()
   if (end > latest) return end
-  throw new AwError('invalid_input', `The token would have expired already: it has been ${latest} in this home`, {
-    hint: "Set this machine's clock, or let the token expire later than that",
-    data: { field: 'expires', latest },
-  })
+  throw new AwError(
+    'invalid_input',
+    `The token would have expired already: this machine's clock has been at ${latest}`,
+    {
+      hint: 'Let it expire later than that, or leave --expires out',
+      data: { field: 'expires', latest },
+    },
+  )
 }
 
 export async function listTokens(core: Core, input: Inputs['token list']): Promise<readonly View[]> {

@@ -31,3 +31,9 @@ test.each([1, 2, 3, 5, 100])('in pieces of %d bytes, what is no text is one half
 test('what ends in the middle of a character is not text either', async () => {
   expect((await read(Buffer.of(0x61, 0xe2, 0x82), 1)).toString()).toBe(String.raw`a\udce2\udc82`)
 })
+
+test.each([1, 2, 100])('in pieces of %d bytes, a backslash does not turn what is no text into text', async (size) => {
+  const bytes = Buffer.concat([Buffer.from('{"path":"a\\'), Buffer.of(0xff), Buffer.from('"}')])
+  const text = (await read(bytes, size)).toString()
+  expect(() => JSON.parse(text) as unknown).toThrow(SyntaxError)
+})

@@ -39,7 +39,7 @@ export function refusedRunContract(open: OpenManager): void {
     const wish = { argv, cwd: '../../elsewhere' }
     await expect(run(manager, { ...wish, id: 'job' })).rejects.toMatchObject({
       code: 'path_traversal_attempt',
-      hint: expect.stringContaining('The workspace made for this run, job/main, is in the trash') as string,
+      hint: expect.stringContaining('is in the trash; bring it back with: aw undelete job/main') as string,
     })
     expect(await manager.call('list', {})).toEqual([])
     expect(await manager.call('list', { trashed: true })).toMatchObject([{ workspace_id: 'job/main' }])
