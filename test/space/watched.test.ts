@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { openManager } from '../../src/aw.ts'
 import { makeAw } from '../../src/client/facade.ts'
 import { collect } from '../../src/testing/collect.ts'
+import { endBoxes } from '../../src/testing/end-boxes.ts'
 import { until } from './open.ts'
 
 const homes: AsyncDisposable[] = []
@@ -21,8 +22,8 @@ async function setUp() {
   const aw = makeAw(manager)
   homes.push({
     async [Symbol.asyncDispose]() {
-      await manager.call('stop', { id: 'a' }).catch(() => undefined)
       await manager[Symbol.asyncDispose]()
+      await endBoxes(home)
       fs.rmSync(home, { recursive: true, force: true })
     },
   })
