@@ -1,8 +1,11 @@
 import * as fs from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import { quotePath } from '../../domain/paths.ts'
 import type { Beside } from '../../ports/storage-driver.ts'
+import { hostFs } from '../host-fs.ts'
 import { directoryFlags, readFlags } from '../safe-fs/descriptors.ts'
+import { removeTree } from '../safe-fs/index.ts'
 import { openFrom } from '../safe-fs/levels.ts'
 import { runAll, type Steps } from '../safe-fs/steps.ts'
 import { hashSteps } from '../trees/content-hash.ts'
@@ -11,7 +14,7 @@ import { politely } from '../trees/politely.ts'
 import { kindOf, look, sizeIn } from '../trees/stat.ts'
 import { contentOfLine, type Entry, parseEntry } from './entry.ts'
 import type { Manifest } from './manifest.ts'
-import { type Objects, openObjects } from './objects.ts'
+import { type Objects, objectsDirectory, openObjects } from './objects.ts'
 import type { Store } from './store.ts'
 
 /** A listed tree has no contents of its own. Some are in the store all the same, others may still be where they came from. */
@@ -30,34 +33,63 @@ const notKept = (path: string): AwError =>
     data: { path, reason: 'not_kept' },
   })
 
-/** What can be made of a listed tree, with its contents in the store. Needs the lock of those who add to it. */
-export async function gathered(
-  store: Store,
-  { lines }: Manifest,
+export interface Gathered extends AsyncDisposable {
+  /** Where the `objects` are that the lines need. */
+  readonly root: string
+  readonly lines: Manifest['lines']
+}
+
+/**
+ * What can be made of a manifest. The contents of a listed tree that the store does not hold are gathered for this one
+ * use and go with it, or as anything else in `incoming` after a crash: no manifest refers to them, so in the store
+ * nothing would ever remove them. Needs the lock of those who add to the store.
+ */
+export async function gathered(store: Store, { lines, listed }: Manifest, gathering: Gathering): Promise<Gathered> {
+  const stored = openObjects(store.root)
+  const there = listed ? stored.all() : undefined
+  const wanted = lines.filter((line) => contentOfLine(line) !== undefined)
+  if (there === undefined || wanted.every((line) => there.has(contentOfLine(line) ?? '')))
+    return { root: store.root, lines, async [Symbol.asyncDispose]() {} }
+  const root = store.incoming('contents')
+  const remove = async (): Promise<void> => void (await removeTree(dirname(root), basename(root)))
+  try {
+    for (const directory of [root, join(root, objectsDirectory), join(root, 'incoming')])
+      hostFs.mkdirSync(directory, 0o700)
+    const lost = await gather(stored, openObjects(root), wanted.map(parseEntry), gathering)
+    const left = lost.size === 0 ? lines : lines.filter((line) => !lost.has(parseEntry(line).path))
+    return { root, lines: left, [Symbol.asyncDispose]: remove }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
+
+async function gather(
+  stored: Objects,
+  objects: Objects,
+  wanted: readonly Wanted[],
   { beside, onMissing, signal }: Gathering,
-): Promise<Manifest> {
-  const objects = openObjects(store.root)
-  const there = objects.all()
-  const isThere = (line: string): boolean => there.has(contentOfLine(line) ?? '') || contentOfLine(line) === undefined
-  const wanted = lines.filter((line) => !isThere(line)).map(parseEntry)
-  const missing = new Set(await politely(takeIn(objects, wanted, beside), signal))
-  await store.flushOnly(objects.pending())
-  await store.flushOnly(objects.publish())
+): Promise<Set<string>> {
+  const missing = await politely(takeIn(stored, objects, wanted, beside), signal)
+  objects.publish()
   for (const { path } of missing) {
     if (onMissing === undefined) throw notKept(path)
     onMissing(path)
   }
-  const lost = new Set([...missing].map(({ path }) => path))
-  return {
-    consistency: 'atomic',
-    lines: lost.size === 0 ? lines : lines.filter((line) => isThere(line) || !lost.has(parseEntry(line).path)),
-  }
+  return new Set(missing.map(({ path }) => path))
 }
 
-/** Answers those that are not beside it any more. */
-function* takeIn(objects: Objects, wanted: readonly Wanted[], beside: Beside | undefined): Steps<Wanted[]> {
+/** Answers those that are neither in the store nor beside it any more. */
+function* takeIn(
+  stored: Objects,
+  objects: Objects,
+  wanted: readonly Wanted[],
+  beside: Beside | undefined,
+): Steps<Wanted[]> {
   const missing: Wanted[] = []
   for (const entry of wanted) {
+    yield
+    if (objects.adopt(entry.content, stored.path(entry.content))) continue
     const fd = openBeside(entry, beside)
     try {
       if (fd === undefined || !(yield* isIt(fd, entry))) missing.push(entry)
@@ -65,7 +97,6 @@ function* takeIn(objects: Objects, wanted: readonly Wanted[], beside: Beside | u
     } finally {
       if (fd !== undefined) fs.closeSync(fd)
     }
-    yield
   }
   return missing
 }

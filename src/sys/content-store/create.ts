@@ -9,7 +9,7 @@ import { gathered, type Gathering } from './beside.ts'
 import type { Manifest } from './manifest.ts'
 import { type Making, materialise } from './materialise.ts'
 import { isSettled } from '../trees/write-out.ts'
-import { type Known, writeIndex } from './stat-index.ts'
+import { type Known, nothingStored, writeIndex } from './stat-index.ts'
 import type { Store } from './store.ts'
 
 /** Makes a writable tree that equals a frozen one: whole and durable at `path`, or not there at all; see `gathered`. */
@@ -20,7 +20,7 @@ export async function createFrom(
   options: Omit<Making, 'onMade'> & Gathering,
 ): Promise<void> {
   using _ = await store.enter(options.signal)
-  const { lines } = manifest.listed ? await gathered(store, manifest, options) : manifest
+  await using contents = await gathered(store, manifest, options)
   const building = store.incoming('tree')
   hostFs.mkdirSync(building, 0o700)
   try {
@@ -28,12 +28,13 @@ export async function createFrom(
     try {
       const made: Known[] = []
       const onMade = (one: Known): unknown => made.push(one)
-      await materialise(store, top, lines, { ...options, onMade, durable: true })
+      await materialise(contents, top, contents.lines, { ...options, onMade, durable: true })
       await store.flush()
       // What was made a moment ago is not remembered: the next to change it could do so in the same tick of the clock.
       const now = Date.now()
       const settled = made.filter(({ print }) => isSettled(print, now))
-      writeIndex(store.indexFile(top), store.incoming('index'), store.sweep(), settled)
+      const sweep = manifest.listed ? nothingStored : store.sweep()
+      writeIndex(store.indexFile(top), store.incoming('index'), sweep, settled)
     } finally {
       fs.closeSync(top)
     }
@@ -52,10 +53,10 @@ export async function importFrozen(
   options: Omit<Making, 'onMade'> & Pick<Gathering, 'beside'> & { readonly listed?: Manifest | undefined },
 ): Promise<ImportReport> {
   using _ = await store.enter(options.signal)
-  if (options.listed !== undefined) await gathered(store, options.listed, options)
+  await using contents = await gathered(store, options.listed ?? { consistency: 'atomic', lines }, options)
   const top = fs.openSync(target, directoryFlags)
   try {
-    return await materialise(store, top, lines, options)
+    return await materialise(contents, top, lines, options)
   } finally {
     fs.closeSync(top)
   }

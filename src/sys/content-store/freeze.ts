@@ -13,7 +13,7 @@ import { byPath, contentOfLine, pathOfLine } from './entry.ts'
 import { formatManifest, type Manifest } from './manifest.ts'
 import { openObjects } from './objects.ts'
 import { type Scanned, scanTree } from './scan.ts'
-import { type Known, readIndex, type StatIndex, writeIndex } from './stat-index.ts'
+import { type Known, nothingStored, readIndex, type StatIndex, writeIndex } from './stat-index.ts'
 import type { Store } from './store.ts'
 
 type Options = Pick<SnapshotOptions, 'exclude' | 'signal' | 'consistent' | 'listed' | 'onProgress'> & {
@@ -67,9 +67,6 @@ export async function freeze(store: Store, volume: string, file: string, options
     fs.closeSync(top)
   }
 }
-
-/** No sweep is called so: nothing that is remembered with it is taken to be in the store. */
-const nothingStored = 'none'
 
 /** Bytes of an index: of some 500 things. */
 const worthwhile = 128 * 1024

@@ -2,7 +2,7 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { createFrom } from './create.ts'
+import { createFrom, importFrozen } from './create.ts'
 import { differences } from './differences.ts'
 import { freeze, lookThrough } from './freeze.ts'
 import { usageOfFrozen, verifyFrozen } from './inspect.ts'
@@ -104,4 +104,33 @@ it('a tree is made of it with what is to be had, and the rest is told', async ()
   expect(fs.readFileSync(at('tmp/t/work/d/b'), 'utf8')).toBe('two\n')
   await expect(createFrom(store, listed, at('tmp/u'), { beside })).rejects.toMatchObject({ code: 'file_not_found' })
   expect(fs.existsSync(at('tmp/u'))).toBe(false)
+})
+
+it.each([
+  ['nothing', []],
+  ['a file that is gone from the folder', ['a']],
+])('a tree made of it leaves nothing in the store, which held %s', async (_, kept) => {
+  const listed = await list()
+  for (const name of kept) {
+    fs.mkdirSync(at('volumes/w'))
+    fs.renameSync(at('folder', name), at('volumes/w', name))
+    await freeze(store, at('volumes/w'), at('snapshots/s'))
+  }
+  const before = objects()
+  expect(before).toHaveLength(kept.length)
+  const beside = { folder: at('folder'), into: 'work' }
+  // Long enough for what was made to be remembered.
+  const flush = async (): Promise<void> => {
+    await store.flush()
+    await new Promise((resolve) => setTimeout(resolve, 40))
+  }
+  await createFrom({ ...store, flush }, listed, at('volumes/t'), { beside })
+  fs.mkdirSync(at('tmp/i'))
+  await importFrozen(store, listed.lines, at('tmp/i'), { listed, beside })
+  for (const tree of ['volumes/t', 'tmp/i']) expect(fs.readFileSync(at(tree, 'work/a'), 'utf8')).toBe('one\n')
+  expect(objects()).toEqual(before)
+  expect(fs.readdirSync(at('incoming'))).toEqual([])
+  // Files that were made of it are not taken to be in the store.
+  await freeze(store, at('volumes/t'), at('snapshots/t'))
+  expect(await verifyFrozen(store, at('snapshots/t'))).toMatchObject({ method: 'hashes', problems: [] })
 })

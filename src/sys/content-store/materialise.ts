@@ -35,7 +35,7 @@ export interface Making {
  * @param lines as of a manifest
  */
 export async function materialise(
-  store: Store,
+  store: Pick<Store, 'root'>,
   top: number,
   lines: readonly string[],
   making: Making = {},
@@ -49,7 +49,7 @@ const fewest = 50
 
 /** What is plain, by a program. Undefined if it was not, and nothing is there yet. */
 async function makeMost(
-  store: Store,
+  store: Pick<Store, 'root'>,
   top: number,
   lines: readonly string[],
   { signal, onProgress, durable = false, alone = false }: Making,

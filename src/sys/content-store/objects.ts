@@ -18,6 +18,8 @@ export interface Objects {
    * empty content has none: ''.
    */
   put(fd: number): Steps<{ content: string; bytes: number }>
+  /** Gives a content that another store holds its name here too. False if it is not there. */
+  adopt(content: string, file: string): boolean
   /** What was taken in and is not published. */
   pending(): string[]
   /** Gives all that was taken in its name. Its bytes are on the disk by then. Answers the directories that changed. */
@@ -58,12 +60,16 @@ export function openObjects(root: string): Objects {
 
   const incoming = (): string => join(root, 'incoming', `object-${randomBytes(8).toString('hex')}`)
 
-  const publish = (content: string, temporary: string): string => {
-    const target = path(content)
-    const directory = dirname(target)
+  const ensureHolder = (content: string): string => {
+    const directory = dirname(path(content))
     if (!made.has(directory)) makeDirectory(directory)
     made.add(directory)
-    hostFs.renameSync(temporary, target)
+    return directory
+  }
+
+  const publish = (content: string, temporary: string): string => {
+    const directory = ensureHolder(content)
+    hostFs.renameSync(temporary, path(content))
     known.set(content, undefined)
     return directory
   }
@@ -89,6 +95,14 @@ export function openObjects(root: string): Objects {
 
   return {
     path,
+    adopt(content, file) {
+      if (known.has(content)) return true
+      if (!fs.existsSync(file)) return false
+      ensureHolder(content)
+      linkOrCopy(file, path(content))
+      known.set(content, undefined)
+      return true
+    },
     pending: () => [...known.values()].filter((temporary) => temporary !== undefined),
     publish() {
       const changed = [...known].flatMap(([content, temporary]) =>
@@ -188,6 +202,16 @@ function openIfPresent(path: string): number | undefined {
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined
     throw error
+  }
+}
+
+/** Not every file system has links, and a file can have only so many. */
+function linkOrCopy(from: string, to: string): void {
+  try {
+    hostFs.linkSync(from, to)
+  } catch (error) {
+    if (!hasCode(error, 'EPERM', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS')) throw error
+    hostFs.copyFileSync(from, to, fs.constants.COPYFILE_FICLONE)
   }
 }
 

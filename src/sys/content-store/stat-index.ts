@@ -28,6 +28,9 @@ export interface StatIndex {
 
 const magic = 'aw-index 1'
 const printLength = 80
+/** No sweep is called so: nothing that is remembered with it is taken to be in the store. */
+export const nothingStored = 'none'
+
 const none: StatIndex = { sweep: '', entries: new Map() }
 
 export function readIndex(file: string): StatIndex {
