@@ -11,6 +11,7 @@ import { holderOf } from './gc-held.ts'
 import { gcSnapshots } from './gc-snapshots.ts'
 import { type GcThing, type GcThingOf, liveThing, ownerName, templateBases } from './gc-things.ts'
 import { append, checkpointSignal, whose, withWorkspace } from './operations.ts'
+import { usedBases } from './own-base.ts'
 import { trashOf } from './places.ts'
 import { spaceOf } from './pressure.ts'
 import { purgeTrees } from './purge.ts'
@@ -170,6 +171,7 @@ async function letBaseGo(core: Core, request: Request, { name, base }: GcThingOf
   if (lock === undefined) return { stays: 'it is being used right now' }
   const users = await usersOf(core, name)
   if (users.length > 0) return { stays: `${users[0]} began as it` }
+  if (usedBases(await core.store.list()).has(name)) return { stays: 'a workspace is being made with it' }
   if ((await templateBases(core)).has(name)) return { stays: 'it is a template' }
   await eraseBase(core, request, name, 'unneeded')
   return gone

@@ -6,6 +6,7 @@ import type { Place, Usage } from '../ports/storage-driver.ts'
 import { basePlace, basesOf } from './bases.ts'
 import type { Core, Request } from './core.ts'
 import { gcSnapshots } from './gc-snapshots.ts'
+import { usedBases } from './own-base.ts'
 import { erasingOf, trashOf, volumeOf } from './places.ts'
 import { leftoversOf } from './reconcile.ts'
 import { beganAs } from './size-limit.ts'
@@ -59,10 +60,10 @@ const leftover = (place: Place): GcThing => ({
 async function bases(core: Core, workspaces: readonly Workspace[]): Promise<GcThing[]> {
   const found = [...(await basesOf(core)).values()]
   const templates = await templateBases(core)
+  const used = usedBases(workspaces)
   return found.flatMap((base): GcThing[] => {
-    if (templates.has(base.base)) return []
+    if (templates.has(base.base) || used.has(base.base)) return []
     const users = workspaces.filter((workspace) => baseNameOf(workspace) === base.base)
-    if (users.some(({ state }) => state !== 'purged')) return []
     const since = users.map(({ updated_at }) => updated_at).reduce(latest, base.created_at)
     return [{ kind: 'base', name: base.base, since, workspace: null, base }]
   })

@@ -26,6 +26,31 @@ it('gc leaves alone what was brought back and destroyed again while it looked', 
   expect(String(await manager.call('fs read', { id: 'a', path: 'work/new' }))).toBe('an hour of work')
 })
 
+it('gc keeps the base of a workspace that is still being created', async () => {
+  let at = Date.UTC(2026, 0, 1)
+  let meddle: (() => Promise<void>) | undefined
+  const { manager, disk } = memoryCore({
+    now: () => new Date((at += 1)),
+    onSync: async () => {
+      const act = meddle
+      meddle = undefined
+      await act?.()
+    },
+  })
+  disk.put('/source/file', { kind: 'file', bytes: Buffer.from('kept'), mode: 0o644, mtime: new Date(0) })
+  const bases = (): string[] => [...(disk.directory('/storage/bases')?.entries.keys() ?? [])]
+  const seen: unknown[] = []
+  meddle = async () => {
+    seen.push(bases().length)
+    // Longer than an unused base stays.
+    at += 90 * 86_400_000
+    for (const plan of [true, false]) seen.push((await manager.call('gc', { plan })).items)
+  }
+  await manager.call('create', { id: 'a', from: { folder: '/source' } })
+  expect(seen).toEqual([1, [], []])
+  expect(bases()).toEqual([expect.stringMatching(/^began-/)])
+})
+
 it('gc and purge keep what a process still works in', async () => {
   const { manager, machine } = memoryCore()
   const { id } = await manager.call('create', { id: 'a' })

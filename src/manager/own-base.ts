@@ -41,6 +41,14 @@ const isCopied = (source: Source): source is Copied =>
 export const madeAnew = (source: Source): Source =>
   isCopied(source) && (source.kind === 'folder' || isOwnBase(source.base ?? '')) ? { ...source, base: null } : source
 
+/** What workspaces began as, and what those that are just being made will have begun as. */
+export const usedBases = (workspaces: readonly Workspace[]): ReadonlySet<string> =>
+  new Set(
+    workspaces
+      .filter(({ state }) => state !== 'purged')
+      .flatMap((one) => [baseNameOf(one) ?? [], one.operation === null ? [] : ownBase(one.operation)].flat()),
+  )
+
 /** Absent = done. Needs the lock of the only workspace that began as it. */
 export async function dropOwnBase(core: Core, request: Request, base: string | null): Promise<void> {
   if (base === null || !isOwnBase(base)) return

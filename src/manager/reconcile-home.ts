@@ -1,8 +1,7 @@
 import type { Place } from '../ports/storage-driver.ts'
-import { baseNameOf } from '../domain/workspace/state.ts'
-import { basePlace, basesOf, eraseBase, isFinished, isOwnBase, ownBase } from './bases.ts'
+import { basePlace, basesOf, eraseBase, isFinished, isOwnBase } from './bases.ts'
 import type { Core, Request } from './core.ts'
-import { dropOwnBase } from './own-base.ts'
+import { dropOwnBase, usedBases } from './own-base.ts'
 import { eraseBegun, mendShared, sharedTrees } from './reconcile-shared.ts'
 import { closeLostSetups } from './setup/records.ts'
 
@@ -46,8 +45,7 @@ async function reconcileBases(core: Core, request: Request, onDisk: readonly Pla
 /** Those of single workspaces that none has, and that nobody is just making one with. */
 async function dropUnused(core: Core, request: Request, bases: readonly string[]): Promise<void> {
   if (bases.length === 0) return
-  const all = (await core.store.list()).filter(({ state }) => state !== 'purged')
-  const used = new Set(all.flatMap((one) => [baseNameOf(one), one.operation && ownBase(one.operation)]))
+  const used = usedBases(await core.store.list())
   for (const base of bases) if (!used.has(base)) await dropOwnBase(core, request, base)
 }
 

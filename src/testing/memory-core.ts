@@ -50,6 +50,8 @@ export interface MemoryOptions {
   /** The same, before a tree is restored, or something is copied into one. */
   readonly onRestore?: () => Promise<void>
   readonly onImport?: () => Promise<void>
+  /** The same, before a tree is made durable. */
+  readonly onSync?: () => Promise<void>
   /** The same, before a sandbox is started. */
   readonly onStart?: (spec: SandboxSpec) => Promise<void>
   /** Trees are attached as layers, as those of an ordinary user are on overlay. */
@@ -67,6 +69,7 @@ export function memoryCore({
   onMeasure,
   onRestore,
   onImport,
+  onSync,
   onFound,
   onStart,
   layered = false,
@@ -89,12 +92,16 @@ export function memoryCore({
     await onImport?.()
     return trees.import(...given)
   }
+  const sync: StorageDriver['sync'] = async (...given) => {
+    await onSync?.()
+    return trees.sync(...given)
+  }
   const free: StorageDriver['free'] = async () => ({ ...(await trees.free()), ...space(disk) })
   const attachment: StorageDriver['attachment'] = (place) => {
     const { path } = trees.attachment(place)
     return layered ? { kind: 'overlay', path, lower: [], upper: path, work: path } : { kind: 'dir', path }
   }
-  const storage = { ...trees, usage, restore, import: importing, free, attachment }
+  const storage = { ...trees, usage, restore, import: importing, sync, free, attachment }
   disk.makeDirectory('/workspaces')
   const texts = memoryTexts()
   const sizes = memorySizes()
