@@ -49,3 +49,18 @@ it('recovery erases what a crash left of a base, and nothing that a workspace na
   const isThere = (base?: string): boolean => disk.directory(`/storage/bases/${base}`) !== undefined
   expect([isThere(used), isThere(unused)]).toEqual([true, false])
 })
+
+it('what a single workspace began as is no base that a user can remove', async () => {
+  const { manager, disk } = memoryCore()
+  disk.put('/source/file', { kind: 'file', bytes: Buffer.from('kept'), mode: 0o644, mtime: new Date(0) })
+  await manager.call('create', { id: 'a', from: { folder: '/source' } })
+  const [own = ''] = disk.directory('/storage/bases')?.entries.keys() ?? []
+  expect(own).toMatch(/^began-op/)
+  for (const name of ['began-op', own])
+    for (const force of [false, true])
+      await expect(manager.call('bases remove', { name, force })).rejects.toMatchObject({
+        code: 'base_not_found',
+        message: `There is no base ${name}`,
+      })
+  expect(disk.directory(`/storage/bases/${own}`)).toBeDefined()
+})

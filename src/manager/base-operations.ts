@@ -6,9 +6,9 @@ import type { Core, Request } from './core.ts'
 import { templatesOf } from './template-tree.ts'
 
 export async function listBases(core: Core, input: Inputs['bases list']): Promise<Outputs['bases list']> {
-  const bases = [...(await basesOf(core)).values()].filter(({ base }) => !isOwnBase(base))
+  const bases = await listable(core)
   return Promise.all(
-    bases.map(async ({ base, source, profile, created_at }) => ({
+    [...bases.values()].map(async ({ base, source, profile, created_at }) => ({
       name: base,
       source: { ...source },
       profile,
@@ -18,6 +18,9 @@ export async function listBases(core: Core, input: Inputs['bases list']): Promis
     })),
   )
 }
+
+/** What a single workspace began as is part of that workspace: it goes with it, and only then. */
+const listable = async (core: Core) => new Map([...(await basesOf(core))].filter(([base]) => !isOwnBase(base)))
 
 const sizeOf = (core: Core, base: string): Promise<number | null> =>
   core.storage.usage(basePlace(base), { maxFiles: 20_000 }).then(
@@ -35,7 +38,7 @@ export async function removeBase(
       hint: 'Give at least 8 characters of it; see them with: aw bases list',
       data: { field: 'name' },
     })
-  const bases = await basesOf(core)
+  const bases = await listable(core)
   const meant = [...bases.values()].filter(({ base }) => base === input.name || base.startsWith(input.name))
   const [only] = meant
   if (only === undefined || (meant.length > 1 && !bases.has(input.name)))
