@@ -148,6 +148,24 @@ describe('the metadata directory', () => {
     expect(JSON.parse(fs.readFileSync(join(path, '.m/run.json'), 'utf8'))).toMatchObject({ run_id: 'a' })
   })
 
+  it('in a repository leaves files of the source alone that aw does not write', async () => {
+    const folder = fs.mkdtempSync(join(tmpdir(), 'aw-source-'))
+    onTestFinished(() => fs.rmSync(folder, { recursive: true }))
+    const names = ['context.json', 'notes.md', 'task_spec.json']
+    fs.mkdirSync(join(folder, '.m'))
+    for (const name of names) fs.writeFileSync(join(folder, '.m', name), 'theirs')
+    const { manager, id, path } = await scene({ profile: 'repo', from: { folder } })
+    const { argv: _, ...how } = look
+    const items = await collect(manager.stream('exec', { ...how, argv: ['true'] }))
+    expect(items.flatMap(({ notes = [] }) => notes.filter((note) => note.includes('.m ')))).toEqual([])
+    await manager.call('rename', { id, to: 'b' })
+    const metadata = join(path, '../../b/main/.m')
+    expect(fs.readdirSync(metadata).toSorted()).toEqual(
+      ['.gitignore', 'run.json', 'workspace_config.json', ...names].toSorted(),
+    )
+    for (const name of names) expect(fs.readFileSync(join(metadata, name), 'utf8')).toBe('theirs')
+  })
+
   it.each([
     ['a file', (directory: string) => fs.writeFileSync(directory, 'x')],
     ['a link that leads out', (directory: string) => fs.symlinkSync('/etc', directory)],

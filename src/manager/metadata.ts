@@ -30,7 +30,8 @@ export function writeMetadata(
     (name) => [`${name}.json`, `${JSON.stringify(writers[name](workspace, documents), null, 2)}\n`] as const,
   )
   // In the middle of a repository it must not look like something to be committed.
-  const hidden = profile.content === '.' ? [['.gitignore', '*\n'] as const] : []
+  const isInContent = profile.content === '.'
+  const hidden = isInContent ? [['.gitignore', '*\n'] as const] : []
   const all = [...texts, ...hidden]
   const left = unseen ? tree.fill(profile.metadata, all, mode) : all
   if (left.length === 0) return []
@@ -44,9 +45,10 @@ export function writeMetadata(
     tree.write(path, content, { mode, durable: !unseen })
     changed.push(name)
   }
-  // What aw writes for others only is nobody's here, and would be taken for aw's.
+  // What aw writes for others only is nobody's here, and would be taken for aw's. In the middle of a repository it is the
+  // repository's.
   const foreign = documentNames.filter((name) => !names.includes(name)).map((name) => `${name}.json`)
-  for (const name of isNew ? [] : foreign) {
+  for (const name of isNew || isInContent ? [] : foreign) {
     const path = `${profile.metadata}/${name}`
     if (at(tree, path) === undefined) continue
     moveAside(tree, path)
