@@ -43,13 +43,18 @@ describe('a tree that somebody removed', () => {
     const gone = {
       code: 'workspace_not_found',
       message: 'The tree of a/main was removed by something other than aw',
-      hint: 'It has no snapshots. To give its name free: aw recover a/main',
+      hint: 'It has no snapshots. To free its name: aw recover a/main',
     }
     for (const ref of ['a', id]) {
       await expect(manager.call('path', { id: ref })).rejects.toMatchObject(gone)
       await expect(manager.call('paths', { id: ref })).rejects.toMatchObject(gone)
       expect(await manager.call('exists', { id: ref })).toEqual({ exists: false, lost: true })
     }
+    await expect(manager.call('ensure', { id: 'a' })).rejects.toMatchObject(gone)
+    for (const name of ['snapshot', 'describe', 'fs tree', 'start', 'fork'] as const)
+      await expect(manager.call(name, { id: 'a' })).rejects.toMatchObject(gone)
+    await expect(collect(manager.stream('diff', { from: 'a' }))).rejects.toMatchObject(gone)
+    await expect(collect(manager.stream('exec', { id: 'a', argv: ['true'] }))).rejects.toMatchObject(gone)
     await manager.call('recover', { id: 'a' })
     expect(await manager.call('exists', { id: 'a' })).toEqual({ exists: false })
     await manager.call('create', { id: 'a' })

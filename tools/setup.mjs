@@ -3,6 +3,7 @@
  * pinned Node, then hands over to that Node.
  *
  *   node tools/setup.mjs run <script> [arguments]
+ *   node tools/setup.mjs aw [arguments]       the command line, where npm was started
  *   node tools/setup.mjs start [arguments]    the daemon; root also gets bubblewrap, if a package manager has it
  *   node tools/setup.mjs test [arguments]     also the Debian packages that the tests use
  *   node tools/setup.mjs bench [arguments]    these too

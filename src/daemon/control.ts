@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { settle, type OpenOptions } from '../aw.ts'
 import { askToEnd, daemonAt } from '../client/remote/daemon-at.ts'
 import type { DaemonFacts } from '../domain/daemon.ts'
-import { AwError } from '../domain/errors.ts'
+import { AwError, errorTable, type ErrorCode } from '../domain/errors.ts'
 import { cliCommand } from '../sys/cli-program.ts'
 import { isThere } from '../sys/directories.ts'
 import { logOf, logTail, reachable, socketOf, startDetached, takeHome } from '../sys/daemon-place.ts'
@@ -31,14 +31,24 @@ export async function detach(options: OpenOptions, args: readonly string[], sign
     await sleep(50, undefined, { signal })
     const found = await daemonAt(socket)
     if (found !== undefined) return found
-    if (child.hasEnded())
-      throw new AwError('daemon_unavailable', `The daemon did not start: ${logTail(log)}`, {
-        hint: `All of it is in ${log}`,
-      })
+    if (child.hasEnded()) throw notStarted(log)
   }
   throw new AwError('timeout', `The daemon does not answer after ${startMs / 1000} s`, {
     hint: `What it says is in ${log}`,
   })
+}
+
+/** As it would have told it to whoever stood before it. */
+function notStarted(log: string): AwError {
+  const last = logTail(log)
+  const hint = `All of it is in ${log}`
+  try {
+    const told = JSON.parse(last) as { code: ErrorCode; message: string; hint?: string }
+    if (Object.hasOwn(errorTable, told.code)) return new AwError(told.code, told.message, { hint: told.hint ?? hint })
+  } catch {
+    // It was no error of ours.
+  }
+  return new AwError('daemon_unavailable', `The daemon did not start: ${last}`, { hint })
 }
 
 /** Asks it to end, and waits until it has. False if there is none. */

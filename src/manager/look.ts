@@ -4,7 +4,7 @@ import { AwError } from '../domain/errors.ts'
 import { adaptPrompt as adapt, workspacePaths } from '../domain/paths.ts'
 import { profileOf } from '../domain/profiles.ts'
 import { hasMount, mountOf, mountWish } from '../domain/sandbox/mount.ts'
-import { allowedStates, assertAllowed } from '../domain/workspace/allow.ts'
+import { assertAllowed } from '../domain/workspace/allow.ts'
 import { isLive, nameOf, workspaceStates, type Workspace, type WorkspaceStateName } from '../domain/workspace/state.ts'
 import type { WorkspaceId } from '../domain/ids.ts'
 import type { Core, Request } from './core.ts'
@@ -14,6 +14,7 @@ import { shown } from './look-snapshots.ts'
 import { trashOf, volumeOf } from './places.ts'
 import { glance, rulerFor, type Ruler } from './ruler.ts'
 import { gradeOf } from './size-limit.ts'
+import { isTreeGone, treeGone } from './tree-gone.ts'
 import { hasHostPaths, hostPath, view, type WorkspaceView } from './view.ts'
 
 /** Use cases that only look. None of them waits for a lock or recovers anything. */
@@ -105,29 +106,6 @@ export async function exists(core: Core, input: Inputs['exists']): Promise<Outpu
   const found = await lookUp(core, input.id)
   if (found === undefined || !isLive(found.state)) return { exists: false }
   return (await isTreeGone(core, found)) ? { exists: false, lost: true } : { exists: true }
-}
-
-/** Looked at twice: a tree that is being moved is elsewhere for a moment, and the log says so. */
-async function isTreeGone(core: Core, { id }: Workspace): Promise<boolean> {
-  for (let looks = 0; looks < 2; looks++) {
-    const now = await core.store.get(id)
-    if (now === undefined || now.operation !== null || !settled.includes(now.state)) return false
-    if (await core.storage.exists(volumeOf(now))) return false
-  }
-  return true
-}
-
-const settled: readonly WorkspaceStateName[] = allowedStates.path
-
-function treeGone(workspace: Workspace): AwError {
-  const name = nameOf(workspace)
-  return new AwError('workspace_not_found', `The tree of ${name} was removed by something other than aw`, {
-    hint:
-      workspace.snapshots.all > 0
-        ? `Make it anew from its last snapshot: aw recover ${name} && aw undelete ${name}`
-        : `It has no snapshots. To give its name free: aw recover ${name}`,
-    data: { workspace: name, id: workspace.id, state: workspace.state },
-  })
 }
 
 export async function paths(core: Core, input: Inputs['paths']): Promise<Outputs['paths']> {

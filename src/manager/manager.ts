@@ -1,5 +1,5 @@
 import type { Inputs, OperationName, Outputs, StreamName } from '../api/table.ts'
-import { AwError, toAwError } from '../domain/errors.ts'
+import { AwError } from '../domain/errors.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import { newId, type Core, type Request } from './core.ts'
 import { listBases, removeBase } from './base-operations.ts'
@@ -50,6 +50,7 @@ import * as templates from './templates.ts'
 import { tokenBook } from './token-book.ts'
 import { tokenTime } from './token-time.ts'
 import * as tokens from './tokens.ts'
+import { explained } from './tree-gone.ts'
 import { ttl } from './ttl.ts'
 import { undelete } from './undelete.ts'
 import { usage } from './usage.ts'
@@ -181,17 +182,25 @@ export function makeManager(
         checkpointSignal(request)
         return await useCase(core, input, request)
       } catch (error) {
-        throw toAwError(error)
+        throw await explained(core, error)
       }
     },
     stream(name, input, context = {}) {
       assertOpen()
-      return streams[name](core, input, requestOf(context))
+      return explaining(core, streams[name](core, input, requestOf(context)))
     },
     async [Symbol.asyncDispose]() {
       if (closed) return
       closed = true
       await close()
     },
+  }
+}
+
+async function* explaining<T>(core: Core, items: AsyncIterable<T>): AsyncGenerator<T> {
+  try {
+    yield* items
+  } catch (error) {
+    throw await explained(core, error)
   }
 }

@@ -16,6 +16,7 @@ import { failRequest, firstRun, requestRun, type RunRequest } from './run-reques
 import { withoutWorkspace } from './run-check.ts'
 import { sideOf } from './sides.ts'
 import { type Start, startOf } from './sources.ts'
+import { isTreeGone, treeGone } from './tree-gone.ts'
 import { view, type WorkspaceView } from './view.ts'
 
 export const create = (core: Core, input: Inputs['create'], request: Request): Promise<WorkspaceView> =>
@@ -146,6 +147,7 @@ export async function ensure(core: Core, input: Inputs['ensure'], request: Reque
     const found = await lookUp(core, input.id)
     if (found?.operation === null && !isWaiting(found)) {
       assertAllowed(found, 'path')
+      if (await isTreeGone(core, found)) throw treeGone(found)
       return view(core, found)
     }
     try {

@@ -1,4 +1,4 @@
-import { toAwError } from '../domain/errors.ts'
+import { AwError, toAwError } from '../domain/errors.ts'
 import { isWorkspaceId } from '../domain/ids.ts'
 import { assertAllowed } from '../domain/workspace/allow.ts'
 import type { FileHandle, PathOptions, RootOptions } from '../ports/files.ts'
@@ -46,6 +46,8 @@ export async function openReached(
     }
   } catch (error) {
     reached[Symbol.dispose]()
+    const isGone = place.area === 'volumes' && toAwError(error).code === 'file_not_found'
+    if (isGone) throw new AwError('workspace_not_found', 'The tree is gone', { data: { place }, cause: error })
     throw error
   }
 }

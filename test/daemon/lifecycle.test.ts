@@ -84,6 +84,7 @@ test.each(['0.0.0.0:7433', '192.168.0.1:80', 'example.com:80', ':80', '127.0.0.1
     const { code, stderr } = at.aw('serve', '--listen', listen)
     expect(code).toBe(2)
     expect(stderr).toContain('loopback')
+    expect(at.aw('serve', '--detach', '--listen', listen)).toMatchObject({ code, stderr })
     expect(existsSync(join(at.home, 'aw.sock'))).toBe(false)
   },
 )

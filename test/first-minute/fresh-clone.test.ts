@@ -34,7 +34,7 @@ describe.each<Who>(['root', 'an ordinary user'])('as %s', (who) => {
     const aw = (args: string): ReturnType<typeof machine.sh> => machine.sh(`npm run -s aw -- ${args}`)
 
     expect(aw('tour')).toMatchObject({ code: 0 })
-    const path = aw('create fix --from docs').stdout.trim()
+    const path = machine.sh('cd docs && npm run -s aw -- create fix --from .').stdout.trim()
     expect(existsSync(join(path, 'work/README.md'))).toBe(true)
     machine.sh(`echo changed > '${path}/work/README.md'`)
     expect(aw('diff fix')).toMatchObject({ code: 0, stdout: expect.stringContaining('M\twork/README.md') as string })

@@ -2,14 +2,17 @@ import { debianPackages } from './debian.mjs'
 import { installBubblewrap } from './bubblewrap.mjs'
 import { npmPackages } from './npm.mjs'
 import { runWithPinnedNode } from './pinned-node.mjs'
+import { inRoot } from './root.mjs'
 import { SetupError } from './setup-error.mjs'
 
 /**
  * What has a word of its own: what it runs, and what it installs besides the npm packages.
  *
- * @type {Record<string, { script: string[], install?: () => void }>}
+ * @type {Record<string, { script: string[], install?: () => void, cwd?: string | undefined }>}
  */
 const modes = {
+  // npm itself changes to the checkout: paths are those of where somebody stands.
+  aw: { script: ['src/cli/main.ts'], cwd: process.env['INIT_CWD'] },
   start: { script: ['src/cli/main.ts', 'serve'], install: installBubblewrap },
   check: { script: ['tools/check.ts'] },
   test: { script: ['tools/test.ts'], install: debianPackages },
@@ -40,7 +43,8 @@ function setUpAndRun([mode, ...args]) {
   if (wanted !== undefined) {
     npmPackages()
     wanted.install?.()
-    return runWithPinnedNode([...wanted.script, ...args])
+    const [file = '', ...words] = wanted.script
+    return runWithPinnedNode([inRoot(file), ...words, ...args], wanted.cwd)
   }
   throw new SetupError(usage)
 }

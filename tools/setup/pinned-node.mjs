@@ -11,13 +11,15 @@ import { SetupError } from './setup-error.mjs'
  * install: shells remember where they found `node` the first time.
  *
  * @param {string[]} args
+ * @param {string} [cwd] where; here if it is left out
  * @returns {Promise<number>}
  */
-export function runWithPinnedNode(args) {
+export function runWithPinnedNode(args, cwd) {
   const node = pinnedNode()
   return new Promise((resolve, reject) => {
     const child = spawn(node, args, {
       stdio: 'inherit',
+      ...(cwd !== undefined && { cwd }),
       env: { ...process.env, PATH: [inRoot('node_modules', '.bin'), ...searchPath()].join(delimiter) },
     })
     passSignalsTo(child)

@@ -3,7 +3,8 @@
  * and in `aw doctor`.
  */
 export const fixes = {
-  bubblewrap: 'Install it with: apt-get install bubblewrap (or dnf, apk, zypper, pacman)',
+  bubblewrap:
+    'Install it with: sudo apt-get install bubblewrap (or dnf, apk, zypper, pacman); or ask for a level that holds less: --isolation guarded',
   newerBubblewrap: 'Install bubblewrap 0.8 or later (Debian 12, Ubuntu 24.04, Fedora 38 have it)',
   apparmor:
     'Ubuntu keeps user namespaces from programs without a profile. For bubblewrap alone: ' +
