@@ -61,8 +61,9 @@ struct box {
   pid_t first, proxy;
   /* `over_limit`: it ends because its tree has grown beyond the size limit. */
   bool ready, had_client, first_ended, stopping, frozen, over, over_limit;
-  /* What the child that measures the tree will say; when it began, and when to begin again. */
-  int size_result;
+  /* What the child that measures the tree will say, and how often in a row one could not; when it began, and when to
+     begin again. */
+  int size_result, size_failures;
   int64_t size_began, size_at;
   int64_t deadline, alone_until, kill_at, proxy_after, accept_after;
 };

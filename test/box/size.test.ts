@@ -1,7 +1,9 @@
 /** A box whose tree has a size limit that no kernel enforces: its supervisor measures the tree. */
+import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
+import { removeTree } from '../../src/sys/safe-fs/remove.ts'
 import {
   exec,
   finished,
@@ -14,9 +16,17 @@ import {
   testFolder,
   until,
 } from './harness.ts'
+import { compiled } from './programs.ts'
 import { readTags, tags, type, type Tags } from './raw.ts'
 
 const MB = 2 ** 20
+
+/** Too deep for the harness, which removes the rest after this. */
+const deepTrees: string[] = []
+
+afterEach(async () => {
+  for (const tree of deepTrees.splice(0)) await removeTree(dirname(tree), 'tree')
+})
 
 function limited(mb: number): { tree: string; spec: Tags } {
   const tree = join(testFolder(), 'tree')
@@ -106,6 +116,30 @@ test('a file counts once whatever its names, a hole counts as it reads, and link
   writeFileSync(join(tree, 'more'), Buffer.alloc(4096))
   await until(() => existsSync(join(box.folder, 'box/over-limit')), 'it is noticed')
   expect(await box.ended).toBe(0)
+})
+
+test('a file below more directories than can be open at once is found', async () => {
+  const { tree, spec } = limited(2)
+  deepTrees.push(tree)
+  const box = await startBox({ spec })
+  execFileSync(compiled('deep'), [tree, '40000', String(3 * MB)])
+  expect(await box.ended).toBe(0)
+  expect(readFileSync(join(box.folder, 'box/over-limit'), 'utf8')).toBe(`${3 * MB}\n`)
+})
+
+test('a box whose tree cannot be measured ends as one over its limit, and its log says why', async () => {
+  const { tree, spec } = limited(2)
+  mkdirSync(join(tree, 'd/'.repeat(60)), { recursive: true })
+  const box = await startBox({ spec })
+  const id = exec(box.client, ['sleep', '1000'])
+  await box.client.answer(type.started, id)
+  // Enough for the supervisor, but not for the walk.
+  execFileSync('prlimit', [`--pid=${box.pid}`, '--nofile=16:16'])
+  writeFileSync(join(tree, 'file'), Buffer.alloc(4096))
+  expect((await finished(box.client, id)).exit).toMatchObject({ s: '9', Q: '' })
+  expect(await box.ended).toBe(0)
+  expect(readFileSync(join(box.folder, 'box/over-limit'), 'utf8')).toBe('')
+  expect(box.log()).toContain('cannot measure the tree: the limit of 16 open files (ulimit -n) is too low')
 })
 
 test('what is asked for in part is refused', async () => {
