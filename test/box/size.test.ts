@@ -1,6 +1,6 @@
 /** A box whose tree has a size limit that no kernel enforces: its supervisor measures the tree. */
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { removeTree } from '../../src/sys/safe-fs/remove.ts'
@@ -41,7 +41,11 @@ function limited(mb: number): { tree: string; spec: Tags } {
   }
 }
 
-const fill = (tree: string, mb: number): void => writeFileSync(join(tree, 'deep/er/file'), Buffer.alloc(mb * MB, 1))
+/** At once: a file that is being written may be measured halfway. */
+function fill(tree: string, mb: number): void {
+  writeFileSync(`${tree}.file`, Buffer.alloc(mb * MB, 1))
+  renameSync(`${tree}.file`, join(tree, 'deep/er/file'))
+}
 
 describe.each(levels)('a box of level %s', (level) => {
   test('is stopped when its tree passes the limit, and its commands say why', async () => {
@@ -124,7 +128,7 @@ test('a file below more directories than can be open at once is found', async ()
   const box = await startBox({ spec })
   execFileSync(compiled('deep'), [tree, '40000', String(3 * MB)])
   expect(await box.ended).toBe(0)
-  expect(readFileSync(join(box.folder, 'box/over-limit'), 'utf8')).toBe(`${3 * MB}\n`)
+  expect(Number(readFileSync(join(box.folder, 'box/over-limit'), 'utf8'))).toBeGreaterThan(2 * MB)
 })
 
 test('a box whose tree cannot be measured ends as one over its limit, and its log says why', async () => {
