@@ -77,17 +77,19 @@ export function called(printed: string): Called {
 /** The tokens that proxies of a home have: only who may look into what they hold open learns them. */
 export const tokensOf = (home: string): string[] =>
   readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && isProxy(name))
-    .map((pid) => JSON.parse(readFileSync(`/proc/${pid}/fd/5`, 'utf8')) as { bridge?: Bridge })
-    .flatMap(({ bridge }) => (bridge?.directory === join(home, 'bridge') ? [bridge.token] : []))
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => settingsOf(pid)?.bridge ?? [])
+    .flatMap(({ directory, token }) => (directory === join(home, 'bridge') ? [token] : []))
 
-function isProxy(pid: string): boolean {
+/** Of a proxy; undefined of any other process, and of one that has ended meanwhile. */
+function settingsOf(pid: string): { bridge?: Bridge } | undefined {
   try {
     const settings = '/proc/self/fd/5'
-    const isStarted = readFileSync(`/proc/${pid}/cmdline`, 'utf8').endsWith(`${settings}\0`)
-    return isStarted && statSync(`/proc/${pid}/fd/5`).isFile()
+    if (!readFileSync(`/proc/${pid}/cmdline`, 'utf8').endsWith(`${settings}\0`)) return undefined
+    if (!statSync(`/proc/${pid}/fd/5`).isFile()) return undefined
+    return JSON.parse(readFileSync(`/proc/${pid}/fd/5`, 'utf8')) as { bridge?: Bridge }
   } catch {
-    return false
+    return undefined
   }
 }
 
