@@ -44,7 +44,9 @@ it('may hold so much beyond what it began as, and no more; everything else goes 
   const { workspaces } = await aw.usage({ ids: ['a'] })
   expect(workspaces[0]?.over).toBe(grade === 'watched')
   expect(workspaces[0]?.growth_bytes).toBeGreaterThan(2 * MB)
-  expect(await outcome(aw.snapshot('a'))).toBe(grade === 'watched' ? 'quota_exceeded' : 'ok')
+  // What others write past a limit is noticed late: on a busy machine what was measured last holds a little longer.
+  if (grade === 'watched') await until(async () => (await outcome(aw.snapshot('a'))) === 'quota_exceeded')
+  else expect(await outcome(aw.snapshot('a'))).toBe('ok')
 
   // The kernel may have let a part of what was appended pass.
   expect((await ws.files.read('work/one')).length).toBeGreaterThanOrEqual(3 * MB)
