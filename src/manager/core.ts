@@ -21,8 +21,8 @@ import type { Texts } from '../ports/texts.ts'
 import type { Requests } from '../ports/requests.ts'
 import type { KeptLogs } from '../ports/kept-logs.ts'
 import type { Variables } from '../ports/variables.ts'
-import type { TokenBook } from './token-book.ts'
-import type { TokenTime } from './token-time.ts'
+import type { TokenBook } from './access/token-book.ts'
+import type { TokenTime } from './access/token-time.ts'
 
 /** Everything a use case may use. Assembled once, in `aw.ts`. */
 export interface Core {

@@ -1,0 +1,233 @@
+import type { Inputs, Outputs } from '../../api/table.ts'
+import { AwError, toAwError } from '../../domain/errors.ts'
+import type { Exit, Walls } from '../../domain/sandbox/spec.ts'
+import { assertAllowed, assertOperation } from '../../domain/workspace/allow.ts'
+import { nameOf, type BoxFacts, type Workspace } from '../../domain/workspace/state.ts'
+import type { Execution, Sandbox, SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
+import type { Variable } from '../../ports/variables.ts'
+import { attached, boxGone, driverOf, plannedBox, specOf } from './plan.ts'
+import { boxAround, withToken, type BoxInside } from './bridge.ts'
+import { cutArguments, endCommand, isOpen, type Ended } from './commands.ts'
+import { newEvent, newId, type Core, type Request } from '../core.ts'
+import { keepAfter, keepBefore } from './snapshot-each.ts'
+import { commandOf, directoryOf } from './command.ts'
+import { findWorkspace } from '../kernel/find.ts'
+import { mendMetadata } from '../kernel/metadata.ts'
+import { append, checkpointSignal, intended, whose, withWorkspace } from '../kernel/operations.ts'
+import { closeLostRuns } from '../recovery/boxes.ts'
+import { assertSameWalls } from './same-walls.ts'
+import { assertRoom } from '../space/size-limit.ts'
+import { endedBySize, reasonOf, stoppedBySize } from '../space/size-watch.ts'
+import { withSlot, type Slotted } from '../workspaces/slots.ts'
+
+type Input = Inputs['exec'] & { readonly id: string }
+type Item = Outputs['exec']
+/**
+ * Runs a command in the sandbox of a workspace, or in one of its own that ends with it. The intent is in the log before
+ * anything runs and the end after everything is over, also if the caller stops listening: then the command is ended.
+ */
+export async function* exec(core: Core, input: Input, request: Request): AsyncGenerator<Item> {
+  checkpointSignal(request)
+  const { id } = await findWorkspace(core, input.id)
+  const begun = await beginCommand(core, input, request, id)
+  const { workspace, command } = begun
+  const gone = new AbortController()
+  const signal = request.signal === undefined ? gone.signal : AbortSignal.any([request.signal, gone.signal])
+  let failure: AwError | undefined
+  let stopped: AwError | undefined
+  let ended: Ended = {
+    command,
+    exit: null,
+    snapshot: null,
+    problem: { code: 'aborted', message: 'the caller stopped listening' },
+  }
+  try {
+    const exit = yield* runIn(core, input, request, begun, signal)
+    const isOver = exit.over_limit === true
+    stopped = isOver ? undefined : cancellation(request, exit)
+    ended = { command, exit, snapshot: null, ...(stopped && problemOf(stopped)) }
+    const kept = isOver
+      ? await stoppedBySize(core, workspace)
+      : await keepAfter(core, request, id, begun).catch(toAwError)
+    if (kept instanceof AwError) ended = { ...ended, ...problemOf(kept) }
+    else ended = { ...ended, snapshot: kept }
+    failure = kept instanceof AwError ? kept : stopped
+  } catch (error) {
+    ended = { ...ended, ...problemOf(toAwError(error)) }
+    throw toAwError(error)
+  } finally {
+    gone.abort()
+    await endCommand(core, request, id, ended, begun.workspace)
+  }
+  // The end is in the log before the caller hears of it.
+  if (stopped === undefined)
+    yield { type: 'exit', workspace: nameOf(workspace), command, ...ended.exit, snapshot: ended.snapshot }
+  // It was cancelled, or it has run and what it left could not be kept.
+  if (failure !== undefined) throw failure
+}
+
+/**
+ * Only if the caller's signal is what killed it: one that ended by itself, or ran out of time, has its own end. Whoever
+ * cancels for a reason, as a daemon that ends does, has it in the log.
+ */
+function cancellation({ signal }: Request, { signal: by, timed_out: late }: Exit): AwError | undefined {
+  if (signal?.aborted !== true || by !== 'SIGKILL' || late) return undefined
+  const reason: unknown = signal.reason
+  return new AwError('aborted', reason instanceof AwError ? reason.message : 'The caller cancelled this', {
+    cause: reason,
+  })
+}
+
+const problemOf = ({ code, message }: AwError) => ({ problem: { code, message } })
+
+/** Nothing of a sandbox of its own is left afterwards. */
+async function* runIn(
+  core: Core,
+  input: Input,
+  request: Request,
+  begun: Begun,
+  signal: AbortSignal,
+): AsyncGenerator<Item, Exit> {
+  const { workspace, command, box: facts } = begun
+  await using box = await boxFor(core, request, begun, signal)
+  try {
+    const execution = box.exec({ ...(await commandOf(core, input, request, begun, box)), signal })
+    const { grades, notes: ofPlan } = box.plan
+    const notes = [...ofPlan, ...(begun.own?.mended ?? [])]
+    // It may fail before anybody waits for it.
+    execution.exit.catch(() => undefined)
+    await begun.noted
+    yield { type: 'started', workspace: nameOf(workspace), command, isolation: facts.isolation, grades, notes }
+    yield* outputOf(nameOf(workspace), execution)
+    return await execution.exit
+  } catch (error) {
+    throw await reasonOf(core, workspace, facts, error)
+  } finally {
+    if (begun.own !== undefined) await box.stop({ graceMs: 0 })
+  }
+}
+
+async function* outputOf(workspace: string, { output }: Execution): AsyncGenerator<Item> {
+  for await (const { stream, data } of output) yield { type: stream, workspace, data }
+}
+
+interface OwnBox {
+  readonly driver: SandboxDriver
+  readonly spec: SandboxSpec
+  readonly walls: Walls
+  /** What is told of metadata that was made again. */
+  readonly mended: readonly string[]
+}
+
+export interface Begun {
+  readonly workspace: Slotted
+  readonly command: `cmd_${string}`
+  readonly box: BoxInside
+  /** Of a sandbox of its own, which is not started yet. */
+  readonly own: OwnBox | undefined
+  /** The one that was started before. */
+  readonly meeting: { readonly found: Promise<Sandbox | undefined> } | undefined
+  readonly variables: Readonly<Record<string, Variable>>
+  readonly each: boolean
+  /** That its intent is on the disk. It is on its way there before anything is started, and there before anybody is told. */
+  readonly noted: Promise<void>
+}
+
+/** Everything that can be refused is refused here, before the intent. */
+async function beginCommand(core: Core, input: Input, request: Request, id: Workspace['id']): Promise<Begun> {
+  return withWorkspace(core, request, id, async (found) => {
+    assertAllowed(found, 'exec')
+    assertOperation(found, 'execute')
+    const bySize = await endedBySize(core, found)
+    const open = await closeLostRuns(core, request, found)
+    // That of a run has ended with it, as it should.
+    const isOfRun = found.run?.started?.own_sandbox === true
+    if (found.sandbox !== undefined && open.sandbox === undefined && !isOfRun)
+      throw bySize ? await stoppedBySize(core, found) : boxGone(found)
+    await assertRoom(core, open)
+    const { within } = request
+    if (within === undefined) assertSameWalls(open, input)
+    const around = within === undefined ? open.sandbox : boxAround(open, within)
+    const planned = around ?? { sandbox: newId(core, 'box'), ...(await plannedBox(core, open, input)) }
+    const known = await withSlot(core, request, open)
+    const variables = await core.variables.read(id)
+    const each = (input.snapshot ?? core.config.settings['sandbox.snapshot']) === 'each-exec'
+    const own = around === undefined ? await ownBox(core, known, planned as BoxFacts) : undefined
+    const command = newId(core, 'cmd')
+    const before = each ? await keepBefore(core, request, known, command) : known
+    const starting = { box: planned, command, walls: own?.walls ?? null }
+    const data = { ...whose(before), ...startedData(core, input, before, starting) }
+    // It answers while the log waits for the disk.
+    const meeting = own === undefined ? await meet(core, planned) : undefined
+    try {
+      const intent = newEvent(core, request, 'command_started', data)
+      const after = await append(core, request, before, [intent], { later: true })
+      const common = { command, box: planned, own, meeting, variables, each, noted: intended(core) }
+      return { workspace: { ...after, slot: known.slot }, ...common }
+    } catch (error) {
+      await (await meeting?.found.catch(() => undefined))?.[Symbol.asyncDispose]()
+      throw error
+    }
+  })
+}
+
+async function ownBox(core: Core, workspace: Slotted, box: BoxFacts): Promise<OwnBox> {
+  const driver = await driverOf(core, box.isolation)
+  const spec = await specOf(core, workspace, box, true)
+  const { grades, notes } = await driver.plan(spec)
+  const mended = await mendMetadata(core, workspace)
+  return { driver, spec, mended, walls: { grades, notes: [...notes, ...mended] } }
+}
+
+interface Starting {
+  readonly box: BoxInside & Pick<BoxFacts, 'mcp'>
+  readonly command: `cmd_${string}`
+  /** Of a sandbox of its own. */
+  readonly walls: Walls | null
+}
+
+function startedData(core: Core, input: Input, workspace: Workspace, { box, command, walls }: Starting) {
+  const own = walls !== null
+  return {
+    command,
+    owner: core.host.owner(),
+    sandbox: box.sandbox,
+    own_sandbox: own,
+    isolation: box.isolation,
+    walls,
+    ...cutArguments(input.argv),
+    cwd: directoryOf(workspace, box, input.cwd),
+    env: Object.keys(input.env ?? {}),
+    terminal: input.columns !== undefined,
+    ...(own && box.mcp === true ? { inside: insideOf(box) } : {}),
+  }
+}
+
+const insideOf = ({ mount, agent }: BoxInside) => ({ mount, ...(agent === undefined ? {} : { agent }) })
+
+/** Begins to connect to a sandbox; whoever waits for it later is told what came of it. */
+async function meet(core: Core, { isolation, sandbox }: BoxInside): Promise<NonNullable<Begun['meeting']>> {
+  const found = (await core.sandboxes(isolation)).find(sandbox)
+  found.catch(() => undefined)
+  return { found }
+}
+
+async function boxFor(core: Core, request: Request, begun: Begun, signal: AbortSignal): Promise<Sandbox> {
+  const { workspace, box, own, command, meeting } = begun
+  if (own !== undefined) {
+    const spec = await withToken(core, request, workspace, box, own.spec)
+    const started = await attached(core, request, workspace, spec, (now) =>
+      own.driver.start(box.sandbox, now, { signal }),
+    )
+    const now = await core.store.get(workspace.id)
+    if (now !== undefined && isOpen(now, command)) return started
+    await using _ = started
+    await started.stop({ graceMs: 0 })
+    throw new AwError('sandbox_gone', `The command was ended before it began: ${nameOf(workspace)} was stopped`, {
+      data: { id: workspace.id },
+    })
+  }
+  const found = await (meeting ?? (await meet(core, box))).found
+  if (found === undefined) throw boxGone(workspace)
+  return found
+}

@@ -1,0 +1,237 @@
+import { configuration } from '../../domain/agents/configuration.ts'
+import { listOf } from '../../domain/config-kinds.ts'
+import { AwError } from '../../domain/errors.ts'
+import { fixes } from '../../domain/sandbox/fixes.ts'
+import { parseRules } from '../../domain/network/rules.ts'
+import { profileOf } from '../../domain/profiles.ts'
+import { limitNames, type Isolation, type Limits, type Network } from '../../domain/sandbox/spec.ts'
+import { mountWish, nextMount, type Mounted } from '../../domain/sandbox/mount.ts'
+import { nameOf, type BoxFacts, type SharedMount, type Workspace } from '../../domain/workspace/state.ts'
+import type { Sandbox, SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
+import { toldBeside } from '../workspaces/agent-blocks.ts'
+import { agentRules, equipmentOf } from '../agents/equip.ts'
+import { bridgeEnv, bridgePart, hasBridge } from './bridge.ts'
+import type { Core, Request } from '../core.ts'
+import { withWorkspace } from '../kernel/operations.ts'
+import { volumeOf } from '../kernel/places.ts'
+import { sizeWatch } from '../space/size-watch.ts'
+import type { Slotted } from '../workspaces/slots.ts'
+import { sharedAreas, sharedPlace } from '../shared/shared-areas.ts'
+
+/** What a caller may say about a sandbox; the settings say the rest. */
+export interface BoxWish {
+  readonly isolation?: Isolation | undefined
+  readonly network?: Network['mode'] | undefined
+  readonly allow?: readonly string[] | undefined
+  readonly shared?: readonly string[] | undefined
+  readonly agent?: string | undefined
+  readonly mcp?: boolean | undefined
+  readonly memory_mb?: number | undefined
+  readonly cpu_percent?: number | undefined
+  readonly processes?: number | undefined
+  readonly open_files?: number | undefined
+  readonly file_size_mb?: number | undefined
+}
+
+type Planned = Omit<BoxFacts, 'sandbox'>
+
+/** What a new sandbox would be, by the caller's wish and the settings. */
+export async function plannedBox(
+  core: Core,
+  workspace: Mounted & Pick<Workspace, 'task'>,
+  wish: BoxWish,
+): Promise<Planned> {
+  const { settings } = core.config
+  const isolation = wish.isolation ?? settings['sandbox.isolation']
+  return {
+    isolation,
+    network: await networkOf(core, isolation, wish),
+    limits: limitsOf(wish),
+    mount: nextMount(mountWish(core.config), workspace),
+    shared: await sharedMounts(core, workspace, wish.shared ?? []),
+    ...(wish.agent === undefined ? {} : { agent: wish.agent }),
+    ...((await hasBridge(core, wish)) ? { mcp: true } : {}),
+  }
+}
+
+export async function networkOf(
+  core: Core,
+  isolation: Isolation,
+  { network, allow, agent }: BoxWish,
+): Promise<Network> {
+  const { settings } = core.config
+  const configured = listOf(settings['sandbox.allow'])
+  // Whoever names hosts wants them to be reached, and no others.
+  const mode = network ?? (allow === undefined ? usualNetwork(core, isolation, agent) : 'allowlist')
+  if (mode === 'allowlist') {
+    const rules = [...new Set([...(allow ?? configured), ...(await agentRules(core, agent, isolation))])]
+    parseRules(rules)
+    return { mode, allow: rules }
+  }
+  if (allow === undefined) return { mode }
+  throw new AwError('invalid_input', `Hosts to allow are of no use with the network ${mode}`, {
+    hint: 'Leave out the network, or say allowlist',
+    data: { field: 'allow' },
+  })
+}
+
+/**
+ * Without any walls the network is the host's, unless somebody has asked for another: then that is refused. An agent is
+ * of no use without a network: it has the hosts that it needs.
+ */
+function usualNetwork(
+  { config: { settings, origins } }: Core,
+  isolation: Isolation,
+  agent: string | undefined,
+): Network['mode'] {
+  if (origins['sandbox.network'] !== 'default') return settings['sandbox.network']
+  if (isolation === 'none') return 'host'
+  return agent !== undefined && isolation === 'namespace' ? 'allowlist' : settings['sandbox.network']
+}
+
+/** Only what is limited. 0 takes a limit of the settings away. */
+export function limitsOf(wish: Partial<Record<keyof Limits, number | undefined>>): Limits {
+  return Object.fromEntries(limitNames.flatMap((name) => (wish[name] === undefined ? [] : [[name, wish[name]]])))
+}
+
+/** `NAME`, `NAME:ro`, `NAME:/path` or `NAME:/path:ro`. */
+async function sharedMounts(
+  core: Core,
+  { task }: Pick<Workspace, 'task'>,
+  wishes: readonly string[],
+): Promise<SharedMount[]> {
+  if (wishes.length === 0) return []
+  const { live } = await sharedAreas(core)
+  return wishes.map((wish) => {
+    const parts = /^(?<name>[^:]+)(?::(?<path>\/[^:]*))?(?::(?<mode>ro|rw))?$/.exec(wish)?.groups
+    if (parts === undefined)
+      throw new AwError('invalid_input', `${JSON.stringify(wish)} is no way to attach a shared area`, {
+        hint: 'Write NAME, NAME:ro, NAME:/path or NAME:/path:ro',
+        data: { field: 'shared' },
+      })
+    const { name = '', path = `/shared/${name}`, mode } = parts
+    const area = live.get(name)
+    if (area === undefined || (area.task !== null && area.task !== task))
+      throw new AwError('shared_not_found', `There is no shared area ${name} for the task ${task}`, {
+        hint: 'See what there is: aw shared list',
+        data: { name },
+      })
+    return { name, path, writable: mode !== 'ro' }
+  })
+}
+
+/** What the driver is to make of it. */
+export async function specOf(core: Core, workspace: Slotted, box: BoxFacts, once = false): Promise<SandboxSpec> {
+  const { settings } = core.config
+  const { metadata, content } = profileOf(workspace.profile)
+  const areas = box.shared.length === 0 ? undefined : (await sharedAreas(core)).live
+  const instructions = box.agent === undefined ? '' : await toldBeside(core, workspace)
+  const equipment = await equipmentOf(core, workspace.id, box, { instructions })
+  await core.storage.ready(volumeOf(workspace))
+  return {
+    attachment: core.storage.attachment(volumeOf(workspace)),
+    mount: box.mount,
+    content,
+    ...(box.isolation === 'namespace'
+      ? {
+          protect: [metadata],
+          protectWithin: heldNames(core, workspace, equipment.protect),
+        }
+      : // Nothing can be taken out of a tree without a mount of its own; aw doctor and the docs say so.
+        { protect: [] }),
+    label: nameOf(workspace),
+    binds: [
+      ...box.shared.flatMap(({ name, path: target, writable }) => {
+        const area = areas?.get(name)
+        return area === undefined ? [] : [{ source: core.storage.attachment(sharedPlace(area)).path, target, writable }]
+      }),
+      ...equipment.binds,
+    ],
+    network: box.network,
+    networkLog: core.requests.place(workspace.id),
+    brokers: equipment.brokers,
+    ...bridgePart(core, box),
+    limits: withoutZero(box.limits),
+    defaults: withoutZero({ ...defaultsOf(core), ...box.limits }),
+    cgroupRequired: settings['sandbox.cgroup_required'],
+    size: await sizeWatch(core, workspace),
+    env: { ...equipment.env, ...bridgeEnv(box) },
+    programs: equipment.programs,
+    gitUser: {
+      name: workspace.config.git_config.user_name || settings['git.user_name'],
+      email: workspace.config.git_config.user_email || settings['git.user_email'],
+    },
+    // Without walls a command is what its caller is.
+    uid: box.isolation === 'none' ? undefined : settings['sandbox.first_uid'] + workspace.slot,
+    proxyUid: settings['sandbox.first_uid'] - 1 - workspace.slot,
+    once,
+  }
+}
+
+/**
+ * Names in the tree that a sandbox may read and not write.
+ *
+ * @param ofAgent those that its agent's profile has besides; undefined if there is none in it
+ */
+export function heldNames(core: Core, { profile }: Workspace, ofAgent: readonly string[] | undefined): string[] {
+  const { content } = profileOf(profile)
+  const usual = listOf(core.config.settings['sandbox.protect'])
+  return [...new Set([...usual, ...(ofAgent === undefined ? [] : [...configuration, ...ofAgent])])].map((name) =>
+    content === '.' ? name : `${content}/${name}`,
+  )
+}
+
+/** 0 is no limit. */
+export const withoutZero = (limits: Limits): Limits =>
+  Object.fromEntries(Object.entries(limits).filter(([, value]) => value > 0))
+
+export function defaultsOf({ config: { settings } }: Core): Limits {
+  return {
+    memory_mb: settings['sandbox.memory_mb'],
+    cpu_percent: settings['sandbox.cpu_percent'],
+    processes: settings['sandbox.processes'],
+    open_files: settings['sandbox.open_files'],
+    file_size_mb: settings['sandbox.file_size_mb'],
+    wall_ms: settings['sandbox.timeout_ms'],
+    output_mb: settings['sandbox.output_mb'],
+  }
+}
+
+/** The driver, if it works here. What was asked for and cannot be had is an error, never something weaker. */
+export async function driverOf(core: Core, isolation: Isolation): Promise<SandboxDriver> {
+  const driver = await core.sandboxes(isolation)
+  const probe = await driver.probe()
+  if (probe.usable) return driver
+  throw new AwError(
+    'sandbox_unenforceable',
+    `The isolation ${isolation} cannot be had here: ${probe.reasons.join('; ')}`,
+    {
+      hint: probe.hint ?? fixes.doctor,
+      data: { isolation, reasons: probe.reasons },
+    },
+  )
+}
+
+export const boxGone = (workspace: Workspace): AwError =>
+  new AwError('sandbox_gone', `The sandbox of ${nameOf(workspace)} has ended, though nobody stopped it`, {
+    hint: `Start it again: aw start ${nameOf(workspace)}`,
+    data: { id: workspace.id },
+  })
+
+/**
+ * Starts a sandbox though the lock was given back. A tree that is attached as layers has others after a snapshot, and those
+ * that it had are frozen then: nobody comes in between. Once it is attached, whoever takes a snapshot sees that.
+ */
+export async function attached(
+  core: Core,
+  request: Request,
+  { id }: Workspace,
+  spec: SandboxSpec,
+  start: (spec: SandboxSpec) => Promise<Sandbox>,
+): Promise<Sandbox> {
+  if (spec.attachment.kind !== 'overlay') return start(spec)
+  return withWorkspace(core, request, id, async (now) => {
+    await core.storage.ready(volumeOf(now))
+    return start({ ...spec, attachment: core.storage.attachment(volumeOf(now)), size: await sizeWatch(core, now) })
+  })
+}

@@ -1,0 +1,176 @@
+import { allDone } from '../../domain/all-done.ts'
+import { AwError, toAwError } from '../../domain/errors.ts'
+import type { SnapshotId } from '../../domain/ids.ts'
+import { profileOf, type Profile } from '../../domain/profiles.ts'
+import type { Imported, Workspace } from '../../domain/workspace/state.ts'
+import type { Place } from '../../ports/storage-driver.ts'
+import { injectAgentFiles, type Left } from './agent-blocks.ts'
+import { ownBase } from '../sources/bases.ts'
+import type { Core, OperationRef, Request } from '../core.ts'
+import { readMetadata, writeMetadata } from '../kernel/metadata.ts'
+import { checkpointSignal, withWorkspace } from '../kernel/operations.ts'
+import { noBeginning } from '../recovery/orphans.ts'
+import { dropOwnBase, withBeginning } from '../sources/own-base.ts'
+import { withoutPassing } from '../sandboxes/placeholders.ts'
+import { originOfTree, snapshotPlace, stageOf, trashOf } from '../kernel/places.ts'
+import { holdToLimit } from '../space/size-limit.ts'
+import { copying, importedOf, isOuter } from '../sources/fill.ts'
+import { type Content, makeContent, type Places } from '../sources/content.ts'
+import { beginAsTemplate } from '../templates/template-tree.ts'
+import { openTree, type Tree } from '../kernel/trees.ts'
+import type { UndoLog } from '../kernel/undo.ts'
+
+/**
+ * Builds a workspace's tree from its source where nobody sees it: in `tmp`, or at `whole` if it begins as a base. Durable
+ * when it resolves, but for what aw itself puts into it and can put there again.
+ */
+export async function buildTree(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  operation: OperationRef,
+  undo: UndoLog,
+  { whole = stageOf(operation), access, noted, publish }: BuildOptions = {},
+): Promise<Content & { readonly place: Place }> {
+  const stage = stageOf(operation)
+  undo.add(() => core.storage.erase(stage))
+  if (whole.area !== stage.area) undo.add(() => core.storage.erase(whole))
+  const { source } = workspace
+  if (source.kind === 'workspace') {
+    await forkTree(core, request, workspace, stage, source.snapshot)
+    await core.storage.sync(stage, { small: true })
+    return { source, imported: null, place: stage }
+  }
+  let furnished: Furnished | undefined
+  const making = {
+    after: noted,
+    // What begins as a base comes whole or not at all, so the rest may come at the same time: all wait for one disk.
+    async meanwhile() {
+      furnished = await allDone(furnish(core, workspace, whole), noted?.then(publish))
+    },
+  }
+  const content = await contentOf(core, request, workspace, { whole, filled: stage, making }, access)
+  const { place } = content
+  checkpointSignal(request)
+  undo.add(() => dropOwnBase(core, request, ownBase(operation)))
+  const begun = await withBeginning(core, request, workspace, operation, place, content)
+  checkpointSignal(request)
+  const { left, added } = furnished ?? (await furnish(core, workspace, place))
+  const isFrozen = 'base' in content.source && content.source.base !== null
+  if (!isFrozen || added) await core.storage.sync(place, { small: (content.imported === null || isFrozen) && !added })
+  await holdToLimit(core, workspace, place)
+  checkpointSignal(request)
+  return { ...withLeft(begun, left), place }
+}
+
+interface BuildOptions {
+  readonly whole?: Place
+  readonly access?: string | undefined
+  /** That the intent is on the disk; before anything of the tree is. */
+  readonly noted?: Promise<void>
+  /** Shows the tree to its users, at `whole`. */
+  readonly publish?: () => Promise<void>
+}
+
+interface Furnished {
+  readonly left: Left
+  readonly added: boolean
+}
+
+/** What aw itself puts into a tree that has its content. */
+async function furnish(core: Core, workspace: Workspace, place: Place): Promise<Furnished> {
+  const profile = profileOf(workspace.profile)
+  const documents = await readMetadata(core, workspace)
+  using tree = await openTree(core, place)
+  const left = injectAgentFiles(tree, workspace, documents)
+  // A tree from the trash comes back as its agent left it.
+  const fresh = workspace.source.kind !== 'trash'
+  const repository = fresh && (await initRepository(core, workspace, tree, profile))
+  writeMetadata(tree, workspace, documents, { unseen: true })
+  return { left, added: repository || documents.claude_md !== undefined || documents.agent_files !== undefined }
+}
+
+async function contentOf(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  places: Places,
+  access?: string,
+): Promise<Content & { readonly place: Place }> {
+  const { source } = workspace
+  if (isOuter(source)) return makeContent(core, request, { ...workspace, source }, places, access)
+  await places.making.after
+  if (source.kind !== 'template')
+    return { ...(await innerContent(core, request, workspace, places.filled)), place: places.filled }
+  await beginAsTemplate(core, request, source, places.whole)
+  return { source, imported: null, place: places.whole }
+}
+
+async function innerContent(core: Core, request: Request, workspace: Workspace, place: Place): Promise<Content> {
+  const { source, profile } = workspace
+  if (source.kind === 'orphan') throw noBeginning(source)
+  await core.storage.create(place, { mode: core.config.settings['workspaces.dir_mode'] })
+  if (source.kind === 'trash') return { source, imported: await importTrashed(core, request, source.tree, place) }
+  using tree = await openTree(core, place)
+  for (const directory of profileOf(profile).directories) tree.mkdir(directory, { parents: true })
+  return { source, imported: null }
+}
+
+const withLeft = ({ source, imported }: Content, left: Left): Content => ({
+  source,
+  imported: imported && { ...imported, ...(left.length > 0 && { untouched_paths: left }) },
+})
+
+/** A tree that begins as a snapshot. What aw writes into it can be written again, so it is not waited for. */
+export async function forkTree(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  place: Place,
+  snapshot: SnapshotId,
+  after?: Promise<unknown>,
+): Promise<void> {
+  await core.storage.create(place, {
+    from: snapshotPlace(snapshot),
+    after,
+    signal: request.signal,
+    onProgress: (done) => request.onProgress?.({ phase: 'copying', ...done }),
+    async meanwhile() {
+      await withoutPassing(core, place, { workspace, place: snapshotPlace(snapshot) })
+      await holdToLimit(core, workspace, place)
+      const documents = await readMetadata(core, workspace)
+      using tree = await openTree(core, place)
+      writeMetadata(tree, workspace, documents, { unseen: true })
+    },
+  })
+}
+
+/** Under the lock of the workspace whose tree it was: it must not be erased or brought back while it is copied. */
+async function importTrashed(core: Core, request: Request, tree: string, place: Place): Promise<Imported> {
+  const origin = originOfTree(tree)
+  const failed = (cause?: unknown): AwError =>
+    new AwError('source_failed', `The tree ${tree} cannot be copied: it is in use, or no longer in the trash`, {
+      data: { tree },
+      cause,
+    })
+  try {
+    return await withWorkspace(core, request, origin, async (workspace) => {
+      if (!workspace.trash.some((entry) => entry.tree === tree)) throw failed()
+      return importedOf(await core.storage.import(place, { place: trashOf(tree) }, copying(request, '.')))
+    })
+  } catch (error) {
+    // Busy is the origin, not the workspace that is being built: that one goes on to be undone.
+    const { code } = toAwError(error)
+    throw code === 'workspace_busy' || code === 'workspace_not_found' ? failed(error) : error
+  }
+}
+
+/** Never in a repository that came with the source: its `.git` was written by others. */
+export async function initRepository(core: Core, workspace: Workspace, tree: Tree, profile: Profile): Promise<boolean> {
+  const { enabled, user_name: name, user_email: email } = workspace.config.git_config
+  const repository = profile.content === '.' ? '.git' : `${profile.content}/.git`
+  if (!enabled || tree.resolve(repository).exists) return false
+  const { root } = tree
+  await core.host.gitInit(profile.content === '.' ? root : `${root}/${profile.content}`, { name, email })
+  return true
+}
