@@ -1,4 +1,4 @@
-import { commit } from '../src/sys/btrfs-subvolume.ts'
+import { commit } from '../src/drivers/storage/btrfs/kernel/subvolume.ts'
 import { findSystemProgram } from '../src/sys/run.ts'
 import { startProgram } from '../src/sys/start-program.ts'
 

@@ -7,7 +7,7 @@ import {
   exchangeSubvolumes,
   makeSubvolume,
   snapshotSubvolume,
-} from '../src/sys/btrfs-subvolume.ts'
+} from '../src/drivers/storage/btrfs/kernel/subvolume.ts'
 import { syncFileSystem } from '../src/sys/mounts.ts'
 import { btrfsCleaned } from './btrfs-cleaned.ts'
 import { openHandLog } from './hand-log.ts'

@@ -51,7 +51,7 @@ export async function initHome(options: InitOptions = {}): Promise<InitResult> {
     })
   const bytes = options.size === undefined ? undefined : parseSize(options.size, '--size')
   if (!isOfAnother(home)) prepareHome(home, [join(home, 'locks'), join(home, 'texts')])
-  const { initStorage } = await import('./drivers/storage/home-storage.ts')
+  const { initStorage } = await import('./drivers/storage/pool/home-storage.ts')
   const { root, driver, changed, pool } = await initStorage(storage, { wanted, bytes })
   const check = options.check === true ? await checkStorage(root, driver, options.signal) : null
   return { home, storage_root: root, driver, changed, pool, check }
@@ -79,11 +79,11 @@ export async function deinitHome(options: DeinitOptions = {}): Promise<DeinitRes
   if (!isOfAnother(home)) {
     prepareHome(home, [join(home, 'locks')])
     const bases = await assertUnneeded(home)
-    const { hasImage } = await import('./sys/pool-image.ts')
+    const { hasImage } = await import('./drivers/storage/pool/image.ts')
     // Where only is told what would go, nothing goes.
     if (bases.length > 0 && !(options.keepPool === true && hasImage(home))) await removeBases(options, bases)
   }
-  const { deinitStorage } = await import('./drivers/storage/home-storage.ts')
+  const { deinitStorage } = await import('./drivers/storage/pool/home-storage.ts')
   const { root, pool } = await deinitStorage(storage, options.keepPool)
   return { home, storage_root: root, pool }
 }
@@ -97,7 +97,7 @@ async function checkStorage(root: string, driver: string, signal?: AbortSignal):
       hint: 'Check snapshots with: aw verify',
       data: { driver },
     })
-  const { checkBtrfs } = await import('./sys/pool-report.ts')
+  const { checkBtrfs } = await import('./drivers/storage/pool/report.ts')
   return checkBtrfs(root, signal)
 }
 

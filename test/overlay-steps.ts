@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { overlayStorage } from '../src/drivers/storage/overlay.ts'
+import { overlayStorage } from '../src/drivers/storage/overlay/driver.ts'
 import type { Place } from '../src/ports/storage-driver.ts'
 
 const volume: Place = { area: 'volumes', name: 'ws' }

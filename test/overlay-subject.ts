@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { overlayStorage } from '../src/drivers/storage/overlay.ts'
+import { overlayStorage } from '../src/drivers/storage/overlay/driver.ts'
 import type { Place, StorageDriver } from '../src/ports/storage-driver.ts'
 import { letGo } from './storage/unmount-below.ts'
 

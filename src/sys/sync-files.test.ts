@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { hostFs } from './host-fs.ts'
 import * as native from './native.ts'
-import { syncTree } from './storage-root.ts'
+import { syncTree } from '../drivers/storage/root/root.ts'
 
 vi.mock('./native.ts', { spy: true })
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { copyFolder } from './copy-folder.ts'
+import { copyFolder } from '../drivers/storage/root/copy-folder.ts'
 import { copyTree } from './copy-tree.ts'
 import type { FolderIndex, IndexWriter } from './folder-index.ts'
 import type { Print } from './trees/stat.ts'
@@ -117,7 +117,7 @@ test('wherever it is killed, the old index still tells what the old tree is', as
   for (const name of ['a', 'b', 'd/c', 'd/e']) fs.writeFileSync(source(name), name)
   const place = { root: join(base, 'root'), folder: source(), guarded: new Set<string>() }
   const program = `
-    import { copyFolder } from ${JSON.stringify(join(import.meta.dirname, 'copy-folder.ts'))}
+    import { copyFolder } from ${JSON.stringify(join(import.meta.dirname, '../drivers/storage/root/copy-folder.ts'))}
     const place = { ...${JSON.stringify(place)}, guarded: new Set() }
     await copyFolder(place, ${JSON.stringify(copy())}, { index: { name: 'new', since: 'old' } })`
   fs.utimesSync(source('a'), 1, 1)

@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { btrfsStorage } from '../../src/drivers/storage/btrfs.ts'
+import { btrfsStorage } from '../../src/drivers/storage/btrfs/driver.ts'
 import type { Place, StorageDriver } from '../../src/ports/storage-driver.ts'
 
 export const isRoot = process.getuid?.() === 0

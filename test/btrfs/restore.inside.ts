@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { btrfs } from '../../src/sys/btrfs-ioctls.ts'
+import { btrfs } from '../../src/drivers/storage/btrfs/kernel/ioctls.ts'
 import { code } from '../../src/testing/storage-contract.ts'
 import { type Opened, openBtrfs, snap, volume } from './open.ts'
 

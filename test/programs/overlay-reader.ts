@@ -1,7 +1,7 @@
 /** Looks into a tree again and again, each time for a moment, until there is a file `stop`; tells what it could not read. */
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { overlayStorage } from '../../src/drivers/storage/overlay.ts'
+import { overlayStorage } from '../../src/drivers/storage/overlay/driver.ts'
 
 const [base = '', name = ''] = process.argv.slice(2)
 const storage = overlayStorage({ root: join(base, 'storage'), claim: join(base, 'id') })

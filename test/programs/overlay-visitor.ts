@@ -2,7 +2,7 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { overlayStorage } from '../../src/drivers/storage/overlay.ts'
+import { overlayStorage } from '../../src/drivers/storage/overlay/driver.ts'
 
 const [base = '', name = '', patience = '', stay = ''] = process.argv.slice(2)
 const storage = overlayStorage({ root: join(base, 'storage'), claim: join(base, 'id'), patienceMs: Number(patience) })

@@ -1,6 +1,6 @@
 /** Looks into a tree of an ordinary user, and does not let go of it. */
 import { join } from 'node:path'
-import { overlayStorage } from '../../src/drivers/storage/overlay.ts'
+import { overlayStorage } from '../../src/drivers/storage/overlay/driver.ts'
 
 const base = process.argv[2] ?? ''
 const storage = overlayStorage({ root: join(base, 'storage'), claim: join(base, 'storage.id') })

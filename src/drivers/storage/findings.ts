@@ -1,9 +1,9 @@
 import { toAwError } from '../../domain/errors.ts'
 import type { StorageCapabilities } from '../../ports/storage-driver.ts'
 import type { Finding } from '../../sys/inspect.ts'
-import { openPlace } from '../../sys/pool-place.ts'
-import { inspectPool } from '../../sys/pool-report.ts'
-import { readClaim } from '../../sys/storage-claim.ts'
+import { openPlace } from './pool/place.ts'
+import { inspectPool } from './pool/report.ts'
+import { readClaim } from './root/claim.ts'
 import { tryDriver, wayTo, type Trial } from './choice.ts'
 import { drivers, storageLock, type DriverName, type StoragePlace } from './registry.ts'
 

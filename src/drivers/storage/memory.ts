@@ -3,7 +3,7 @@ import { AwError } from '../../domain/errors.ts'
 import { diffEntries, type DiffEntry, exactly } from '../../domain/tree-diff.ts'
 import type { Area, Place, StorageCapabilities, StorageDriver } from '../../ports/storage-driver.ts'
 import { walkNodes, type DirectoryNode, type Disk, type FileNode, type Node } from '../files/memory-disk.ts'
-import { assertOptions } from './import-options.ts'
+import { assertOptions } from './root/import-options.ts'
 import { apartFrom, bytesIn, copyInto, nodeAt, rulesOf } from './memory-copy.ts'
 
 const areas: readonly Area[] = ['volumes', 'snapshots', 'bases', 'trash', 'tmp']

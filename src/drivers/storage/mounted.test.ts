@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import type { Place, StorageDriver } from '../../ports/storage-driver.ts'
 import { collect } from '../../testing/collect.ts'
 import { volume } from '../../testing/storage-contract.ts'
-import { dirStorage } from './dir.ts'
+import { dirStorage } from './dir/driver.ts'
 
 const snap = (number: number): Place => ({ area: 'snapshots', name: `sn_${number}` })
 

@@ -2,9 +2,9 @@ import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import type { StorageDriver } from '../../ports/storage-driver.ts'
 import { lock, type HeldLock } from '../../sys/lock.ts'
-import { readPool } from '../../sys/pool-record.ts'
-import { claimDriver, dropClaim, readClaim } from '../../sys/storage-claim.ts'
-import { readMarker } from '../../sys/storage-root.ts'
+import { readPool } from './pool/record.ts'
+import { claimDriver, dropClaim, readClaim } from './root/claim.ts'
+import { readMarker } from './root/root.ts'
 
 /** Which driver keeps the trees of a home: chosen once, when its storage root is made, and kept from then on. */
 
@@ -25,9 +25,9 @@ export type Wanted = 'auto' | DriverName
 
 /** Loaded when they are used: most homes use one. */
 export const drivers: Readonly<Record<DriverName, (place: StoragePlace) => Promise<StorageDriver>>> = {
-  btrfs: async (place) => (await import('./btrfs.ts')).btrfsStorage(place),
-  overlay: async (place) => (await import('./overlay.ts')).overlayStorage(place),
-  dir: async (place) => (await import('./dir.ts')).dirStorage(place),
+  btrfs: async (place) => (await import('./btrfs/driver.ts')).btrfsStorage(place),
+  overlay: async (place) => (await import('./overlay/driver.ts')).overlayStorage(place),
+  dir: async (place) => (await import('./dir/driver.ts')).dirStorage(place),
 }
 
 /** What `auto` tries, from the top; the first that works is taken. The last works everywhere. */
@@ -44,7 +44,7 @@ export async function openStorage(place: StoragePlace, wanted: Wanted): Promise<
   const driver = known(claim.driver ?? 'dir')
   assertWanted(place, driver, wanted)
   if (driver === 'btrfs' && readMarker(place.root) === undefined) {
-    const { mountAgain } = await import('./home-pool.ts')
+    const { mountAgain } = await import('./pool/home-pool.ts')
     await mountAgain(place)
   }
   return drivers[driver](place)
@@ -65,7 +65,7 @@ async function firstUse(place: StoragePlace, wanted: Wanted): Promise<StorageDri
 async function makeFirst(place: StoragePlace, wanted: Wanted, begun: string | undefined): Promise<StorageDriver> {
   if (readPool(place.home) !== undefined) {
     assertWanted(place, 'btrfs', wanted)
-    const { requirePool } = await import('./home-pool.ts')
+    const { requirePool } = await import('./pool/home-pool.ts')
     requirePool(place)
     return makeStorage(place, 'btrfs')
   }

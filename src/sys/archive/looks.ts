@@ -1,5 +1,5 @@
 import type { Member } from '../../domain/archive/member.ts'
-import type { Looks } from '../content-store/make-entry.ts'
+import type { Looks } from '../trees/owner-and-mode.ts'
 import { formatAttributes } from '../trees/attributes.ts'
 
 interface Looked {

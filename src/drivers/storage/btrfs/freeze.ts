@@ -1,7 +1,7 @@
 import { allDone } from '../../../domain/all-done.ts'
 import { AwError } from '../../../domain/errors.ts'
 import type { Frozen, Place } from '../../../ports/storage-driver.ts'
-import { destroySubvolume, infoAt, lastChange, snapshotSubvolume } from '../../../sys/btrfs-subvolume.ts'
+import { destroySubvolume, infoAt, lastChange, snapshotSubvolume } from './kernel/subvolume.ts'
 
 /**
  * Takes a read-only snapshot. btrfs makes it in one step, but of what has reached its trees: before, it flushes file by

@@ -1,9 +1,9 @@
 import { AwError } from '../../../domain/errors.ts'
-import { hasQuota, limitGrowth } from '../../../sys/btrfs-quota.ts'
-import { makeSubvolume, snapshotSubvolume, withSubvolume } from '../../../sys/btrfs-subvolume.ts'
+import { hasQuota, limitGrowth } from './kernel/quota.ts'
+import { makeSubvolume, snapshotSubvolume, withSubvolume } from './kernel/subvolume.ts'
 import { hasCode } from '../../../sys/errno.ts'
 import { hostFs } from '../../../sys/host-fs.ts'
-import { moveTree } from '../../../sys/storage-root.ts'
+import { moveTree } from '../root/root.ts'
 import type { Work } from './work.ts'
 
 /** Takes several steps, so it appears at its place when it is whole. Durable when it resolves. */

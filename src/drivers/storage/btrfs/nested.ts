@@ -1,6 +1,6 @@
 import { AwError } from '../../../domain/errors.ts'
-import { nestedSubvolumes } from '../../../sys/btrfs-ioctls.ts'
-import { withSubvolume } from '../../../sys/btrfs-subvolume.ts'
+import { nestedSubvolumes } from './kernel/ioctls.ts'
+import { withSubvolume } from './kernel/subvolume.ts'
 
 /** Subvolumes that were made in a tree, which no snapshot of it holds: their paths, as the port has them. */
 export const nestedIn = (tree: string): string[] =>

@@ -1,8 +1,8 @@
 import type { Probe } from '../../../ports/storage-driver.ts'
-import { destroySubvolume, makeSubvolume, removeSubvolume, snapshotSubvolume } from '../../../sys/btrfs-subvolume.ts'
+import { destroySubvolume, makeSubvolume, removeSubvolume, snapshotSubvolume } from './kernel/subvolume.ts'
 import { fileSystemOf } from '../../../sys/file-system.ts'
 import { nativeHint, nativeProblem } from '../../../sys/native.ts'
-import type { TreeRoot } from '../tree-root.ts'
+import type { TreeRoot } from '../root/tree-root.ts'
 import { canLimit } from './make.ts'
 import type { Work } from './work.ts'
 

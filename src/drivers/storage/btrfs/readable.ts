@@ -1,5 +1,5 @@
-import { withSubvolume } from '../../../sys/btrfs-subvolume.ts'
-import { isReadOnly } from '../../../sys/btrfs-ioctls.ts'
+import { withSubvolume } from './kernel/subvolume.ts'
+import { isReadOnly } from './kernel/ioctls.ts'
 import { hasCode } from '../../../sys/errno.ts'
 import type { Work } from './work.ts'
 

@@ -1,16 +1,10 @@
 import { AwError } from '../../../domain/errors.ts'
 import type { Place } from '../../../ports/storage-driver.ts'
-import { hasQuota, limitGrowth, passLimit } from '../../../sys/btrfs-quota.ts'
-import {
-  exchangeSubvolumes,
-  infoAt,
-  lastChange,
-  snapshotSubvolume,
-  withSubvolume,
-} from '../../../sys/btrfs-subvolume.ts'
-import { treeExists } from '../../../sys/storage-root.ts'
+import { hasQuota, limitGrowth, passLimit } from './kernel/quota.ts'
+import { exchangeSubvolumes, infoAt, lastChange, snapshotSubvolume, withSubvolume } from './kernel/subvolume.ts'
+import { treeExists } from '../root/root.ts'
 import { assertBare } from '../../../sys/trees/mounted-in.ts'
-import type { TreeRoot } from '../tree-root.ts'
+import type { TreeRoot } from '../root/tree-root.ts'
 import { freeze, written } from './freeze.ts'
 import { assertWhole } from './nested.ts'
 import type { Work } from './work.ts'

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
-import type { Erased } from '../../../sys/btrfs-lineage.ts'
-import { destroySubvolume, infoAt, removeSubvolume, snapshotSubvolume } from '../../../sys/btrfs-subvolume.ts'
+import type { Erased } from './kernel/lineage.ts'
+import { destroySubvolume, infoAt, removeSubvolume, snapshotSubvolume } from './kernel/subvolume.ts'
 import { ensureDirectory, isThere } from '../../../sys/directories.ts'
 import { hasCode, unless } from '../../../sys/errno.ts'
 import { hostFs } from '../../../sys/host-fs.ts'
 import { published } from '../../../sys/links.ts'
-import { listAreas, renameTree } from '../../../sys/storage-root.ts'
+import { listAreas, renameTree } from '../root/root.ts'
 
 /**
  * A directory of the driver's own, for trees that are no places: what is being made, a copy to look at, what is on its

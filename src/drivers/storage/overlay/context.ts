@@ -2,20 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError, toAwError } from '../../../domain/errors.ts'
 import type { Place, Reached } from '../../../ports/storage-driver.ts'
 import { cloneOf, isInUse, type OverlayLayers, viewOf } from '../../../sys/mounts.ts'
-import { filesOf, isBare, missingLayer, retireWork } from '../../../sys/overlay-layers.ts'
-import { lockMounts } from '../../../sys/overlay-mount-lock.ts'
-import {
-  closeMount,
-  isLeft,
-  isThere,
-  mountTree,
-  openFrozen,
-  openThere,
-  openUnmounted,
-} from '../../../sys/overlay-mountpoint.ts'
-import { lockRecords, readRecord, type Stack } from '../../../sys/overlay-records.ts'
+import { filesOf, isBare, missingLayer, retireWork } from './kernel/layers.ts'
+import { lockMounts } from './kernel/mount-lock.ts'
+import { closeMount, isLeft, isThere, mountTree, openFrozen, openThere, openUnmounted } from './kernel/mountpoint.ts'
+import { lockRecords, readRecord, type Stack } from './kernel/records.ts'
 import { mountedBelow } from '../../../sys/trees/mounted-in.ts'
-import { isFrozen, missing, onHost, type TreeRoot } from '../tree-root.ts'
+import { isFrozen, missing, onHost, type TreeRoot } from '../root/tree-root.ts'
 import { openCopy, reachHeld } from './reach.ts'
 
 /** What all parts of the driver share. */

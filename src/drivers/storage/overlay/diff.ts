@@ -1,10 +1,10 @@
 import type { Change, DiffOptions, Place } from '../../../ports/storage-driver.ts'
 import { compareTrees } from '../../../sys/compare-trees.ts'
-import { candidates } from '../../../sys/overlay-changes.ts'
-import { filesOf, ground, isUnchanged, workOf } from '../../../sys/overlay-layers.ts'
-import { joinLinks } from '../../../sys/overlay-links.ts'
-import { readRecord, type Stack } from '../../../sys/overlay-records.ts'
-import { isFrozen } from '../tree-root.ts'
+import { candidates } from './kernel/changes.ts'
+import { filesOf, ground, isUnchanged, workOf } from './kernel/layers.ts'
+import { joinLinks } from './kernel/links.ts'
+import { readRecord, type Stack } from './kernel/records.ts'
+import { isFrozen } from '../root/tree-root.ts'
 import { type Overlay, stackOf, upperOf, withView } from './context.ts'
 
 /**

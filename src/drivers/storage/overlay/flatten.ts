@@ -1,16 +1,8 @@
 import { syncFileSystemLater, viewOf } from '../../../sys/mounts.ts'
-import {
-  filesOf,
-  ground,
-  lowerStack,
-  makeLayer,
-  type NewLayer,
-  retireWork,
-  upperStack,
-} from '../../../sys/overlay-layers.ts'
-import { closeMount } from '../../../sys/overlay-mountpoint.ts'
-import { lockRecords, type Records, type Stack } from '../../../sys/overlay-records.ts'
-import { remakeChanges } from '../../../sys/overlay-remake.ts'
+import { filesOf, ground, lowerStack, makeLayer, type NewLayer, retireWork, upperStack } from './kernel/layers.ts'
+import { closeMount } from './kernel/mountpoint.ts'
+import { lockRecords, type Records, type Stack } from './kernel/records.ts'
+import { remakeChanges } from './kernel/replay.ts'
 import type { Overlay } from './context.ts'
 
 /** The kernel takes 500; every one of them makes a look at a directory a little slower. */

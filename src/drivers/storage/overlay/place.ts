@@ -1,11 +1,11 @@
 import { allDone } from '../../../domain/all-done.ts'
 import type { CreateOptions, Place } from '../../../ports/storage-driver.ts'
 import { mounts } from '../../../sys/mounts.ts'
-import { filesOf, ground, isBare, makeLayer, retireWork, syncLayers, upperStack } from '../../../sys/overlay-layers.ts'
-import { lockMounts } from '../../../sys/overlay-mount-lock.ts'
-import { attachTree, clearMountPoint, closeMount, moveMount } from '../../../sys/overlay-mountpoint.ts'
-import { lockRecords, taken } from '../../../sys/overlay-records.ts'
-import { missing, noLimits } from '../tree-root.ts'
+import { filesOf, ground, isBare, makeLayer, retireWork, syncLayers, upperStack } from './kernel/layers.ts'
+import { lockMounts } from './kernel/mount-lock.ts'
+import { attachTree, clearMountPoint, closeMount, moveMount } from './kernel/mountpoint.ts'
+import { lockRecords, taken } from './kernel/records.ts'
+import { missing, noLimits } from '../root/tree-root.ts'
 import { frozenStackOf, isSeen, mountLocked, type Overlay, upperOf } from './context.ts'
 
 /** A new layer over those of a snapshot, or over nothing. */

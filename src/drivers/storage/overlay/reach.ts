@@ -3,21 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError } from '../../../domain/errors.ts'
 import type { Place, Reached } from '../../../ports/storage-driver.ts'
 import { isInUse, viewOf } from '../../../sys/mounts.ts'
-import { openElsewhere } from '../../../sys/overlay-elsewhere.ts'
-import {
-  dropLayer,
-  filesOf,
-  isBare,
-  makeLayer,
-  type NewLayer,
-  retireWork,
-  upperStack,
-} from '../../../sys/overlay-layers.ts'
-import { lockKey, lockMounts } from '../../../sys/overlay-mount-lock.ts'
-import { closeMount } from '../../../sys/overlay-mountpoint.ts'
-import { lockRecords, readRecord, type Stack } from '../../../sys/overlay-records.ts'
+import { openElsewhere } from './kernel/other-namespaces.ts'
+import { dropLayer, filesOf, isBare, makeLayer, type NewLayer, retireWork, upperStack } from './kernel/layers.ts'
+import { lockKey, lockMounts } from './kernel/mount-lock.ts'
+import { closeMount } from './kernel/mountpoint.ts'
+import { lockRecords, readRecord, type Stack } from './kernel/records.ts'
 import { waitForTurn } from '../../../sys/queue-lock.ts'
-import { missing, onHost } from '../tree-root.ts'
+import { missing, onHost } from '../root/tree-root.ts'
 import type { Overlay } from './context.ts'
 
 /**

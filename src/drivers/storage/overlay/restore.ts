@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { toAwError } from '../../../domain/errors.ts'
 import type { Frozen, Place, RestoreOptions } from '../../../ports/storage-driver.ts'
-import { filesOf, forgetLayer, makeLayer, retireWork, syncLayers } from '../../../sys/overlay-layers.ts'
-import { areCopies } from '../../../sys/overlay-copies.ts'
-import { closeMount, othersWith, proveQuiet } from '../../../sys/overlay-mountpoint.ts'
-import { lockRecords, type Stack, taken } from '../../../sys/overlay-records.ts'
+import { filesOf, forgetLayer, makeLayer, retireWork, syncLayers } from './kernel/layers.ts'
+import { areCopies } from './kernel/stale-mounts.ts'
+import { closeMount, othersWith, proveQuiet } from './kernel/mountpoint.ts'
+import { lockRecords, type Stack, taken } from './kernel/records.ts'
 import {
   aMomentMs,
   ensureMounted,

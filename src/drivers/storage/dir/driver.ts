@@ -1,0 +1,253 @@
+import { join } from 'node:path'
+import type { Place, StorageCapabilities, StorageDriver } from '../../../ports/storage-driver.ts'
+import { compareTrees } from '../../../sys/compare-trees.ts'
+import { createFrom } from './store/create.ts'
+import { eraseAside, listAside } from './store/damaged.ts'
+import { differences } from './store/differences.ts'
+import { freeze, lookBeside } from './store/freeze.ts'
+import { usageOfFrozen, verifyFrozen } from './store/inspect.ts'
+import { type Manifest, readIfWhole, readManifest } from './store/manifest.ts'
+import { readFrozen } from './store/read-file.ts'
+import { canMapIds } from '../../../sys/file-system.ts'
+import { dropFolderIndex, indexDirectory } from '../../../sys/folder-index.ts'
+import { readInTree } from '../../../sys/read-in-tree.ts'
+import { resumeRestore, restoreVolume } from './store/restore.ts'
+import { openStore } from './store/store.ts'
+import { measureTree } from '../../../sys/safe-fs/index.ts'
+import {
+  assertRoot,
+  fileExists,
+  freeIn,
+  initRoot,
+  listAreas,
+  makeTree,
+  moveTree,
+  probeRoot,
+  syncTree,
+  treeExists,
+} from '../root/root.ts'
+import { syncFiles } from '../../../sys/sync-files.ts'
+import { assertBare } from '../../../sys/trees/mounted-in.ts'
+import { eraseFrozen, eraseTree } from './erase.ts'
+import { importInto } from './import.ts'
+import { areas, isFrozen, missing, noLimits, onHost, taken, type TreeRootOptions } from '../root/tree-root.ts'
+
+const capabilities: Omit<StorageCapabilities, 'idmap'> = {
+  visibility: 'host',
+  reflink: 'probed',
+  needsRoot: false,
+  snapshot: 'changes',
+  fork: 'linear',
+  diff: 'linear',
+  live: 'fuzzy',
+  restore: 'in place',
+  hardlinks: true,
+  dirRename: true,
+  quota: 'none',
+  measures: true,
+  unfaithful: [
+    { what: 'devices, in a tree made from a snapshot by an ordinary user', why: 'only root may make a device' },
+    { what: 'owners, in a tree made from a snapshot by an ordinary user', why: 'only root may give a file away' },
+    {
+      what: 'attributes under security., except file capabilities',
+      why: "they are the machine's, not the tree's",
+    },
+    {
+      what: 'extended attributes, pipes, sockets and nanoseconds, where system calls cannot be made',
+      why: 'Node has no call for them',
+    },
+  ],
+}
+
+/**
+ * Trees as plain directories: works on every file system and for every user; a copy costs what it copies. A frozen tree
+ * is a manifest, `snapshots/<id>`, and the contents of its files are in a store beside the areas; see
+ * `docs/spec/content-store.md`.
+ */
+export function dirStorage(options: TreeRootOptions): StorageDriver {
+  const { root, claim, owner, shortLived = false } = options
+  const path = (place: Place): string => join(root, place.area, place.name)
+  const directories = [...areas, indexDirectory]
+  const guarded = [...(options.guarded ?? []), root, ...directories.map((name) => join(root, name))]
+  const key = initRoot(root, directories, claim)
+  const store = openStore(root)
+  const frozenAreas = [join(root, 'snapshots'), join(root, 'bases')]
+
+  const manifest = (place: Place): Manifest => {
+    const found = isFrozen(place) ? readManifest(path(place)) : undefined
+    if (found === undefined) throw missing(place)
+    return found
+  }
+  const exists = (place: Place): boolean => (isFrozen(place) ? fileExists(path(place)) : treeExists(path(place)))
+  const assertThere = (place: Place): void => {
+    if (!exists(place)) throw missing(place)
+  }
+  /** Undefined if there is no such snapshot, or it is damaged: then nobody knows how much has changed. */
+  const sinceOf = (since: Place | undefined): Manifest | undefined =>
+    since === undefined ? undefined : readIfWhole(path(since))
+
+  return {
+    name: 'dir',
+    capabilities: {
+      ...capabilities,
+      owner,
+      get idmap() {
+        return canMapIds(root)
+      },
+    },
+
+    probe: async () => probeRoot(root, key),
+
+    async create(place, { mode = 0o755, from, maxBytes, after, meanwhile, ...making } = {}) {
+      await after
+      assertRoot(root, key)
+      if (maxBytes !== undefined) throw noLimits('dir')
+      if (from === undefined) makeTree(path(place), mode, owner)
+      else {
+        const wanted = manifest(from)
+        if (exists(place)) throw taken(place)
+        await createFrom(store, wanted, path(place), making)
+      }
+      await meanwhile?.()
+    },
+
+    async import(place, source, importing) {
+      assertRoot(root, key)
+      const from = 'place' in source && isFrozen(source.place) ? readManifest(path(source.place)) : undefined
+      return importInto({ store, path, guarded, from }, place, source, importing)
+    },
+
+    async snapshot(volume, into, { since, after, ...freezing } = {}) {
+      await after
+      assertRoot(root, key)
+      assertThere(volume)
+      const { mechanism, consistency, changed } = await freeze(store, path(volume), path(into), {
+        ...freezing,
+        // Whoever builds a tree there has nobody beside them.
+        still: freezing.listed && volume.area === 'tmp',
+        since: sinceOf(since),
+      })
+      return { mechanism, consistency, changed }
+    },
+
+    async restore(volume, to, keep, { resume, since, ...restoring } = {}) {
+      assertRoot(root, key)
+      assertThere(volume)
+      if (resume === undefined) assertThere(to)
+      const files = {
+        volume: path(volume),
+        to: path(to),
+        keep: path(keep),
+        resume: resume && path(resume),
+      }
+      if (resume === undefined) return restoreVolume(store, files, { ...restoring, since: sinceOf(since) })
+      const finished = await resumeRestore(store, files, restoring)
+      if (finished === undefined) await eraseFrozen(store, path(keep), frozenAreas)
+      return finished
+    },
+
+    async *diff(from, to, { exclude, signal, enough, exact, renames } = {}) {
+      assertRoot(root, key)
+      assertThere(from)
+      assertThere(to)
+      // One of them is taken for the other: then nothing may be hidden.
+      if (exact) for (const place of [from, to]) if (!isFrozen(place)) assertBare(path(place), { exclude })
+      if (!isFrozen(from) && !isFrozen(to))
+        yield* await compareTrees(path(from), path(to), { exclude, signal, enough, exact, renames })
+      else {
+        const told = async (place: Place, other: Place): Promise<Manifest> =>
+          isFrozen(place) ? manifest(place) : lookBeside(store, path(place), manifest(other), { exclude, signal })
+        yield* differences(await told(from, to), await told(to, from), { exclude, exact })
+      }
+    },
+
+    async read(place, name, options) {
+      assertRoot(root, key)
+      assertThere(place)
+      return isFrozen(place)
+        ? readFrozen(store, manifest(place), name, options)
+        : readInTree(path(place), name, options)
+    },
+
+    async verify(snapshot, { signal } = {}) {
+      assertRoot(root, key)
+      const verified = await verifyFrozen(store, path(snapshot), signal)
+      if (verified === undefined) throw missing(snapshot)
+      return verified
+    },
+
+    async move(from, to, { later } = {}) {
+      assertRoot(root, key)
+      if (await moveTree(path(from), path(to), { alone: shortLived, later })) return
+      throw missing(from)
+    },
+
+    async sync(place, { small = false } = {}) {
+      assertRoot(root, key)
+      if (small) await syncFiles(path(place), { fresh: true })
+      else await syncTree(path(place))
+    },
+
+    async erase(place, options) {
+      assertRoot(root, key)
+      if (place.area === 'bases') dropFolderIndex(root, place.name)
+      if (isFrozen(place)) await eraseFrozen(store, path(place), frozenAreas, options)
+      else await eraseTree(store, place, options)
+    },
+
+    attachment: (place) => ({ kind: 'dir', path: path(place) }),
+
+    async ready() {},
+
+    reach: async (place) => onHost(path(place)),
+
+    async exists(place) {
+      assertRoot(root, key)
+      return exists(place)
+    },
+
+    async usage(place, usage = {}) {
+      assertRoot(root, key)
+      assertThere(place)
+      if (!isFrozen(place)) {
+        const measured = await measureTree(path(place), usage)
+        // Blocks that are shared with a source or with a content cannot be told from others.
+        return { ...measured, ...(usage.own && { own: null }), ...(usage.beyond && { beyond: null }) }
+      }
+      const found = await usageOfFrozen(store, { file: path(place), areas: frozenAreas }, usage)
+      if (found === undefined) throw missing(place)
+      return found
+    },
+
+    growing: async (place) => ({ paths: [path(place)], whole: true }),
+
+    async list() {
+      assertRoot(root, key)
+      return listAreas(root, areas) as Place[]
+    },
+
+    damaged: {
+      async list() {
+        assertRoot(root, key)
+        return listAside(root)
+      },
+      async erase(name) {
+        assertRoot(root, key)
+        eraseAside(root, name)
+      },
+    },
+
+    async limit() {
+      throw noLimits('dir')
+    },
+
+    room: async () => null,
+
+    async free() {
+      assertRoot(root, key)
+      return freeIn(root)
+    },
+
+    async [Symbol.asyncDispose]() {},
+  }
+}
