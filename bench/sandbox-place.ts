@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { namespaceSandbox } from '../src/drivers/sandbox/namespace.ts'
 import type { Network } from '../src/domain/sandbox/spec.ts'
 import type { Sandbox, SandboxDriver, SandboxSpec } from '../src/ports/sandbox-driver.ts'
-import { boxProgram } from '../src/sys/box/program.ts'
-import { type BoxOwners, readOwners } from '../src/sys/box/record.ts'
-import { proxyCommand } from '../src/sys/proxy/program.ts'
-import { allSockets, seccompFilter } from '../src/sys/seccomp.ts'
+import { boxProgram } from '../src/drivers/sandbox/box/program.ts'
+import { type BoxOwners, readOwners } from '../src/drivers/sandbox/box/record.ts'
+import { proxyCommand } from '../src/drivers/sandbox/proxy/program.ts'
+import { allSockets, seccompFilter } from '../src/drivers/sandbox/walls/seccomp.ts'
 
 const isRoot = process.getuid?.() === 0
 /** Whom root's workspaces belong to, and whom their boxes and the proxies of these run as. */

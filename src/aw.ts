@@ -204,7 +204,7 @@ async function inspect(place: StoragePlace, { settings }: Config): ReturnType<ty
   const [{ storageFindings }, { sandboxFindings }, { proxyCommand }] = await Promise.all([
     import('./drivers/storage/findings.ts'),
     import('./drivers/sandbox/findings.ts'),
-    import('./sys/proxy/program.ts'),
+    import('./drivers/sandbox/proxy/program.ts'),
   ])
   const boxes = { run: join(home, 'run'), proxy: proxyCommand(), isolation: settings['sandbox.isolation'] }
   const all = await Promise.all([

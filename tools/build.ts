@@ -16,7 +16,7 @@ import { inRoot, root } from './root.ts'
 const dist = inRoot('dist')
 const command = 'src/cli/main.ts'
 const library = 'src/index.ts'
-const proxy = 'src/sys/proxy/main.ts'
+const proxy = 'src/drivers/sandbox/proxy/main.ts'
 const mcp = 'src/mcp/main.ts'
 const daemon = 'src/daemon/main.ts'
 const client = 'src/client/main.ts'

@@ -46,7 +46,7 @@ export function laterSandboxes(run: string): (isolation: Isolation) => Promise<S
   const open = async () => {
     const [{ sandboxDrivers }, { proxyCommand }] = await Promise.all([
       import('./sandbox/registry.ts'),
-      import('../sys/proxy/program.ts'),
+      import('./sandbox/proxy/program.ts'),
     ])
     return sandboxDrivers({ run, proxy: proxyCommand() })
   }

@@ -2,7 +2,7 @@ import { chmodSync, closeSync, constants, openSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { ensureDirectory } from './directories.ts'
-import { openBridge, socketIn } from './proxy/bridge.ts'
+import { openBridge, socketIn } from './home/bridge-socket.ts'
 
 /**
  * Where the daemon listens for the proxies of sandboxes. Root's proxies are other users, and the home is closed to them:

@@ -2,7 +2,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
-import { type BoxConnection, connectBox } from '../../src/sys/box/connection.ts'
+import { type BoxConnection, connectBox } from '../../src/drivers/sandbox/box/connection.ts'
 import { startBox } from './harness.ts'
 
 test('one too many is told so, and not that the box has ended', async () => {

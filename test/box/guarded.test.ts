@@ -2,7 +2,7 @@
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { landlockRuleset } from '../../src/sys/landlock.ts'
+import { landlockRuleset } from '../../src/drivers/sandbox/walls/landlock.ts'
 import { launchBox, run, shell, startBox, testFolder } from './harness.ts'
 import { tags, type } from './raw.ts'
 

@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach } from 'vitest'
-import { boxProgram } from '../../src/sys/box/program.ts'
+import { boxProgram } from '../../src/drivers/sandbox/box/program.ts'
 import { connectRaw, type RawClient, readTags, type Tags, tags, type } from './raw.ts'
 
 export type Level = 'none' | 'namespace'

@@ -11,7 +11,7 @@ import { findingsOf } from '../../src/drivers/sandbox/findings.ts'
 import { noneSandbox } from '../../src/drivers/sandbox/none.ts'
 import { readTries, type Trial, tryWalls } from '../../src/drivers/sandbox/trial.ts'
 import type { Isolation } from '../../src/domain/sandbox/spec.ts'
-import { boxProgram } from '../../src/sys/box/program.ts'
+import { boxProgram } from '../../src/drivers/sandbox/box/program.ts'
 import type { SandboxDriver } from '../../src/ports/sandbox-driver.ts'
 
 /** A level that says it is another. */

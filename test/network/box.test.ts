@@ -6,9 +6,9 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { LogEntry } from '../../src/sys/proxy/log.ts'
-import { proxyCommand } from '../../src/sys/proxy/program.ts'
-import { settingsText } from '../../src/sys/proxy/settings.ts'
+import type { LogEntry } from '../../src/drivers/sandbox/proxy/log.ts'
+import { proxyCommand } from '../../src/drivers/sandbox/proxy/program.ts'
+import { settingsText } from '../../src/drivers/sandbox/proxy/settings.ts'
 import { inRoot } from '../../tools/root.ts'
 import {
   exec,
@@ -236,7 +236,7 @@ time.sleep(1000)`
     for (const part of ['package.json', 'src/domain', 'src/sys/proxy'])
       cpSync(inRoot(part), join(folder, part), { recursive: true })
     if (uid !== undefined) chownSync(folder, uid, uid)
-    const program = [...proxyCommand().slice(0, -1), join(folder, 'src/sys/proxy/main.ts')]
+    const program = [...proxyCommand().slice(0, -1), join(folder, 'src/drivers/sandbox/proxy/main.ts')]
     const { curl, pid } = await boxed([`127.0.0.1:${site.port}`], program)
     expect(await curl(`http://127.0.0.1:${site.port}/`)).toMatch(/ 200 000$/)
     expect(status(pid(), 'Uid')[0]).toMatch(new RegExp(`^${uid ?? proxyUser} `))

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest'
 import { presets } from '../../src/domain/network/presets.ts'
 import { parseRules } from '../../src/domain/network/rules.ts'
-import { defaultLimits } from '../../src/sys/proxy/limits.ts'
-import { reasons } from '../../src/sys/proxy/reasons.ts'
+import { defaultLimits } from '../../src/drivers/sandbox/proxy/limits.ts'
+import { reasons } from '../../src/drivers/sandbox/proxy/reasons.ts'
 import { readOne } from '../rules/source-tree.ts'
 
 const { text } = readOne('docs/guides/network.md')

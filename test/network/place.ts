@@ -6,10 +6,10 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import type { ProxyLimits } from '../../src/sys/proxy/limits.ts'
-import type { LogEntry } from '../../src/sys/proxy/log.ts'
-import { proxyCommand } from '../../src/sys/proxy/program.ts'
-import { settingsText, type ProxySettings } from '../../src/sys/proxy/settings.ts'
+import type { ProxyLimits } from '../../src/drivers/sandbox/proxy/limits.ts'
+import type { LogEntry } from '../../src/drivers/sandbox/proxy/log.ts'
+import { proxyCommand } from '../../src/drivers/sandbox/proxy/program.ts'
+import { settingsText, type ProxySettings } from '../../src/drivers/sandbox/proxy/settings.ts'
 
 /** Whom it becomes when root runs the tests. */
 export const proxyUser = process.getuid?.() === 0 ? 699_999_876 : undefined

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest'
 import type { Inputs, Outputs } from '../../src/api/table.ts'
 import { openManager } from '../../src/aw.ts'
 import type { Manager } from '../../src/ports/manager.ts'
-import { type BoxOwners, readOwners } from '../../src/sys/box/record.ts'
+import { type BoxOwners, readOwners } from '../../src/drivers/sandbox/box/record.ts'
 import { liveness } from '../../src/sys/process.ts'
 import { endBoxes } from '../../src/testing/end-boxes.ts'
 

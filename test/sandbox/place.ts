@@ -6,7 +6,7 @@ import { guardedSandbox } from '../../src/drivers/sandbox/guarded.ts'
 import { namespaceSandbox } from '../../src/drivers/sandbox/namespace.ts'
 import { noneSandbox } from '../../src/drivers/sandbox/none.ts'
 import type { SandboxDriver, SandboxSpec } from '../../src/ports/sandbox-driver.ts'
-import { proxyCommand } from '../../src/sys/proxy/program.ts'
+import { proxyCommand } from '../../src/drivers/sandbox/proxy/program.ts'
 import type { Programs, SandboxSubject } from '../../src/testing/sandbox-contract.ts'
 
 export type LevelName = 'none' | 'guarded' | 'namespace'

@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Look } from '../../src/testing/host-subject.ts'
-import { boxProgram } from '../../src/sys/box/program.ts'
+import { boxProgram } from '../../src/drivers/sandbox/box/program.ts'
 
 /** Goes into a tree that has no path on the host, as a sandbox would: it is mounted for as long as that takes. */
 export const lookInto: Look = (attachment, use) => {

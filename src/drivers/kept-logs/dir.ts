@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { LogId, KeptLogs } from '../../ports/kept-logs.ts'
 import { ensureDirectory, isThere } from '../../sys/directories.ts'
-import { readKeptEnd, readKeptLog } from '../../sys/kept-log.ts'
+import { readKeptEnd, readKeptLog } from '../sandbox/box/kept-log.ts'
 import { removeTree } from '../../sys/safe-fs/index.ts'
 
 /** A directory for each run, for its owner alone. */

@@ -1,7 +1,7 @@
 import { fixes } from '../../domain/sandbox/fixes.ts'
 import { type Grades, type Isolation, isolations, type LimitName } from '../../domain/sandbox/spec.ts'
 import type { Finding } from '../../sys/inspect.ts'
-import { landlockLacks, landlockVersion } from '../../sys/landlock.ts'
+import { landlockLacks, landlockVersion } from './walls/landlock.ts'
 import type { BoxOptions } from './boxes.ts'
 import { always as notGuarded } from './guarded.ts'
 import { sandboxDrivers } from './registry.ts'

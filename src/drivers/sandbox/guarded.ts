@@ -1,6 +1,6 @@
 import { AwError } from '../../domain/errors.ts'
 import type { Probe, SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
-import { landlockFix, landlockLacks, landlockProblem, landlockVersion } from '../../sys/landlock.ts'
+import { landlockFix, landlockLacks, landlockProblem, landlockVersion } from './walls/landlock.ts'
 import { boxDriver, type BoxOptions, type Prepared } from './boxes.ts'
 import { machine as thisMachine } from './keepers.ts'
 import { isOffline, prepareOpen } from './open-level.ts'

@@ -1,5 +1,5 @@
 import type { Grade } from '../../domain/sandbox/spec.ts'
-import { type CgroupPlaces, findCgroups } from '../../sys/cgroups/places.ts'
+import { type CgroupPlaces, findCgroups } from './walls/cgroups/places.ts'
 import type { Keepers } from './limits.ts'
 
 /** Who keeps limits on this machine. Asked once for each driver: cgroups do not come and go. */

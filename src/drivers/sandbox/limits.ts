@@ -2,7 +2,7 @@ import { AwError } from '../../domain/errors.ts'
 import { fixes } from '../../domain/sandbox/fixes.ts'
 import { type Grade, type Grades, limitNames, type LimitName, type Limits } from '../../domain/sandbox/spec.ts'
 import type { Plan, SandboxSpec } from '../../ports/sandbox-driver.ts'
-import type { GroupLimits } from '../../sys/cgroups/group.ts'
+import type { GroupLimits } from './walls/cgroups/group.ts'
 
 /** Who would keep each limit on this level of this machine, and why not more. */
 export interface Keepers {

@@ -1,8 +1,8 @@
 import { AwError } from '../../domain/errors.ts'
 import type { Exit } from '../../domain/sandbox/spec.ts'
 import type { Command, Execution, OutputChunk } from '../../ports/sandbox-driver.ts'
-import { failed } from '../../sys/box/job.ts'
-import { incoming } from '../../sys/box/output.ts'
+import { failed } from './box/job.ts'
+import { incoming } from './box/output.ts'
 import type { CommandLimits } from './limits.ts'
 import type { Surroundings } from './memory-programs.ts'
 

@@ -10,7 +10,7 @@ import type {
   SandboxDriver,
   SandboxSpec,
 } from '../../ports/sandbox-driver.ts'
-import { failed } from '../../sys/box/job.ts'
+import { failed } from './box/job.ts'
 import type { Disk } from '../files/memory-disk.ts'
 import { assertBrokers } from './brokers.ts'
 import { keepChunk, keepEnd, keptAt, type KeptCommands } from '../kept-logs/memory.ts'

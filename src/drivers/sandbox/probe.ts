@@ -1,6 +1,6 @@
 import type { Probe, SandboxDriver } from '../../ports/sandbox-driver.ts'
 import { toAwError } from '../../domain/errors.ts'
-import { probePlace } from '../../sys/box/probe-place.ts'
+import { probePlace } from './box/probe-place.ts'
 
 /**
  * Starts a box for real, runs something in it and ends it. What worked once is remembered until the machine is started

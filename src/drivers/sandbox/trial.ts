@@ -2,8 +2,8 @@ import { toAwError } from '../../domain/errors.ts'
 import { proxyPort } from '../../domain/network/proxy-port.ts'
 import type { Grades, Limits, Network } from '../../domain/sandbox/spec.ts'
 import type { Sandbox, SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
-import { type TrialPlace, trialPlace, wallsProgram } from '../../sys/box/trial-place.ts'
-import { listenOnLoopback } from '../../sys/loopback.ts'
+import { type TrialPlace, trialPlace, wallsProgram } from './box/trial-place.ts'
+import { listenOnLoopback } from './proxy/loopback.ts'
 
 /** One try to get through a wall, from inside. */
 export interface Try {

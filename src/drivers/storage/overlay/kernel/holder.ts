@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { getSystemErrorName } from 'node:util'
 import { AwError } from '../../../../domain/errors.ts'
-import { boxProgram } from '../../../../sys/box/program.ts'
+import { boxProgram } from '../../../sandbox/box/program.ts'
 import { counted } from '../../../../sys/crash-points.ts'
 import { asOption, type OverlayLayers } from '../../../../sys/mounts.ts'
 import { directoryFlags } from '../../../../sys/safe-fs/descriptors.ts'

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { boxProgram } from '../../../../sys/box/program.ts'
+import { boxProgram } from '../../../sandbox/box/program.ts'
 import { type Elsewhere, type Mounted, mountsWhere } from '../../../../sys/mounts.ts'
 import { readLink, statOf } from '../../../../sys/process.ts'
 import { startProgram } from '../../../../sys/start-program.ts'
