@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { isTemporaryName } from '../../src/domain/paths.ts'
-import { verifyArchive } from '../../src/sys/archive/inspect.ts'
+import { verifyArchive } from '../../src/drivers/archives/archive/inspect.ts'
 import { isRoot } from '../../src/testing/storage-contract/host.ts'
 import { makeTree, readTree } from '../../src/testing/tree.ts'
 

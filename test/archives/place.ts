@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { unpackArchive, type UnpackOptions, type Unpacked } from '../../src/sys/archive/unpack.ts'
+import { unpackArchive, type UnpackOptions, type Unpacked } from '../../src/drivers/archives/archive/unpack.ts'
 import { readTree } from '../../src/testing/tree.ts'
 
 /** What is there, in a word each. */

@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { Outputs } from '../../src/api/table.ts'
-import { verifyArchive } from '../../src/sys/archive/inspect.ts'
+import { verifyArchive } from '../../src/drivers/archives/archive/inspect.ts'
 import type { CrashHome } from './home.ts'
 import { byLabel, expectUndeletable, make, need, thereOrInTrash, type Swept } from './sweep.ts'
 

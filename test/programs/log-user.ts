@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { sqliteEvents } from '../../src/drivers/events/sqlite/sqlite.ts'
 import { toAwError } from '../../src/domain/errors.ts'
 import type { AppendLimits, EventStore } from '../../src/ports/event-store.ts'
-import { openDatabase } from '../../src/sys/database.ts'
+import { openDatabase } from '../../src/drivers/events/sqlite/database.ts'
 import { systemClock } from '../../src/testing/log-home.ts'
 import { creation, newId, sampleData, sampleEvent } from '../../src/testing/sample-events.ts'
 

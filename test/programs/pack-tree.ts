@@ -1,7 +1,7 @@
 /** Packs a tree, or unpacks an archive: `pack TREE FILE`, `unpack FILE DIRECTORY`. Prints how it ended. */
 import { toAwError } from '../../src/domain/errors.ts'
-import { packTree } from '../../src/sys/archive/pack.ts'
-import { unpackArchive } from '../../src/sys/archive/unpack.ts'
+import { packTree } from '../../src/drivers/archives/archive/pack.ts'
+import { unpackArchive } from '../../src/drivers/archives/archive/unpack.ts'
 
 const [, , what, from = '', to = ''] = process.argv
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import type { CredentialSource } from '../../domain/agents/profile.ts'
 import type { Agents } from '../../ports/agents.ts'
-import { makePlaces, removePlaces } from '../../sys/agents/places.ts'
-import { jsonFilesIn, readUserFile } from '../../sys/agents/user-files.ts'
-import { resolveProgram } from '../../sys/programs/resolve.ts'
+import { makePlaces, removePlaces } from './host/places.ts'
+import { jsonFilesIn, readUserFile } from './host/user-files.ts'
+import { resolveProgram } from './programs/resolve.ts'
 
 export interface AgentsOptions {
   /** Where each workspace has a directory, which is ours alone. */

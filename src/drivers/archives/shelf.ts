@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Shelf } from '../../ports/shelf.ts'
 
-const loaded = () => import('../../sys/archive/shelf.ts')
+const loaded = () => import('./archive/shelf.ts')
 
 /** Files in a directory of this machine. */
 export const dirShelf = (directory: string): Shelf => ({

@@ -1,11 +1,11 @@
 import { limitsWithin } from '../../domain/archive/limits.ts'
 import { AwError } from '../../domain/errors.ts'
 import type { Archives } from '../../ports/archives.ts'
-import { fileDigest, hasDigest } from '../../sys/archive/digest.ts'
-import { inspectArchive } from '../../sys/archive/inspect.ts'
-import { packTree } from '../../sys/archive/pack.ts'
-import { openSource } from '../../sys/archive/source.ts'
-import { unpackArchive } from '../../sys/archive/unpack.ts'
+import { fileDigest, hasDigest } from './archive/digest.ts'
+import { inspectArchive } from './archive/inspect.ts'
+import { packTree } from './archive/pack.ts'
+import { openSource } from './archive/source.ts'
+import { unpackArchive } from './archive/unpack.ts'
 
 /** Tar files, compressed with zstd, that hold the hashes of what is in them. Other tar files can be read as well. */
 export const tarArchives: Archives = {

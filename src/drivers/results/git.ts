@@ -1,8 +1,8 @@
 import { AwError } from '../../domain/errors.ts'
 import type { GitResults } from '../../ports/git-results.ts'
 import { gitProgram } from '../../sys/git/program.ts'
-import { openDesk, resultRepository } from '../../sys/git/result-repository.ts'
-import { openTarget } from '../../sys/git/target.ts'
+import { openDesk, resultRepository } from './git/result-repository.ts'
+import { openTarget } from './git/target.ts'
 
 /** Results through the git of this machine. */
 export function gitResults({ avoid }: { avoid: readonly string[] }): GitResults {

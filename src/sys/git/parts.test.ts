@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { hardened, hardenedInTree, usersOwn } from './environment.ts'
 import { sourceFailure } from './failures.ts'
 import { gitProgram, isSafe, parseVersion } from './program.ts'
-import { parseProgress, progressReader } from './progress.ts'
+import { parseProgress, progressReader } from '../../drivers/repositories/git/progress.ts'
 import { AwError } from '../../domain/errors.ts'
 import { parseGitUrl, type RemoteUrl } from '../../domain/git-url.ts'
 

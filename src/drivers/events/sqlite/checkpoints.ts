@@ -1,6 +1,6 @@
 import { checkpointHash, noHash, type Head } from '../../../domain/chain.ts'
 import type { Checkpoint } from '../../../ports/event-store.ts'
-import type { Database } from '../../../sys/database.ts'
+import type { Database } from './database.ts'
 import { durableFile, readIfPresent } from '../../../sys/durable-file.ts'
 import { anchorRest } from '../anchor.ts'
 

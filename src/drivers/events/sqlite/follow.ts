@@ -1,7 +1,7 @@
 import type { AnyEvent } from '../../../domain/event.ts'
 import { decode } from '../../../domain/upcast.ts'
 import type { FollowOptions } from '../../../ports/event-store.ts'
-import type { Cell, Database, Row } from '../../../sys/database.ts'
+import type { Cell, Database, Row } from './database.ts'
 import { matchesRecord } from '../filter.ts'
 import { lastPosition, recordColumns } from './records.ts'
 import { openTail, type Seat, type Tail } from './tail.ts'

@@ -1,4 +1,4 @@
-import type { Database } from '../../../sys/database.ts'
+import type { Database } from './database.ts'
 
 /** How late it has been in this home: a row of `meta`, and what the log itself tells. ISO 8601, so texts compare. */
 

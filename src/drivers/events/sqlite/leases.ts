@@ -1,6 +1,6 @@
 import type { LeaseId } from '../../../domain/ids.ts'
 import type { EventStore, Lease } from '../../../ports/event-store.ts'
-import type { Database } from '../../../sys/database.ts'
+import type { Database } from './database.ts'
 import { decideLease, kept, longAgo } from '../leases.ts'
 
 type Leases = Pick<EventStore, 'acquireLease' | 'renewLease' | 'touchLease' | 'releaseLease' | 'restLeases' | 'lease'>

@@ -1,4 +1,4 @@
-import type { Database } from '../../../sys/database.ts'
+import type { Database } from './database.ts'
 
 /**
  * Makes a home of one format into one of the next, inside a write transaction and after a backup. The read model is made

@@ -3,7 +3,7 @@ import type { StreamId } from '../../../domain/event.ts'
 import type { SharedLimit } from '../../../domain/space-limits.ts'
 import { isLive, type Workspace } from '../../../domain/workspace/state.ts'
 import type { WorkspaceFilter } from '../../../ports/event-store.ts'
-import type { Cell, Database } from '../../../sys/database.ts'
+import type { Cell, Database } from './database.ts'
 import { instant } from '../filter.ts'
 
 /** The table `workspaces`: the fold of each stream, and beside it the columns that questions are asked by. */

@@ -2,7 +2,7 @@ import type { WorkspaceId } from '../../../domain/ids.ts'
 import { decode } from '../../../domain/upcast.ts'
 import { evolve } from '../../../domain/workspace/evolve.ts'
 import type { Workspace } from '../../../domain/workspace/state.ts'
-import type { Database } from '../../../sys/database.ts'
+import type { Database } from './database.ts'
 import { allRows, sameRow, saveWorkspace, workspaceRow } from './read-model.ts'
 import { records } from './records.ts'
 

@@ -1,7 +1,7 @@
 import type { LogRecord } from '../../../domain/chain.ts'
 import type { AnyEvent, EventType, StreamId } from '../../../domain/event.ts'
 import { decode } from '../../../domain/upcast.ts'
-import type { Database } from '../../../sys/database.ts'
+import type { Database } from './database.ts'
 
 export const recordColumns = 'position, id, stream, version, at, type, schema, task, agent, data, meta, hash'
 

@@ -1,5 +1,5 @@
 import type { LogRecord } from '../../../domain/chain.ts'
-import type { Database } from '../../../sys/database.ts'
+import type { Database } from './database.ts'
 import { lastPosition, records } from './records.ts'
 
 /**
