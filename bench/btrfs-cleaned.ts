@@ -1,6 +1,6 @@
 import { commit } from '../src/drivers/storage/btrfs/kernel/subvolume.ts'
-import { findSystemProgram } from '../src/sys/run.ts'
-import { startProgram } from '../src/sys/start-program.ts'
+import { findSystemProgram } from '../src/sys/processes/run.ts'
+import { startProgram } from '../src/sys/processes/start-program.ts'
 
 /**
  * Until btrfs has taken apart what was removed: it does that in the background, and whoever waits for the disk meanwhile

@@ -8,7 +8,7 @@ import {
   makeSubvolume,
   snapshotSubvolume,
 } from '../src/drivers/storage/btrfs/kernel/subvolume.ts'
-import { syncFileSystem } from '../src/sys/mounts.ts'
+import { syncFileSystem } from '../src/sys/fs/mounts.ts'
 import { btrfsCleaned } from './btrfs-cleaned.ts'
 import { openHandLog } from './hand-log.ts'
 import { compete, type often } from './row.ts'

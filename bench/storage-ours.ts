@@ -1,5 +1,5 @@
 import { openAw, type Aw } from '../src/index.ts'
-import { syncFileSystem } from '../src/sys/mounts.ts'
+import { syncFileSystem } from '../src/sys/fs/mounts.ts'
 import { btrfsCleaned } from './btrfs-cleaned.ts'
 import { compete, often } from './row.ts'
 import { burst, changeTen, changeTenAllOver, type SourceTree } from './storage-tree.ts'

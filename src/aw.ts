@@ -8,7 +8,7 @@ import { treeOwner } from './drivers/config/owner.ts'
 import { assertPlaces } from './drivers/config/places.ts'
 import { dirAnswers } from './drivers/answers/dir.ts'
 import { sqliteEvents } from './drivers/events/sqlite/sqlite.ts'
-import { inspectHost } from './sys/inspect.ts'
+import { inspectHost } from './sys/home/inspect.ts'
 import {
   laterAgents,
   laterArchives,
@@ -33,12 +33,12 @@ import type { EventStore } from './ports/event-store.ts'
 import type { Manager } from './ports/manager.ts'
 import type { Follower } from './ports/sandbox-driver.ts'
 import type { Tokens } from './ports/tokens.ts'
-import { bridgeDirectory, hasBridge } from './sys/bridge-place.ts'
-import { cliCommand } from './sys/cli-program.ts'
-import { prepareHome } from './sys/home.ts'
-import { native } from './sys/native.ts'
-import { randomFew } from './sys/random.ts'
-import { reserveIn, type Reserve } from './sys/reserve.ts'
+import { bridgeDirectory, hasBridge } from './sys/home/bridge-place.ts'
+import { cliCommand } from './sys/processes/cli-program.ts'
+import { prepareHome } from './sys/home/home.ts'
+import { native } from './sys/syscalls/native.ts'
+import { randomFew } from './sys/home/random.ts'
+import { reserveIn, type Reserve } from './sys/fs/reserve.ts'
 import { lightFiles, removeTree, safeFiles } from './sys/safe-fs/index.ts'
 
 export interface OpenOptions {
@@ -227,7 +227,7 @@ function workingDirectory(): string {
 /** Erases a home with everything in it, links not followed. For one that was made for a moment, as the tour's is. */
 export const removeHome = (home: string): Promise<boolean> => removeTree(dirname(home), basename(home))
 
-export { writeUntranslated } from './sys/terminal.ts'
+export { writeUntranslated } from './sys/home/terminal.ts'
 
 /** What of the user's own a command may look at or change outside the home. */
 export const usersOwn = () => import('./sys/users-own.ts')

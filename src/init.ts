@@ -7,9 +7,9 @@ import { parseSize } from './domain/size.ts'
 import { foldTemplates, templateEventTypes } from './domain/templates.ts'
 import type { Wanted } from './drivers/storage/registry.ts'
 import type { EventStore } from './ports/event-store.ts'
-import { fileFacts } from './sys/durable-file.ts'
-import { prepareHome } from './sys/home.ts'
-import { reserveIn } from './sys/reserve.ts'
+import { fileFacts } from './sys/fs/durable-file.ts'
+import { prepareHome } from './sys/home/home.ts'
+import { reserveIn } from './sys/fs/reserve.ts'
 
 export interface InitOptions extends OpenOptions {
   /** Default: what the setting `storage.driver` says. */

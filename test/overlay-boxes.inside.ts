@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { openAw } from '../src/index.ts'
-import { mounts } from '../src/sys/mounts.ts'
+import { mounts } from '../src/sys/fs/mounts.ts'
 import { collect } from '../src/testing/collect.ts'
 import { endBoxes } from '../src/testing/end-boxes.ts'
 

@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { initHome, openAw } from '../src/index.ts'
-import { mountsOf } from '../src/sys/mounts.ts'
+import { mountsOf } from '../src/sys/fs/mounts.ts'
 import { fork, open, snap, subject, volume } from './overlay-subject.ts'
 import { endBoxes } from '../src/testing/end-boxes.ts'
 

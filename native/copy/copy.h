@@ -2,7 +2,7 @@
  * aw-copy: copies what is plain of a tree (directories, files, links) into a new one, with several threads, makes one
  * of a list and of contents, gives a tree away, or looks at everything in one. What it does not do it names, for who has
  * started it: what is mounted there, may not be read, or is of another kind. docs/spec/copy-program.md says what it is
- * told and what it tells; at the other end are src/sys/copy-program.ts and src/sys/look-program.ts.
+ * told and what it tells; at the other end are src/sys/copy/helper.ts and src/sys/trees/scan-helper.ts.
  *
  * The source may change while it is read: everything in it is reached by one name in an open directory, and opened only
  * when it is known what it is. No link is followed. Nobody else can reach the copy.

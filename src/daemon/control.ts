@@ -3,10 +3,10 @@ import { settle, type OpenOptions } from '../aw.ts'
 import { askToEnd, daemonAt } from '../client/remote/daemon-at.ts'
 import type { DaemonFacts } from '../domain/daemon.ts'
 import { AwError, errorTable, type ErrorCode } from '../domain/errors.ts'
-import { cliCommand } from '../sys/cli-program.ts'
-import { isThere } from '../sys/directories.ts'
-import { logOf, logTail, reachable, socketOf, startDetached, takeHome } from '../sys/daemon-place.ts'
-import { prepareHome } from '../sys/home.ts'
+import { cliCommand } from '../sys/processes/cli-program.ts'
+import { isThere } from '../sys/fs/directories.ts'
+import { logOf, logTail, reachable, socketOf, startDetached, takeHome } from '../sys/home/daemon-place.ts'
+import { prepareHome } from '../sys/home/home.ts'
 
 const startMs = 60_000
 const stopMs = 60_000

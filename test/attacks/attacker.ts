@@ -2,7 +2,7 @@
  * Swaps a directory and a link that leads out, as fast as the kernel can, until it is killed. Run as a process of its
  * own: an attacker does not share our event loop. Prints a line when it has begun.
  */
-import { native, RENAME } from '../../src/sys/native.ts'
+import { native, RENAME } from '../../src/sys/syscalls/native.ts'
 import { openSync } from 'node:fs'
 
 const [directory = '', one = '', other = ''] = process.argv.slice(2)

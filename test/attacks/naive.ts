@@ -4,9 +4,9 @@
  */
 import * as fs from 'node:fs'
 import { join, resolve } from 'node:path'
-import { addonCalls } from '../../src/sys/calls-addon.ts'
-import { AT_FDCWD } from '../../src/sys/native.ts'
-import { numbers } from '../../src/sys/syscall-numbers.ts'
+import { addonCalls } from '../../src/sys/syscalls/calls-addon.ts'
+import { AT_FDCWD } from '../../src/sys/syscalls/native.ts'
+import { numbers } from '../../src/sys/syscalls/syscall-numbers.ts'
 
 export type Check = (root: string, path: string) => string
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import type { Place } from '../../src/ports/storage-driver.ts'
 import { makeSubvolume } from '../../src/drivers/storage/btrfs/kernel/subvolume.ts'
-import { native } from '../../src/sys/native.ts'
+import { native } from '../../src/sys/syscalls/native.ts'
 import { anyEdits, live } from './edits.ts'
 import { type Opened, openBtrfs, snap, volume } from './open.ts'
 

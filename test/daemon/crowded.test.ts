@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { tcpPeers } from '../../src/sys/tcp-peers.ts'
+import { tcpPeers } from '../../src/sys/processes/tcp-peers.ts'
 import { startDaemon, type Served } from './daemon.ts'
 
 const tokenOf = ({ at }: Served): string =>

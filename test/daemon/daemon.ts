@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connectAw } from '../../src/client/main.ts'
 import type { Aw } from '../../src/client/facade.ts'
-import { processOwner } from '../../src/sys/process.ts'
+import { processOwner } from '../../src/sys/processes/process.ts'
 import { endBoxes } from '../../src/testing/end-boxes.ts'
 import { place, type Place } from '../cli/built.ts'
 

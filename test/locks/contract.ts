@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { lock, tryLock } from '../../src/sys/lock.ts'
+import { lock, tryLock } from '../../src/sys/locks/lock.ts'
 import { startProgram, type Program } from '../../src/testing/program.ts'
 
 let folder: string

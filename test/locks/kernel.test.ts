@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { lockContract } from './contract.ts'
-import { isNativeLoaded, native } from '../../src/sys/native.ts'
+import { isNativeLoaded, native } from '../../src/sys/syscalls/native.ts'
 
 native()
 

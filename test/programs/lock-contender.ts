@@ -4,8 +4,8 @@
  */
 import { closeSync, openSync, unlinkSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { lock } from '../../src/sys/lock.ts'
-import { native } from '../../src/sys/native.ts'
+import { lock } from '../../src/sys/locks/lock.ts'
+import { native } from '../../src/sys/syscalls/native.ts'
 
 const [mode, file = '', rounds = '1'] = process.argv.slice(2)
 // There are two ways to take a lock, which must exclude each other: by chance this one or that.

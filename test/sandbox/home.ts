@@ -6,7 +6,7 @@ import type { Inputs, Outputs } from '../../src/api/table.ts'
 import { openManager } from '../../src/aw.ts'
 import type { Manager } from '../../src/ports/manager.ts'
 import { type BoxOwners, readOwners } from '../../src/drivers/sandbox/box/record.ts'
-import { liveness } from '../../src/sys/process.ts'
+import { liveness } from '../../src/sys/processes/process.ts'
 import { endBoxes } from '../../src/testing/end-boxes.ts'
 
 type Item = Outputs['exec']

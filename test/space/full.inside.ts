@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { expect, it } from 'vitest'
 import { toAwError } from '../../src/domain/errors.ts'
-import { fileSystemOf } from '../../src/sys/file-system.ts'
+import { fileSystemOf } from '../../src/sys/fs/file-system.ts'
 import { openHome, outcome, until } from './open.ts'
 
 /** On a file system of a few hundred MB. */

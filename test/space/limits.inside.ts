@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { collect } from '../../src/testing/collect.ts'
-import { fileSystemOf } from '../../src/sys/file-system.ts'
+import { fileSystemOf } from '../../src/sys/fs/file-system.ts'
 import { MB, openHome, outcome, until, write, type SpaceHome } from './open.ts'
 
 /** A workspace at its size limit: by the kernel on btrfs with quotas as root, else watched. The limit is always 4 MB. */

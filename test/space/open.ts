@@ -7,7 +7,7 @@ import { makeAw, type Aw } from '../../src/client/facade.ts'
 import { errnoName } from '../../src/domain/errno.ts'
 import { toAwError } from '../../src/domain/errors.ts'
 import { enableQuota } from '../../src/drivers/storage/btrfs/kernel/device.ts'
-import { fileSystemOf } from '../../src/sys/file-system.ts'
+import { fileSystemOf } from '../../src/sys/fs/file-system.ts'
 
 export const MB = 2 ** 20
 

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { fileSystemOf } from '../../src/sys/file-system.ts'
+import { fileSystemOf } from '../../src/sys/fs/file-system.ts'
 import { MB, openHome } from './open.ts'
 
 /** What is shared is told apart from what erasing would give back, wherever the storage can tell. */

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Answers, Begun, KeptAnswer, RequestNote } from '../../ports/answers.ts'
-import { ensureDirectory } from '../../sys/directories.ts'
-import { durableFile, filesBefore, readIfPresent } from '../../sys/durable-file.ts'
+import { ensureDirectory } from '../../sys/fs/directories.ts'
+import { durableFile, filesBefore, readIfPresent } from '../../sys/fs/durable-file.ts'
 
 interface Record {
   readonly note: RequestNote

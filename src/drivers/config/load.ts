@@ -1,8 +1,8 @@
 import { isAbsolute, join, resolve } from 'node:path'
 import { resolveConfig, type Config } from '../../domain/config.ts'
 import { AwError } from '../../domain/errors.ts'
-import { readIfPresent } from '../../sys/durable-file.ts'
-import { hasCode } from '../../sys/errno.ts'
+import { readIfPresent } from '../../sys/fs/durable-file.ts'
+import { hasCode } from '../../sys/syscalls/errno.ts'
 
 export interface ConfigPlaces {
   readonly home: string

@@ -1,6 +1,6 @@
 import type { Config } from '../../domain/config.ts'
 import { AwError } from '../../domain/errors.ts'
-import { hasId } from '../../sys/ids.ts'
+import { hasId } from '../../sys/processes/ids.ts'
 
 const key = 'workspaces.uid'
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
-import { canonical } from '../../sys/canonical.ts'
+import { canonical } from '../../sys/fs/canonical.ts'
 
 export interface Places {
   readonly home: string

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { LogId, KeptLogs } from '../../ports/kept-logs.ts'
-import { ensureDirectory, isThere } from '../../sys/directories.ts'
+import { ensureDirectory, isThere } from '../../sys/fs/directories.ts'
 import { readKeptEnd, readKeptLog } from '../sandbox/box/kept-log.ts'
 import { removeTree } from '../../sys/safe-fs/index.ts'
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { WorkspaceId } from '../../domain/ids.ts'
 import type { NetworkRequest, Requests } from '../../ports/requests.ts'
-import { durableFile, readIfPresent } from '../../sys/durable-file.ts'
+import { durableFile, readIfPresent } from '../../sys/fs/durable-file.ts'
 
 type Line = NetworkRequest & { readonly id?: number }
 

@@ -1,6 +1,6 @@
 import { fixes } from '../../domain/sandbox/fixes.ts'
 import { type Grades, type Isolation, isolations, type LimitName } from '../../domain/sandbox/spec.ts'
-import type { Finding } from '../../sys/inspect.ts'
+import type { Finding } from '../../sys/home/inspect.ts'
 import { landlockLacks, landlockVersion } from './walls/landlock.ts'
 import type { BoxOptions } from './boxes.ts'
 import { always as notGuarded } from './guarded.ts'

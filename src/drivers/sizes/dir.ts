@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { WorkspaceId } from '../../domain/ids.ts'
 import type { Measured, Sizes } from '../../ports/sizes.ts'
-import { memoFile } from '../../sys/memo-file.ts'
+import { memoFile } from '../../sys/fs/cache-file.ts'
 import { memorySizes } from './memory.ts'
 
 /** What took less than this to measure, in milliseconds, is not worth a file: another process measures it itself. */

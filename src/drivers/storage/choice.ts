@@ -1,8 +1,8 @@
 import { basename, dirname, join } from 'node:path'
 import { AwError, toAwError } from '../../domain/errors.ts'
 import type { Probe, StorageCapabilities } from '../../ports/storage-driver.ts'
-import { ensureDirectory } from '../../sys/directories.ts'
-import { fileSystemOf, nearestExisting } from '../../sys/file-system.ts'
+import { ensureDirectory } from '../../sys/fs/directories.ts'
+import { fileSystemOf, nearestExisting } from '../../sys/fs/file-system.ts'
 import { removeTree } from '../../sys/safe-fs/index.ts'
 import { drivers, ladder, type DriverName, type StoragePlace } from './registry.ts'
 

@@ -1,6 +1,6 @@
 import { toAwError } from '../../domain/errors.ts'
 import type { StorageCapabilities } from '../../ports/storage-driver.ts'
-import type { Finding } from '../../sys/inspect.ts'
+import type { Finding } from '../../sys/home/inspect.ts'
 import { openPlace } from './pool/place.ts'
 import { inspectPool } from './pool/report.ts'
 import { readClaim } from './root/claim.ts'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import type { StorageDriver } from '../../ports/storage-driver.ts'
-import { lock, type HeldLock } from '../../sys/lock.ts'
+import { lock, type HeldLock } from '../../sys/locks/lock.ts'
 import { readPool } from './pool/record.ts'
 import { claimDriver, dropClaim, readClaim } from './root/claim.ts'
 import { readMarker } from './root/root.ts'

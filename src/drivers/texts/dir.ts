@@ -2,9 +2,9 @@ import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import { textRef } from '../../domain/text-ref.ts'
 import type { TextOwner, Texts } from '../../ports/texts.ts'
-import { durableFile, readIfPresent } from '../../sys/durable-file.ts'
-import { hostFs } from '../../sys/host-fs.ts'
-import { hasCode } from '../../sys/errno.ts'
+import { durableFile, readIfPresent } from '../../sys/fs/durable-file.ts'
+import { hostFs } from '../../sys/fs/host-fs.ts'
+import { hasCode } from '../../sys/syscalls/errno.ts'
 
 /** One file for each workspace in a directory that only the owner of the home can enter. */
 export function dirTexts({ directory }: { directory: string }): Texts {

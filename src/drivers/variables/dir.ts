@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import type { WorkspaceId } from '../../domain/ids.ts'
 import type { Variable, Variables } from '../../ports/variables.ts'
-import { durableFile, readIfPresent } from '../../sys/durable-file.ts'
-import { hostFs } from '../../sys/host-fs.ts'
+import { durableFile, readIfPresent } from '../../sys/fs/durable-file.ts'
+import { hostFs } from '../../sys/fs/host-fs.ts'
 
 /** One file for each workspace, which its owner alone can read, in a directory that only the owner can enter. */
 export function dirVariables({ directory }: { directory: string }): Variables {

@@ -1,6 +1,6 @@
 import * as fs from 'node:fs'
 import { AwError } from '../../domain/errors.ts'
-import { hasCode, unless } from '../errno.ts'
+import { hasCode, unless } from '../syscalls/errno.ts'
 import { at, directoryFlags, readFlags } from '../safe-fs/descriptors.ts'
 
 /**

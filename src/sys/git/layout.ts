@@ -1,6 +1,6 @@
 import { closeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { hostFs } from '../host-fs.ts'
+import { hostFs } from '../fs/host-fs.ts'
 import { formatPackedRefs, type Refs } from './refs.ts'
 
 /** A repository, written by us: what `git init` would make, without the process, and its refs. */

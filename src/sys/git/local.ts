@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
-import { hasCode } from '../errno.ts'
+import { hasCode } from '../syscalls/errno.ts'
 import { openFolder, type Folder } from './folder.ts'
 
 /**

@@ -2,7 +2,7 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { findProgram } from '../run.ts'
+import { findProgram } from '../processes/run.ts'
 import { gitProgram } from './program.ts'
 
 let base: string

@@ -1,5 +1,5 @@
 import { AwError } from '../../domain/errors.ts'
-import { findProgram, run } from '../run.ts'
+import { findProgram, run } from '../processes/run.ts'
 
 /** The git of this machine, as an absolute path. */
 export interface GitProgram {

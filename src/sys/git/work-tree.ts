@@ -1,7 +1,7 @@
 import { lstatSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve, sep } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
-import { realpathOf } from '../source-folder.ts'
+import { realpathOf } from '../copy/source-folder.ts'
 import type { Folder } from './folder.ts'
 import { openLocal } from './local.ts'
 

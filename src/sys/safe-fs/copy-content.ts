@@ -1,8 +1,8 @@
 import * as fs from 'node:fs'
 import { AwError } from '../../domain/errors.ts'
-import { counted } from '../crash-points.ts'
-import { hostFs } from '../host-fs.ts'
-import { type Native, native, SEEK } from '../native.ts'
+import { counted } from '../fs/crash-points.ts'
+import { hostFs } from '../fs/host-fs.ts'
+import { type Native, native, SEEK } from '../syscalls/native.ts'
 import { at, errnoOf, readFlags } from './descriptors.ts'
 import { runAll, type Steps } from './steps.ts'
 

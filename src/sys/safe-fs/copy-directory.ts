@@ -1,6 +1,6 @@
 import * as fs from 'node:fs'
-import { hostFs } from '../host-fs.ts'
-import { ownLike } from '../own-like.ts'
+import { hostFs } from '../fs/host-fs.ts'
+import { ownLike } from '../copy/chown-like.ts'
 import { copyContent } from './copy-content.ts'
 import { at, directoryFlags, display, identity, mountId, type Name, namingFlags, readFlags } from './descriptors.ts'
 import { refusal } from './errors.ts'

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { errnoName } from '../../domain/errno.ts'
 import { AwError } from '../../domain/errors.ts'
-import { isNativeLoaded, native } from '../native.ts'
+import { isNativeLoaded, native } from '../syscalls/native.ts'
 
 /** A name in a directory: text, or bytes where they are not valid UTF-8. */
 export type Name = string | Buffer

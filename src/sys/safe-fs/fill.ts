@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import { hostFs } from '../host-fs.ts'
+import { hostFs } from '../fs/host-fs.ts'
 import { at, directoryFlags, errnoOf, mountId, namingFlags, readFlags } from './descriptors.ts'
 import { named } from './errors.ts'
 import { makeDirectory, ownLikeParent } from './make-directory.ts'

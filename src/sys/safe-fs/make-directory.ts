@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import { hostFs } from '../host-fs.ts'
+import { hostFs } from '../fs/host-fs.ts'
 import { at, errnoOf, identity, type Name, readFlags } from './descriptors.ts'
 import type { Root } from './root.ts'
 

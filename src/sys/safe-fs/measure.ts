@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import { native } from '../native.ts'
+import { native } from '../syscalls/native.ts'
 import { at, directoryFlags, errnoOf, mountId, type Name } from './descriptors.ts'
 import { named } from './errors.ts'
 import { openLevels } from './levels.ts'

@@ -1,6 +1,6 @@
 import * as fs from 'node:fs'
 import type { ParsedPath } from '../../domain/paths.ts'
-import { type Native, native, RESOLVE } from '../native.ts'
+import { type Native, native, RESOLVE } from '../syscalls/native.ts'
 import { at, O_PATH, readFlags } from './descriptors.ts'
 import { refusal, translate } from './errors.ts'
 import type { Root } from './root.ts'

@@ -1,6 +1,6 @@
 import * as fs from 'node:fs'
 import type { PathOptions, Unlocking } from '../../ports/files.ts'
-import { hostFs } from '../host-fs.ts'
+import { hostFs } from '../fs/host-fs.ts'
 import { unlock } from '../trees/unlock.ts'
 import { at, directoryFlags, display, errnoOf, mountId, type Name, O_PATH } from './descriptors.ts'
 import { named, refusal, translate } from './errors.ts'

@@ -1,6 +1,6 @@
 import * as fs from 'node:fs'
 import type { FileInfo, PathOptions, Unlocking } from '../../ports/files.ts'
-import { hostFs } from '../host-fs.ts'
+import { hostFs } from '../fs/host-fs.ts'
 import { unlock } from '../trees/unlock.ts'
 import { at, directoryFlags } from './descriptors.ts'
 import { named, refusal } from './errors.ts'

@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import { hostFs } from '../host-fs.ts'
+import { hostFs } from '../fs/host-fs.ts'
 import { unlock } from '../trees/unlock.ts'
 import { at, errnoOf, readFlags } from './descriptors.ts'
 import { ownLikeParent } from './make-directory.ts'

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import { foldName } from '../../domain/paths.ts'
 import type { RootOptions } from '../../ports/files.ts'
-import { native, nativeProblem } from '../native.ts'
+import { native, nativeProblem } from '../syscalls/native.ts'
 import { at, directoryFlags, identity, mountId, namingFlags, requireProc } from './descriptors.ts'
 import { named } from './errors.ts'
 

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { temporaryName } from '../../domain/paths.ts'
-import { hostFs } from '../host-fs.ts'
-import { native } from '../native.ts'
+import { hostFs } from '../fs/host-fs.ts'
+import { native } from '../syscalls/native.ts'
 import { at, errnoOf, O_PATH } from './descriptors.ts'
 import type { Spot } from './spot.ts'
 

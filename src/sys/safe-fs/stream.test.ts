@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { codeLater, codeOf, openDescriptors, useWorkspace } from '../../../test/attacks/workspace.ts'
 import { isTemporaryName } from '../../domain/paths.ts'
 import type { FileWriter } from '../../ports/files.ts'
-import { native } from '../native.ts'
+import { native } from '../syscalls/native.ts'
 
 const mib = 2 ** 20
 
@@ -220,7 +220,7 @@ test('without system calls there is a temporary name, which goes too', () => {
   const script = `
     import * as fs from 'node:fs'
     const { openRoot } = await import(${JSON.stringify(join(import.meta.dirname, 'index.ts'))})
-    const { native } = await import(${JSON.stringify(join(import.meta.dirname, '../native.ts'))})
+    const { native } = await import(${JSON.stringify(join(import.meta.dirname, '../syscalls/native.ts'))})
     const files = openRoot(${JSON.stringify(base)})
     const list = () => fs.readdirSync(${JSON.stringify(base)}, { recursive: true }).map(String).sort()
     const told = [native() === undefined]

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { AwError } from '../../domain/errors.ts'
 import type { FileReader, FileWriter, PathOptions, WriteOptions } from '../../ports/files.ts'
-import { hostFs } from '../host-fs.ts'
+import { hostFs } from '../fs/host-fs.ts'
 import { named, translate } from './errors.ts'
 import { answer, infoOf, shownPath } from './info.ts'
 import { openFileBelow } from './open.ts'

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { compareNames } from '../../domain/paths.ts'
 import type { FileKind } from '../../ports/files.ts'
-import { type Native, native, RESOLVE } from '../native.ts'
+import { type Native, native, RESOLVE } from '../syscalls/native.ts'
 import { at, directoryFlags, mountId, readFlags } from './descriptors.ts'
 import { kindOf } from './info.ts'
 import { openLevels } from './levels.ts'

@@ -4,7 +4,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { codeOf, useWorkspace } from '../../../test/attacks/workspace.ts'
-import { native } from '../native.ts'
+import { native } from '../syscalls/native.ts'
 
 describe.each(['openat2', 'walk'] as const)('write, by %s', (resolver) => {
   const ws = useWorkspace({ resolver, publicRoot: '/mnt/workspace' })

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import type { ParsedPath } from '../../domain/paths.ts'
 import type { FileInfo, PathOptions, WriteOptions } from '../../ports/files.ts'
-import { hostFs } from '../host-fs.ts'
+import { hostFs } from '../fs/host-fs.ts'
 import { copyContent } from './copy-content.ts'
 import { at, errnoOf } from './descriptors.ts'
 import { named, refusal } from './errors.ts'

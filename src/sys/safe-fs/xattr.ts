@@ -1,7 +1,7 @@
 import type * as fs from 'node:fs'
-import { hostFs } from '../host-fs.ts'
-import { native } from '../native.ts'
-import { unless } from '../errno.ts'
+import { hostFs } from '../fs/host-fs.ts'
+import { native } from '../syscalls/native.ts'
+import { unless } from '../syscalls/errno.ts'
 
 /**
  * Extended attributes, ACLs among them (`system.posix_acl_access` is one). Without system calls they cannot be read:

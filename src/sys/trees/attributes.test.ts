@@ -2,7 +2,7 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { native } from '../native.ts'
+import { native } from '../syscalls/native.ts'
 import { attributesText, writeAttributes } from './attributes.ts'
 
 const bytes = (text: string): string => Buffer.from(text).toString('latin1')

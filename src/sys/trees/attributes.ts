@@ -1,6 +1,6 @@
-import { hasCode, unless } from '../errno.ts'
-import { hostFs } from '../host-fs.ts'
-import { native } from '../native.ts'
+import { hasCode, unless } from '../syscalls/errno.ts'
+import { hostFs } from '../fs/host-fs.ts'
+import { native } from '../syscalls/native.ts'
 import { refused } from '../safe-fs/xattr.ts'
 import { unlockNamed } from './unlock.ts'
 

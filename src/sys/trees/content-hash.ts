@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
-import { type Native, native } from '../native.ts'
+import { type Native, native } from '../syscalls/native.ts'
 import type { Steps } from '../safe-fs/steps.ts'
 import { nextData } from './same-bytes.ts'
 

@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import { hasCode } from '../errno.ts'
+import { hasCode } from '../syscalls/errno.ts'
 import { directoryFlags } from '../safe-fs/descriptors.ts'
 import { atBytes } from './names.ts'
 

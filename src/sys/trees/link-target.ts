@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import { hasCode } from '../errno.ts'
+import { hasCode } from '../syscalls/errno.ts'
 import { atBytes } from './names.ts'
 
 /** Where a link leads, as bytes; empty, as no link's is, if it is none any more. */

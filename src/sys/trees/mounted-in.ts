@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { AwError } from '../../domain/errors.ts'
 import { quotePath } from '../../domain/paths.ts'
-import { mountsOf } from '../mounts.ts'
+import { mountsOf } from '../fs/mounts.ts'
 import { at, directoryFlags, mountId } from '../safe-fs/descriptors.ts'
 
 interface Options {

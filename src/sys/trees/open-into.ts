@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
-import { hasCode } from '../errno.ts'
-import { hostFs } from '../host-fs.ts'
-import { ownLike } from '../own-like.ts'
+import { hasCode } from '../syscalls/errno.ts'
+import { hostFs } from '../fs/host-fs.ts'
+import { ownLike } from '../copy/chown-like.ts'
 import { at, directoryFlags } from '../safe-fs/descriptors.ts'
 
 /**

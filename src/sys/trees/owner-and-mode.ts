@@ -1,8 +1,8 @@
 import * as fs from 'node:fs'
 import type { ChangeEntry } from '../../domain/tree-diff.ts'
-import { hasCode } from '../errno.ts'
-import { hostFs } from '../host-fs.ts'
-import { native } from '../native.ts'
+import { hasCode } from '../syscalls/errno.ts'
+import { hostFs } from '../fs/host-fs.ts'
+import { native } from '../syscalls/native.ts'
 import { at, namingFlags } from '../safe-fs/descriptors.ts'
 import { type Where, writeAttributes } from './attributes.ts'
 

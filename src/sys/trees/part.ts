@@ -2,7 +2,7 @@ import * as fs from 'node:fs'
 import { refusal } from '../safe-fs/errors.ts'
 import { directoryFlags, type Name } from '../safe-fs/descriptors.ts'
 import { openFrom } from '../safe-fs/levels.ts'
-import { hasCode } from '../errno.ts'
+import { hasCode } from '../syscalls/errno.ts'
 import { nodeName } from './names.ts'
 import { kindOf, look } from './stat.ts'
 

@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import { type Native, native, SEEK } from '../native.ts'
+import { type Native, native, SEEK } from '../syscalls/native.ts'
 import { errnoOf } from '../safe-fs/descriptors.ts'
 import type { Steps } from '../safe-fs/steps.ts'
 

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import type { ChangeEntry } from '../../domain/tree-diff.ts'
-import { type Native, native } from '../native.ts'
-import { hasCode } from '../errno.ts'
+import { type Native, native } from '../syscalls/native.ts'
+import { hasCode } from '../syscalls/errno.ts'
 import { mountId, namingFlags } from '../safe-fs/descriptors.ts'
 import { atBytes, isAscii } from './names.ts'
 

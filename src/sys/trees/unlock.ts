@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
-import { hostFs } from '../host-fs.ts'
+import { hostFs } from '../fs/host-fs.ts'
 import { at, namingFlags, readFlags } from '../safe-fs/descriptors.ts'
-import { hasCode } from '../errno.ts'
+import { hasCode } from '../syscalls/errno.ts'
 import { atBytes } from './names.ts'
 import { factsOf, isSame, kindOf, look, type Print } from './stat.ts'
 

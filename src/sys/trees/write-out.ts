@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import { native } from '../native.ts'
+import { native } from '../syscalls/native.ts'
 import type { Steps } from '../safe-fs/steps.ts'
 import { ctimeMs, type Print, sizeIn } from './stat.ts'
 

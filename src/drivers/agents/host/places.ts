@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path'
 import { injectAlone, mostAgentFileBytes } from '../../../domain/agent-files.ts'
 import { AwError, type ErrorCode } from '../../../domain/errors.ts'
 import type { AgentPlaces, WantedPlaces } from '../../../ports/agents.ts'
-import { ensureDirectory, isThere } from '../../../sys/directories.ts'
-import { hostFs } from '../../../sys/host-fs.ts'
+import { ensureDirectory, isThere } from '../../../sys/fs/directories.ts'
+import { hostFs } from '../../../sys/fs/host-fs.ts'
 import { openRoot, removeTree } from '../../../sys/safe-fs/index.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AwError } from '../../../domain/errors.ts'
-import { unless } from '../../../sys/errno.ts'
+import { unless } from '../../../sys/syscalls/errno.ts'
 
 /** The text of a small file of the user; undefined if there is none, or it is not one. */
 export function readUserFile(path: string): string | undefined {

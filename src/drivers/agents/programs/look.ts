@@ -1,7 +1,7 @@
 import { accessSync, constants, readdirSync, statSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
-import { unless } from '../../../sys/errno.ts'
-import { outside } from '../../../sys/run.ts'
+import { unless } from '../../../sys/syscalls/errno.ts'
+import { outside } from '../../../sys/processes/run.ts'
 
 /** Where a user's programs are: whose PATH and home, and where none is ever taken from. */
 export interface Surroundings {

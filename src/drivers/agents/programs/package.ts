@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { unless } from '../../../sys/errno.ts'
+import { unless } from '../../../sys/syscalls/errno.ts'
 
 /**
  * What a program needs to read of what was installed with it. A package that was installed for all projects has all it

@@ -1,6 +1,6 @@
 import type { FoundProgram } from '../../../ports/agents.ts'
-import { canonical } from '../../../sys/canonical.ts'
-import { outside, run } from '../../../sys/run.ts'
+import { canonical } from '../../../sys/fs/canonical.ts'
+import { outside, run } from '../../../sys/processes/run.ts'
 import { isProgram, programsOf, type Surroundings } from './look.ts'
 import { environmentOf, isOlder, librariesOf, oldestNode, packageOf } from './package.ts'
 import { beginningOf } from './script.ts'

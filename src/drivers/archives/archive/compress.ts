@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import type { TransformOptions } from 'node:stream'
 import { constants, createZstdCompress, type ZstdOptions } from 'node:zlib'
-import { hostFs } from '../../../sys/host-fs.ts'
+import { hostFs } from '../../../sys/fs/host-fs.ts'
 import { formatSeal } from './seal.ts'
 
 /** Compressed on another thread, written to an open file by this one. */

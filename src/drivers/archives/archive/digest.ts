@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import type { Steps } from '../../../sys/safe-fs/steps.ts'
 import { hashSteps } from '../../../sys/trees/content-hash.ts'
-import { politely } from '../../../sys/trees/politely.ts'
+import { politely } from '../../../sys/trees/yielding.ts'
 import { openSource } from './source.ts'
 
 /** The SHA-256 of an archive's bytes, whatever they mean: what `sha256sum` tells. */

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { joinSegments, type Segment } from '../../../domain/archive/sparse-map.ts'
 import { AwError } from '../../../domain/errors.ts'
-import { native, SEEK } from '../../../sys/native.ts'
+import { native, SEEK } from '../../../sys/syscalls/native.ts'
 import { nextData } from '../../../sys/trees/same-bytes.ts'
 
 /** Without system calls holes cannot be told from zeros, and are read; more than this is not. */

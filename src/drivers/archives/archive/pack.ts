@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { AwError } from '../../../domain/errors.ts'
 import type { OnProgress } from '../../../ports/storage-driver.ts'
-import { makeFile } from '../../../sys/new-file.ts'
+import { makeFile } from '../../../sys/fs/new-file.ts'
 import { directoryFlags } from '../../../sys/safe-fs/descriptors.ts'
 import { type Compressed, openCompressor } from './compress.ts'
 import { type Tally, tarOf, type Written } from './write-tree.ts'

@@ -6,7 +6,7 @@ import { type Outcome, readArchive, type Sink, type Tally } from '../../../domai
 import { overLimit, refused } from '../../../domain/archive/refusals.ts'
 import { blockSize, hasRightSum } from '../../../domain/archive/tar-header.ts'
 import { AwError } from '../../../domain/errors.ts'
-import { hasCode } from '../../../sys/errno.ts'
+import { hasCode } from '../../../sys/syscalls/errno.ts'
 import { readFlags } from '../../../sys/safe-fs/descriptors.ts'
 import { type Compression, expand, type Extent, isSkippable, zstdMagic } from './expand.ts'
 import { parseSeal, sealBytes } from './seal.ts'

@@ -7,7 +7,7 @@ import { encodeMember, endOfArchive, type Member } from '../../../domain/archive
 import { asText, overLimit } from '../../../domain/archive/refusals.ts'
 import { encodeSparseMap, type Segment } from '../../../domain/archive/sparse-map.ts'
 import { AwError } from '../../../domain/errors.ts'
-import { unless } from '../../../sys/errno.ts'
+import { unless } from '../../../sys/syscalls/errno.ts'
 import { readFlags } from '../../../sys/safe-fs/descriptors.ts'
 import { readAttributes } from '../../../sys/trees/attributes.ts'
 import { linkTarget } from '../../../sys/trees/link-target.ts'

@@ -1,7 +1,7 @@
 import { checkpointHash, noHash, type Head } from '../../../domain/chain.ts'
 import type { Checkpoint } from '../../../ports/event-store.ts'
 import type { Database } from './database.ts'
-import { durableFile, readIfPresent } from '../../../sys/durable-file.ts'
+import { durableFile, readIfPresent } from '../../../sys/fs/durable-file.ts'
 import { anchorRest } from '../anchor.ts'
 
 const columns = 'number, at, position, events, hash'

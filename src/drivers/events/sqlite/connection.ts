@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { makeMappedFile } from './mapped-file.ts'
-import { DatabaseSync } from '../../../sys/sqlite.ts'
+import { DatabaseSync } from '../../../sys/locks/sqlite.ts'
 
 /**
  * NORMAL: a commit is written when it returns, and `wal.ts` waits until it is on the disk. A schema that somebody edited runs no functions (trusted_schema), and

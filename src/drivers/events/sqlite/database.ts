@@ -1,11 +1,11 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { AwError } from '../../../domain/errors.ts'
 import { connect, connectToRead } from './connection.ts'
-import { counted } from '../../../sys/crash-points.ts'
-import { crampedError, whyCramped } from '../../../sys/cramped.ts'
+import { counted } from '../../../sys/fs/crash-points.ts'
+import { crampedError, whyCramped } from '../../../sys/locks/disk-full.ts'
 import { withPatience } from './retry-busy.ts'
-import type { Reserve } from '../../../sys/reserve.ts'
-import { isBusy, sqliteError } from '../../../sys/sqlite-errors.ts'
+import type { Reserve } from '../../../sys/fs/reserve.ts'
+import { isBusy, sqliteError } from '../../../sys/locks/sqlite-errors.ts'
 import { openWal, type Wal } from './wal.ts'
 
 /** A value that SQLite stores. */

@@ -1,11 +1,11 @@
 import { closeSync, existsSync, statfsSync } from 'node:fs'
 import { constants } from 'node:os'
 import { dirname } from 'node:path'
-import { tryToWrite } from '../../../sys/cramped.ts'
-import { unless } from '../../../sys/errno.ts'
-import { hostFs } from '../../../sys/host-fs.ts'
-import { native } from '../../../sys/native.ts'
-import { systemError } from '../../../sys/system-error.ts'
+import { tryToWrite } from '../../../sys/locks/disk-full.ts'
+import { unless } from '../../../sys/syscalls/errno.ts'
+import { hostFs } from '../../../sys/fs/host-fs.ts'
+import { native } from '../../../sys/syscalls/native.ts'
+import { systemError } from '../../../sys/syscalls/system-error.ts'
 
 const btrfs = 0x9123683e
 const getFlags = 0x80086601

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { fileSystemOf } from '../../../sys/file-system.ts'
+import { fileSystemOf } from '../../../sys/fs/file-system.ts'
 import { collect } from '../../../testing/collect.ts'
 import { makeLogHome, type LogHome } from '../../../testing/log-home.ts'
 import { startProgram, type Program } from '../../../testing/program.ts'

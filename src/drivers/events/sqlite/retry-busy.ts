@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError } from '../../../domain/errors.ts'
-import { isBusy, sqliteError } from '../../../sys/sqlite-errors.ts'
+import { isBusy, sqliteError } from '../../../sys/locks/sqlite-errors.ts'
 
 interface Patience {
   /** The database that other processes use too. */

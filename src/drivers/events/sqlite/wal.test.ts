@@ -11,8 +11,8 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { fileSystemOf } from '../../../sys/file-system.ts'
-import { hostFs } from '../../../sys/host-fs.ts'
+import { fileSystemOf } from '../../../sys/fs/file-system.ts'
+import { hostFs } from '../../../sys/fs/host-fs.ts'
 import { openWal } from './wal.ts'
 
 let folder: string

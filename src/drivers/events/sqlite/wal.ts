@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
-import { unless } from '../../../sys/errno.ts'
-import { fileSystemOf } from '../../../sys/file-system.ts'
-import { hostFs } from '../../../sys/host-fs.ts'
+import { unless } from '../../../sys/syscalls/errno.ts'
+import { fileSystemOf } from '../../../sys/fs/file-system.ts'
+import { hostFs } from '../../../sys/fs/host-fs.ts'
 
 /**
  * The file beside the database in which SQLite writes what is committed. SQLite keeps the order of what it writes there

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { CloneProgress } from '../../../ports/repositories.ts'
-import { run } from '../../../sys/run.ts'
+import { run } from '../../../sys/processes/run.ts'
 import { hardened, hardenedInTree } from '../../../sys/git/environment.ts'
 import type { GitProgram } from '../../../sys/git/program.ts'
 import { progressReader } from './progress.ts'

@@ -5,9 +5,9 @@ import { noCommit } from '../../../sys/git/failures.ts'
 import { contentOf } from './index-file.ts'
 import { makeRepository } from '../../../sys/git/layout.ts'
 import { nameBytes, nameText, type Ref, type Refs } from '../../../sys/git/refs.ts'
-import { ownWholeTree } from '../../../sys/own-tree.ts'
-import { readIfPresent } from '../../../sys/durable-file.ts'
-import { writingOut } from '../../../sys/trees/early.ts'
+import { ownWholeTree } from '../../../sys/copy/chown-tree.ts'
+import { readIfPresent } from '../../../sys/fs/durable-file.ts'
+import { writingOut } from '../../../sys/trees/writeback.ts'
 
 /** What a workspace's repository is made of, wherever its objects come from. */
 export interface Material {

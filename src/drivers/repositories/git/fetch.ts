@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { run } from '../../../sys/run.ts'
+import { run } from '../../../sys/processes/run.ts'
 import { removeTree } from '../../../sys/safe-fs/index.ts'
 import { commitAt, type Work } from './checkout.ts'
 import { hardened } from '../../../sys/git/environment.ts'

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import type { Cloned, CloneProgress, Resolved } from '../../../ports/repositories.ts'
-import { hostFs } from '../../../sys/host-fs.ts'
+import { hostFs } from '../../../sys/fs/host-fs.ts'
 import { removeTree } from '../../../sys/safe-fs/index.ts'
 import { commitAt, packCommit, type Work } from './checkout.ts'
 import { assertCommit, fillTree, historyOf, withTag, writeRepository } from './clone.ts'

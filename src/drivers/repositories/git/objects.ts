@@ -1,10 +1,10 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { AwError } from '../../../domain/errors.ts'
-import { hasCode } from '../../../sys/errno.ts'
-import { hostFs } from '../../../sys/host-fs.ts'
+import { hasCode } from '../../../sys/syscalls/errno.ts'
+import { hostFs } from '../../../sys/fs/host-fs.ts'
 import { contentSteps, shareBlocks } from '../../../sys/safe-fs/copy-content.ts'
-import { politely } from '../../../sys/trees/politely.ts'
+import { politely } from '../../../sys/trees/yielding.ts'
 import type { Folder } from '../../../sys/git/folder.ts'
 
 /** Objects of a repository as the files that they are: packs, each with its index, and single ones. */

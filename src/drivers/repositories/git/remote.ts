@@ -1,7 +1,7 @@
 import { secretsOf } from '../../../domain/git-words.ts'
 import type { RemoteUrl } from '../../../domain/git-url.ts'
 import type { CloneProgress } from '../../../ports/repositories.ts'
-import { run } from '../../../sys/run.ts'
+import { run } from '../../../sys/processes/run.ts'
 import { usersOwn } from '../../../sys/git/environment.ts'
 import { sourceFailure, type About } from '../../../sys/git/failures.ts'
 import type { GitProgram } from '../../../sys/git/program.ts'

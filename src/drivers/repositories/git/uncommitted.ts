@@ -1,7 +1,7 @@
 import { closeSync, existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { run } from '../../../sys/run.ts'
+import { run } from '../../../sys/processes/run.ts'
 import type { Work } from './checkout.ts'
 import { hardened } from '../../../sys/git/environment.ts'
 import { openLocal } from '../../../sys/git/local.ts'

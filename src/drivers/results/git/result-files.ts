@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { AwError } from '../../../domain/errors.ts'
 import type { BundleOptions, NewFile, WrittenPatch } from '../../../ports/git-results.ts'
 import { contentSteps } from '../../../sys/safe-fs/copy-content.ts'
-import { makeFile } from '../../../sys/new-file.ts'
-import { ownWholeTree } from '../../../sys/own-tree.ts'
+import { makeFile } from '../../../sys/fs/new-file.ts'
+import { ownWholeTree } from '../../../sys/copy/chown-tree.ts'
 import { replaceFile } from '../../../sys/git/layout.ts'
-import { politely } from '../../../sys/trees/politely.ts'
+import { politely } from '../../../sys/trees/yielding.ts'
 import type { Desk } from './result-repository.ts'
 
 /** Results as files. Git writes them beside our repository; from there they come to where they are wanted, whole. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { blocksFor, inject } from '../../../domain/agent-files.ts'
-import { findProgram } from '../../../sys/run.ts'
+import { findProgram } from '../../../sys/processes/run.ts'
 import { openDesk, type Desk } from './result-repository.ts'
 import { commitsWithout } from './strip-agent-blocks.ts'
 

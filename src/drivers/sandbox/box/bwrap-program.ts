@@ -2,8 +2,8 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { AwError } from '../../../domain/errors.ts'
 import { fixes } from '../../../domain/sandbox/fixes.ts'
-import { readIfPresent } from '../../../sys/durable-file.ts'
-import { findSystemProgram, run } from '../../../sys/run.ts'
+import { readIfPresent } from '../../../sys/fs/durable-file.ts'
+import { findSystemProgram, run } from '../../../sys/processes/run.ts'
 import { putFile } from './unfinished.ts'
 
 /** The bubblewrap of this machine and what it can do. */

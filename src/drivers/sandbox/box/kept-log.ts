@@ -2,7 +2,7 @@ import { closeSync, openSync, readdirSync, readFileSync, readSync, watch } from 
 import { join } from 'node:path'
 import { decodeTags, numberTag } from './frames.ts'
 import { readExit } from './job.ts'
-import { unless } from '../../../sys/errno.ts'
+import { unless } from '../../../sys/syscalls/errno.ts'
 import type { LogItem, ReadOptions, KeptEnd } from '../../../ports/kept-logs.ts'
 
 /**

@@ -3,7 +3,7 @@ import { arch, platform } from 'node:os'
 import { join } from 'node:path'
 import { AwError } from '../../../domain/errors.ts'
 import { fixes } from '../../../domain/sandbox/fixes.ts'
-import { packageFolder } from '../../../sys/package-folder.ts'
+import { packageFolder } from '../../../sys/processes/package-folder.ts'
 
 let found: string | undefined
 

@@ -1,6 +1,6 @@
 import { closeSync } from 'node:fs'
 import { join } from 'node:path'
-import { hostFs } from '../../../sys/host-fs.ts'
+import { hostFs } from '../../../sys/fs/host-fs.ts'
 import type { Handles } from './handles.ts'
 
 /** Where the proxy of a box reads what it is told: its supervisor passes the file on, which has no name. */

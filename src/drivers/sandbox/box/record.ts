@@ -4,9 +4,9 @@ import { AwError } from '../../../domain/errors.ts'
 import type { Isolation, Limits, Network } from '../../../domain/sandbox/spec.ts'
 import type { Owner } from '../../../domain/workspace/state.ts'
 import type { Plan } from '../../../ports/sandbox-driver.ts'
-import { assertOurs, ensureDirectory, syncDirectory } from '../../../sys/directories.ts'
-import { readIfPresent } from '../../../sys/durable-file.ts'
-import { hostFs } from '../../../sys/host-fs.ts'
+import { assertOurs, ensureDirectory, syncDirectory } from '../../../sys/fs/directories.ts'
+import { readIfPresent } from '../../../sys/fs/durable-file.ts'
+import { hostFs } from '../../../sys/fs/host-fs.ts'
 import { isInTheMaking } from './unfinished.ts'
 
 /**

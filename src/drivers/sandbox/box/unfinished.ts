@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { ensureDirectory } from '../../../sys/directories.ts'
-import { hostFs } from '../../../sys/host-fs.ts'
-import { ownProcess, processOwner } from '../../../sys/process.ts'
+import { ensureDirectory } from '../../../sys/fs/directories.ts'
+import { hostFs } from '../../../sys/fs/host-fs.ts'
+import { ownProcess, processOwner } from '../../../sys/processes/process.ts'
 
 /** A name in the directory for the boxes, for something that goes with whoever makes it: all can see whether he lives. */
 export function passingName(what: 'new' | 'probe'): string {

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { AwError } from '../../../domain/errors.ts'
-import { assertOurs, ensureDirectory } from '../../../sys/directories.ts'
-import { canMapIds } from '../../../sys/file-system.ts'
-import { hostFs } from '../../../sys/host-fs.ts'
-import { hasId, isRootInside } from '../../../sys/ids.ts'
+import { assertOurs, ensureDirectory } from '../../../sys/fs/directories.ts'
+import { canMapIds } from '../../../sys/fs/file-system.ts'
+import { hostFs } from '../../../sys/fs/host-fs.ts'
+import { hasId, isRootInside } from '../../../sys/processes/ids.ts'
 
 /** Whom a box runs as on the host, and how what belongs to others is made its own. */
 export interface BoxUser {

@@ -1,8 +1,8 @@
 import { closeSync, fstatSync, openSync } from 'node:fs'
 import { AwError } from '../../../domain/errors.ts'
 import { fixes } from '../../../domain/sandbox/fixes.ts'
-import { hasCode } from '../../../sys/errno.ts'
-import { native, nativeProblem } from '../../../sys/native.ts'
+import { hasCode } from '../../../sys/syscalls/errno.ts'
+import { native, nativeProblem } from '../../../sys/syscalls/native.ts'
 import { O_PATH } from '../../../sys/safe-fs/descriptors.ts'
 
 /**

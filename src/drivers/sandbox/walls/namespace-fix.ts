@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { fixes } from '../../../domain/sandbox/fixes.ts'
-import { readIfPresent } from '../../../sys/durable-file.ts'
+import { readIfPresent } from '../../../sys/fs/durable-file.ts'
 
 /** What a machine says about itself; other files in tests. */
 export interface About {

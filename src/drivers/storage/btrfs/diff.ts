@@ -2,7 +2,7 @@ import type { Change, DiffOptions, Place } from '../../../ports/storage-driver.t
 import { countDifferences, diffSubvolumes } from './kernel/diff.ts'
 import { grownBeyond } from './kernel/growth.ts'
 import { infoAt, lastChange } from './kernel/subvolume.ts'
-import { compareTrees } from '../../../sys/compare-trees.ts'
+import { compareTrees } from '../../../sys/trees/compare.ts'
 import { mountedBelow } from '../../../sys/trees/mounted-in.ts'
 import { isFrozen, type TreeRoot } from '../root/tree-root.ts'
 import { readable } from './readable.ts'

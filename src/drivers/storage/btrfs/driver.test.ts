@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { fileSystemOf } from '../../../sys/file-system.ts'
+import { fileSystemOf } from '../../../sys/fs/file-system.ts'
 import { btrfsStorage } from './driver.ts'
 
 /** What it does on a btrfs is tested where one can be mounted: test/btrfs.test.ts and test/storage. */

@@ -1,8 +1,8 @@
 import { AwError } from '../../../domain/errors.ts'
 import { hasQuota, limitGrowth } from './kernel/quota.ts'
 import { makeSubvolume, snapshotSubvolume, withSubvolume } from './kernel/subvolume.ts'
-import { hasCode } from '../../../sys/errno.ts'
-import { hostFs } from '../../../sys/host-fs.ts'
+import { hasCode } from '../../../sys/syscalls/errno.ts'
+import { hostFs } from '../../../sys/fs/host-fs.ts'
 import { moveTree } from '../root/root.ts'
 import type { Work } from './work.ts'
 

@@ -1,6 +1,6 @@
 import { withSubvolume } from './kernel/subvolume.ts'
 import { isReadOnly } from './kernel/ioctls.ts'
-import { hasCode } from '../../../sys/errno.ts'
+import { hasCode } from '../../../sys/syscalls/errno.ts'
 import type { Work } from './work.ts'
 
 /**

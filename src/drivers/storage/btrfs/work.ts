@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import type { Erased } from './kernel/lineage.ts'
 import { destroySubvolume, infoAt, removeSubvolume, snapshotSubvolume } from './kernel/subvolume.ts'
-import { ensureDirectory, isThere } from '../../../sys/directories.ts'
-import { hasCode, unless } from '../../../sys/errno.ts'
-import { hostFs } from '../../../sys/host-fs.ts'
-import { published } from '../../../sys/links.ts'
+import { ensureDirectory, isThere } from '../../../sys/fs/directories.ts'
+import { hasCode, unless } from '../../../sys/syscalls/errno.ts'
+import { hostFs } from '../../../sys/fs/host-fs.ts'
+import { published } from '../../../sys/fs/links.ts'
 import { listAreas, renameTree } from '../root/root.ts'
 
 /**

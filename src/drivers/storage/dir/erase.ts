@@ -3,8 +3,8 @@ import type { EraseOptions, Place } from '../../../ports/storage-driver.ts'
 import { forgetVolume, type Store, unlinkIfPresent } from './store/store.ts'
 import { isListed } from './store/manifest.ts'
 import { sweep } from './store/sweep.ts'
-import { syncDirectory } from '../../../sys/directories.ts'
-import { unless } from '../../../sys/errno.ts'
+import { syncDirectory } from '../../../sys/fs/directories.ts'
+import { unless } from '../../../sys/syscalls/errno.ts'
 import { removeTree } from '../../../sys/safe-fs/index.ts'
 
 /** The manifest goes first, for good; then the contents that it alone referred to. */

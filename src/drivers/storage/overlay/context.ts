@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError, toAwError } from '../../../domain/errors.ts'
 import type { Place, Reached } from '../../../ports/storage-driver.ts'
-import { cloneOf, isInUse, type OverlayLayers, viewOf } from '../../../sys/mounts.ts'
+import { cloneOf, isInUse, type OverlayLayers, viewOf } from '../../../sys/fs/mounts.ts'
 import { filesOf, isBare, missingLayer, retireWork } from './kernel/layers.ts'
 import { lockMounts } from './kernel/mount-lock.ts'
 import { closeMount, isLeft, isThere, mountTree, openFrozen, openThere, openUnmounted } from './kernel/mountpoint.ts'

@@ -1,5 +1,5 @@
 import type { Change, DiffOptions, Place } from '../../../ports/storage-driver.ts'
-import { compareTrees } from '../../../sys/compare-trees.ts'
+import { compareTrees } from '../../../sys/trees/compare.ts'
 import { candidates } from './kernel/changes.ts'
 import { filesOf, ground, isUnchanged, workOf } from './kernel/layers.ts'
 import { joinLinks } from './kernel/links.ts'

@@ -1,4 +1,4 @@
-import { syncFileSystemLater, viewOf } from '../../../sys/mounts.ts'
+import { syncFileSystemLater, viewOf } from '../../../sys/fs/mounts.ts'
 import { filesOf, ground, lowerStack, makeLayer, type NewLayer, retireWork, upperStack } from './kernel/layers.ts'
 import { closeMount } from './kernel/mountpoint.ts'
 import { lockRecords, type Records, type Stack } from './kernel/records.ts'

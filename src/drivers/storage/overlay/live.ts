@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError } from '../../../domain/errors.ts'
 import type { Frozen, Place, SnapshotOptions } from '../../../ports/storage-driver.ts'
-import { type Elsewhere, syncFileSystemLater, viewOf } from '../../../sys/mounts.ts'
+import { type Elsewhere, syncFileSystemLater, viewOf } from '../../../sys/fs/mounts.ts'
 import { stateOf } from './kernel/changes.ts'
 import { makeLayer, type NewLayer, retireWork, syncLayers, upperStack } from './kernel/layers.ts'
 import { closeMount } from './kernel/mountpoint.ts'

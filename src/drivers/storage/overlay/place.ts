@@ -1,6 +1,6 @@
 import { allDone } from '../../../domain/all-done.ts'
 import type { CreateOptions, Place } from '../../../ports/storage-driver.ts'
-import { mounts } from '../../../sys/mounts.ts'
+import { mounts } from '../../../sys/fs/mounts.ts'
 import { filesOf, ground, isBare, makeLayer, retireWork, syncLayers, upperStack } from './kernel/layers.ts'
 import { lockMounts } from './kernel/mount-lock.ts'
 import { attachTree, clearMountPoint, closeMount, moveMount } from './kernel/mountpoint.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Place } from '../../../ports/storage-driver.ts'
-import { isInUse, mounts, mountsWhere, syncFileSystemLater } from '../../../sys/mounts.ts'
+import { isInUse, mounts, mountsWhere, syncFileSystemLater } from '../../../sys/fs/mounts.ts'
 import { filesOf, isBare, upperStack } from './kernel/layers.ts'
 import { lockMounts } from './kernel/mount-lock.ts'
 import { closeMount, unmountQuiet } from './kernel/mountpoint.ts'

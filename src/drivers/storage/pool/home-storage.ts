@@ -1,6 +1,6 @@
 import { AwError } from '../../../domain/errors.ts'
 import { sizeText } from '../../../domain/size.ts'
-import { fileSystemOf } from '../../../sys/file-system.ts'
+import { fileSystemOf } from '../../../sys/fs/file-system.ts'
 import type { Place } from '../../../ports/storage-driver.ts'
 import { assertEmpty, closeAreas, leaveRoot, treesIn } from '../root/remove-root.ts'
 import { mountedAt } from './mount.ts'

@@ -1,9 +1,9 @@
 import { closeSync, constants, existsSync, fstatSync, openSync, statfsSync, statSync } from 'node:fs'
 import { AwError } from '../../../domain/errors.ts'
 import { sizeText } from '../../../domain/size.ts'
-import { syncDirectory } from '../../../sys/directories.ts'
-import { hasCode } from '../../../sys/errno.ts'
-import { hostFs } from '../../../sys/host-fs.ts'
+import { syncDirectory } from '../../../sys/fs/directories.ts'
+import { hasCode } from '../../../sys/syscalls/errno.ts'
+import { hostFs } from '../../../sys/fs/host-fs.ts'
 import { poolImage } from './record.ts'
 import { at } from '../../../sys/safe-fs/descriptors.ts'
 

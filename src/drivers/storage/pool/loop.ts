@@ -1,9 +1,9 @@
 import { closeSync, constants, fstatSync, openSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { AwError } from '../../../domain/errors.ts'
-import { counted } from '../../../sys/crash-points.ts'
-import { hasCode } from '../../../sys/errno.ts'
-import { native, nativeHint, nativeProblem, type Native } from '../../../sys/native.ts'
+import { counted } from '../../../sys/fs/crash-points.ts'
+import { hasCode } from '../../../sys/syscalls/errno.ts'
+import { native, nativeHint, nativeProblem, type Native } from '../../../sys/syscalls/native.ts'
 
 /**
  * Loop devices: a file of the host as a disk. They are of the whole machine, not of a mount namespace, so that a device

@@ -1,10 +1,10 @@
 import { closeSync, readFileSync } from 'node:fs'
 import { AwError } from '../../../domain/errors.ts'
-import { canonical } from '../../../sys/canonical.ts'
-import { counted } from '../../../sys/crash-points.ts'
-import { hasCode } from '../../../sys/errno.ts'
-import { isInUse, mounts, viewOf } from '../../../sys/mounts.ts'
-import { FSCONFIG, MOUNT, native, nativeHint, nativeProblem } from '../../../sys/native.ts'
+import { canonical } from '../../../sys/fs/canonical.ts'
+import { counted } from '../../../sys/fs/crash-points.ts'
+import { hasCode } from '../../../sys/syscalls/errno.ts'
+import { isInUse, mounts, viewOf } from '../../../sys/fs/mounts.ts'
+import { FSCONFIG, MOUNT, native, nativeHint, nativeProblem } from '../../../sys/syscalls/native.ts'
 
 /** Mounting a btrfs, for those who may. What is mounted where is read from the kernel each time, never remembered. */
 

@@ -1,9 +1,9 @@
 import { closeSync, existsSync, fstatSync, openSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { AwError } from '../../../domain/errors.ts'
-import { canonical } from '../../../sys/canonical.ts'
-import { ensureDirectory } from '../../../sys/directories.ts'
-import { hostFs } from '../../../sys/host-fs.ts'
+import { canonical } from '../../../sys/fs/canonical.ts'
+import { ensureDirectory } from '../../../sys/fs/directories.ts'
+import { hostFs } from '../../../sys/fs/host-fs.ts'
 import type { PoolPlace } from './pool.ts'
 import { at, directoryFlags } from '../../../sys/safe-fs/descriptors.ts'
 

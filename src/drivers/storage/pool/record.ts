@@ -1,9 +1,9 @@
 import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import { AwError } from '../../../domain/errors.ts'
-import { syncDirectory } from '../../../sys/directories.ts'
-import { durableFile, readIfPresent } from '../../../sys/durable-file.ts'
-import { hostFs } from '../../../sys/host-fs.ts'
+import { syncDirectory } from '../../../sys/fs/directories.ts'
+import { durableFile, readIfPresent } from '../../../sys/fs/durable-file.ts'
+import { hostFs } from '../../../sys/fs/host-fs.ts'
 
 /**
  * What a home says about its pool, in `pool.json`. It is written before the first step of making or removing one and

@@ -2,13 +2,13 @@ import { statfsSync } from 'node:fs'
 import { AwError, toAwError } from '../../../domain/errors.ts'
 import { sizeText } from '../../../domain/size.ts'
 import { canLimit, deviceErrors } from '../btrfs/kernel/device.ts'
-import type { Finding } from '../../../sys/inspect.ts'
+import type { Finding } from '../../../sys/home/inspect.ts'
 import { usesDirectIo } from './loop.ts'
 import { mountedAt } from './mount.ts'
 import { freeIn, imageUsage } from './image.ts'
 import { env, interrupted, missingTools, mountHint } from './pool.ts'
 import { poolImage, readPool, type PoolRecord } from './record.ts'
-import { findSystemProgram, run } from '../../../sys/run.ts'
+import { findSystemProgram, run } from '../../../sys/processes/run.ts'
 
 /** How a pool is doing. */
 

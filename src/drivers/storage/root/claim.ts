@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { durableFile, readIfPresent } from '../../../sys/durable-file.ts'
+import { durableFile, readIfPresent } from '../../../sys/fs/durable-file.ts'
 
 /**
  * The file of a home that ties its storage root to it, a line each: the key that the root's marker holds, `driver` and a

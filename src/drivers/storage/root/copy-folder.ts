@@ -1,8 +1,8 @@
 import { folderRules } from '../../../domain/folder-rules.ts'
 import type { ImportOptions, ImportReport } from '../../../ports/storage-driver.ts'
-import { copyTree } from '../../../sys/copy-tree.ts'
-import { newFolderIndex, readFolderIndex } from '../../../sys/folder-index.ts'
-import { native } from '../../../sys/native.ts'
+import { copyTree } from '../../../sys/copy/tree.ts'
+import { newFolderIndex, readFolderIndex } from '../../../sys/trees/folder-index.ts'
+import { native } from '../../../sys/syscalls/native.ts'
 import { canWriteOut, cleaning, flushAll, keepsTimes } from '../../../sys/trees/write-out.ts'
 
 interface Folder {

@@ -1,6 +1,6 @@
 import type { ImportOptions, ImportReport } from '../../../ports/storage-driver.ts'
 import { copyFolder } from './copy-folder.ts'
-import { assertSource, identitiesIn, realpathOf } from '../../../sys/source-folder.ts'
+import { assertSource, identitiesIn, realpathOf } from '../../../sys/copy/source-folder.ts'
 import { openInto } from '../../../sys/trees/open-into.ts'
 
 /** `import` of a user's folder. @param tree the directory of a writable tree */

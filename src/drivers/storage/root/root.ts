@@ -2,15 +2,15 @@ import { closeSync, fstatSync, lstatSync, openSync, readdirSync, statfsSync } fr
 import { dirname, join } from 'node:path'
 import { AwError } from '../../../domain/errors.ts'
 import type { Free, Probe } from '../../../ports/storage-driver.ts'
-import { durableFile, readIfPresent } from '../../../sys/durable-file.ts'
-import { hostFs } from '../../../sys/host-fs.ts'
-import { assertOurs, ensureDirectory, syncDirectoryLater } from '../../../sys/directories.ts'
-import { hasCode } from '../../../sys/errno.ts'
-import { native } from '../../../sys/native.ts'
-import { liveness, ownProcess } from '../../../sys/process.ts'
+import { durableFile, readIfPresent } from '../../../sys/fs/durable-file.ts'
+import { hostFs } from '../../../sys/fs/host-fs.ts'
+import { assertOurs, ensureDirectory, syncDirectoryLater } from '../../../sys/fs/directories.ts'
+import { hasCode } from '../../../sys/syscalls/errno.ts'
+import { native } from '../../../sys/syscalls/native.ts'
+import { liveness, ownProcess } from '../../../sys/processes/process.ts'
 import { at, directoryFlags } from '../../../sys/safe-fs/descriptors.ts'
 import { claimed, claimMade, driverPrefix } from './claim.ts'
-import { syncFiles } from '../../../sys/sync-files.ts'
+import { syncFiles } from '../../../sys/trees/sync.ts'
 
 /** A storage root: one directory on one mount, with an area for each kind of tree and a marker that says whose it is. */
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { AwError } from '../../../domain/errors.ts'
 import type { Area, Free, Place, Reached } from '../../../ports/storage-driver.ts'
-import { indexDirectory } from '../../../sys/folder-index.ts'
+import { indexDirectory } from '../../../sys/trees/folder-index.ts'
 import { assertRoot, freeIn, initRoot, listAreas, treeExists } from './root.ts'
 
 /** What drivers share whose trees are directories of one storage root. */

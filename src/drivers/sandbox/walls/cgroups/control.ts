@@ -1,6 +1,6 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
-import { counted } from '../../../../sys/crash-points.ts'
-import { hasCode } from '../../../../sys/errno.ts'
+import { counted } from '../../../../sys/fs/crash-points.ts'
+import { hasCode } from '../../../../sys/syscalls/errno.ts'
 
 /** The files by which the kernel's groups are told what to do. */
 export const control = counted({

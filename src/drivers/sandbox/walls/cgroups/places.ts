@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { AwError } from '../../../../domain/errors.ts'
-import { hasCode } from '../../../../sys/errno.ts'
-import { hostFs } from '../../../../sys/host-fs.ts'
+import { hasCode } from '../../../../sys/syscalls/errno.ts'
+import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import { control, readControl } from './control.ts'
 
 export const controllers = ['memory', 'cpu', 'pids'] as const

@@ -1,8 +1,8 @@
 import { closeSync, openSync } from 'node:fs'
 import { hasQuota } from './quota.ts'
-import { counted } from '../../../../sys/crash-points.ts'
-import { hasCode } from '../../../../sys/errno.ts'
-import { native, type Native } from '../../../../sys/native.ts'
+import { counted } from '../../../../sys/fs/crash-points.ts'
+import { hasCode } from '../../../../sys/syscalls/errno.ts'
+import { native, type Native } from '../../../../sys/syscalls/native.ts'
 
 /** What is asked of a mounted btrfs as a whole. */
 

@@ -2,7 +2,7 @@ import { byPath, type Change } from '../../../../domain/tree-diff.ts'
 import { type ChangedPaths, changedPaths } from './changed-paths.ts'
 import { type Erased, lastCommonTransaction } from './lineage.ts'
 import { withSubvolume } from './subvolume.ts'
-import { compareTrees } from '../../../../sys/compare-trees.ts'
+import { compareTrees } from '../../../../sys/trees/compare.ts'
 
 interface DiffOptions {
   readonly erased: Erased

@@ -3,7 +3,7 @@ import { nestedSubvolumes } from './ioctls.ts'
 import { type Erased, lastCommonTransaction } from './lineage.ts'
 import { commit, holdSubvolume } from './subvolume.ts'
 import type { Steps } from '../../../../sys/safe-fs/steps.ts'
-import { politely } from '../../../../sys/trees/politely.ts'
+import { politely } from '../../../../sys/trees/yielding.ts'
 
 /**
  * By how many bytes the files of a tree are more than those of a frozen one that it was made from, by way of others

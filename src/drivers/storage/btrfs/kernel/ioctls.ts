@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import { AwError } from '../../../../domain/errors.ts'
-import { counted } from '../../../../sys/crash-points.ts'
-import { type Native, native, nativeHint, nativeProblem } from '../../../../sys/native.ts'
+import { counted } from '../../../../sys/fs/crash-points.ts'
+import { type Native, native, nativeHint, nativeProblem } from '../../../../sys/syscalls/native.ts'
 import type { Name } from '../../../../sys/safe-fs/descriptors.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { btrfs, fileSystemId, subvolumeInfo } from './ioctls.ts'
 import { ITEM, searchTree, TREE } from './search.ts'
-import { hasCode } from '../../../../sys/errno.ts'
+import { hasCode } from '../../../../sys/syscalls/errno.ts'
 
 /**
  * Limits on subvolumes. The kernel counts what a subvolume refers to: with simple quotas the blocks that were written in

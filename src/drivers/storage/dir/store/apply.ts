@@ -1,6 +1,6 @@
 import { AwError } from '../../../../domain/errors.ts'
-import { hasCode } from '../../../../sys/errno.ts'
-import { hostFs } from '../../../../sys/host-fs.ts'
+import { hasCode } from '../../../../sys/syscalls/errno.ts'
+import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import { translate } from '../../../../sys/safe-fs/errors.ts'
 import { newTemporaryName } from '../../../../sys/safe-fs/staged.ts'
 import type { Steps } from '../../../../sys/safe-fs/steps.ts'

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import type { ImportReport } from '../../../../ports/storage-driver.ts'
-import { hostFs } from '../../../../sys/host-fs.ts'
+import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import { directoryFlags } from '../../../../sys/safe-fs/descriptors.ts'
 import { removeTree } from '../../../../sys/safe-fs/index.ts'
 import { moveTree } from '../../root/root.ts'

@@ -1,5 +1,5 @@
-import { hasCode } from '../../../../sys/errno.ts'
-import type { OnDirectory } from '../../../../sys/look-program.ts'
+import { hasCode } from '../../../../sys/syscalls/errno.ts'
+import type { OnDirectory } from '../../../../sys/trees/scan-helper.ts'
 import type { Steps } from '../../../../sys/safe-fs/steps.ts'
 import { kindOf, type Print } from '../../../../sys/trees/stat.ts'
 import { isSettled } from '../../../../sys/trees/write-out.ts'

@@ -4,7 +4,7 @@ import type { Usage, UsageOptions, Verified } from '../../../../ports/storage-dr
 import { readManifest, contentsOf, entriesOf, type Manifest } from './manifest.ts'
 import { type Entry, isLinked } from './entry.ts'
 import { openObjects } from './objects.ts'
-import { politely } from '../../../../sys/trees/politely.ts'
+import { politely } from '../../../../sys/trees/yielding.ts'
 import type { Steps } from '../../../../sys/safe-fs/steps.ts'
 import { putAside } from './damaged.ts'
 import { manifestsIn } from './sweep.ts'

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { AwError } from '../../../../domain/errors.ts'
 import { isTemporaryName } from '../../../../domain/paths.ts'
-import { hostFs } from '../../../../sys/host-fs.ts'
+import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import { shareBlocks } from '../../../../sys/safe-fs/copy-content.ts'
 import { changed } from './apply.ts'
 import { nameOf } from '../../../../sys/trees/directory-cache.ts'

@@ -1,4 +1,4 @@
-import { hasCode } from '../../../../sys/errno.ts'
+import { hasCode } from '../../../../sys/syscalls/errno.ts'
 import type { Steps } from '../../../../sys/safe-fs/steps.ts'
 import { factsOf, kindOf, look } from '../../../../sys/trees/stat.ts'
 import { namesIn } from '../../../../sys/trees/walk.ts'

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { AwError } from '../../../../domain/errors.ts'
 import type { Steps } from '../../../../sys/safe-fs/steps.ts'
-import { hasCode } from '../../../../sys/errno.ts'
+import { hasCode } from '../../../../sys/syscalls/errno.ts'
 import { readFlags } from '../../../../sys/safe-fs/descriptors.ts'
 import { attributesText } from '../../../../sys/trees/attributes.ts'
 import { linkTarget } from '../../../../sys/trees/link-target.ts'

@@ -1,6 +1,6 @@
-import { type Looked, lookWithProgram } from '../../../../sys/look-program.ts'
+import { type Looked, lookWithProgram } from '../../../../sys/trees/scan-helper.ts'
 import type { Steps } from '../../../../sys/safe-fs/steps.ts'
-import { politely } from '../../../../sys/trees/politely.ts'
+import { politely } from '../../../../sys/trees/yielding.ts'
 import { look, type Print } from '../../../../sys/trees/stat.ts'
 import { walkTree, type Visit } from '../../../../sys/trees/walk.ts'
 import { differing, type Differing, isAnother, type Pass, readDiffering, type ScanOptions } from './differing.ts'

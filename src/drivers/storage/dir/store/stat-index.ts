@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import * as fs from 'node:fs'
-import { hostFs } from '../../../../sys/host-fs.ts'
+import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import type { Print } from '../../../../sys/trees/stat.ts'
 import { pathOfLine } from './entry.ts'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
-import { native } from '../../../../sys/native.ts'
+import { native } from '../../../../sys/syscalls/native.ts'
 import { directoryFlags, errnoOf } from '../../../../sys/safe-fs/descriptors.ts'
 import { atBytes } from '../../../../sys/trees/names.ts'
 import { factsOf, kindOf, type Print } from '../../../../sys/trees/stat.ts'

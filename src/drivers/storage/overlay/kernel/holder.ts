@@ -2,10 +2,10 @@ import * as fs from 'node:fs'
 import { getSystemErrorName } from 'node:util'
 import { AwError } from '../../../../domain/errors.ts'
 import { boxProgram } from '../../../sandbox/box/program.ts'
-import { counted } from '../../../../sys/crash-points.ts'
-import { asOption, type OverlayLayers } from '../../../../sys/mounts.ts'
+import { counted } from '../../../../sys/fs/crash-points.ts'
+import { asOption, type OverlayLayers } from '../../../../sys/fs/mounts.ts'
 import { directoryFlags } from '../../../../sys/safe-fs/descriptors.ts'
-import { startProgram, type Started } from '../../../../sys/start-program.ts'
+import { startProgram, type Started } from '../../../../sys/processes/start-program.ts'
 
 /**
  * Overlays of an ordinary user. Only in a user namespace may they be mounted, and a process with several threads cannot

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError } from '../../../../domain/errors.ts'
 import type { Place } from '../../../../ports/storage-driver.ts'
-import { hasCode } from '../../../../sys/errno.ts'
-import { native, RANGE_LOCK } from '../../../../sys/native.ts'
+import { hasCode } from '../../../../sys/syscalls/errno.ts'
+import { native, RANGE_LOCK } from '../../../../sys/syscalls/native.ts'
 
 /**
  * The lock of each tree for who mounts it, unmounts it or changes what it is made of. A look at a tree that is not mounted

@@ -1,6 +1,6 @@
 import * as fs from 'node:fs'
-import { hasCode } from '../../../../sys/errno.ts'
-import { calls, mountsOf, namespaceOf, processes } from '../../../../sys/mounts.ts'
+import { hasCode } from '../../../../sys/syscalls/errno.ts'
+import { calls, mountsOf, namespaceOf, processes } from '../../../../sys/fs/mounts.ts'
 
 /**
  * Whether a file system, as `deviceOf` tells it, is mounted at one place only, in whatever namespace. Newer kernels (6.12)

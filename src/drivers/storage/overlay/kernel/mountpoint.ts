@@ -2,9 +2,9 @@ import * as fs from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { AwError } from '../../../../domain/errors.ts'
 import type { Place } from '../../../../ports/storage-driver.ts'
-import { ensureDirectory, syncDirectory } from '../../../../sys/directories.ts'
-import { hasCode, unless } from '../../../../sys/errno.ts'
-import { hostFs } from '../../../../sys/host-fs.ts'
+import { ensureDirectory, syncDirectory } from '../../../../sys/fs/directories.ts'
+import { hasCode, unless } from '../../../../sys/syscalls/errno.ts'
+import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import {
   cloneOf,
   type Elsewhere,
@@ -15,7 +15,7 @@ import {
   mountsOf,
   mountsWhere,
   syncFileSystemLater,
-} from '../../../../sys/mounts.ts'
+} from '../../../../sys/fs/mounts.ts'
 import { isMountedOnce } from './mounted-once.ts'
 import { areCopies, dropCopies } from './stale-mounts.ts'
 import { joinLinks } from './links.ts'

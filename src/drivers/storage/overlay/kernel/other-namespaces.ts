@@ -1,6 +1,6 @@
 import * as fs from 'node:fs'
-import { hasCode } from '../../../../sys/errno.ts'
-import { mountsWhere } from '../../../../sys/mounts.ts'
+import { hasCode } from '../../../../sys/syscalls/errno.ts'
+import { mountsWhere } from '../../../../sys/fs/mounts.ts'
 import { at, directoryFlags } from '../../../../sys/safe-fs/descriptors.ts'
 import { openFrom } from '../../../../sys/safe-fs/levels.ts'
 

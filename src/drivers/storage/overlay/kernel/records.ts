@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError } from '../../../../domain/errors.ts'
 import type { Area, Place } from '../../../../ports/storage-driver.ts'
-import { hasCode } from '../../../../sys/errno.ts'
-import { hostFs } from '../../../../sys/host-fs.ts'
-import { LOCK, native } from '../../../../sys/native.ts'
+import { hasCode } from '../../../../sys/syscalls/errno.ts'
+import { hostFs } from '../../../../sys/fs/host-fs.ts'
+import { LOCK, native } from '../../../../sys/syscalls/native.ts'
 
 /**
  * Which layers a tree is made of: for each place a symbolic link in one directory, whose text lists the ids of its

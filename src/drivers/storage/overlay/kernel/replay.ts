@@ -1,6 +1,6 @@
 import * as fs from 'node:fs'
-import { hasCode } from '../../../../sys/errno.ts'
-import { hostFs } from '../../../../sys/host-fs.ts'
+import { hasCode } from '../../../../sys/syscalls/errno.ts'
+import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import { walkLayer } from './changes.ts'
 import { contentSteps, shareBlocks } from '../../../../sys/safe-fs/copy-content.ts'
 import { at, directoryFlags } from '../../../../sys/safe-fs/descriptors.ts'

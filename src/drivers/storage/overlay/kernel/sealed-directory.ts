@@ -1,8 +1,8 @@
 import * as fs from 'node:fs'
-import { counted } from '../../../../sys/crash-points.ts'
-import { hasCode } from '../../../../sys/errno.ts'
-import { hostFs } from '../../../../sys/host-fs.ts'
-import { native } from '../../../../sys/native.ts'
+import { counted } from '../../../../sys/fs/crash-points.ts'
+import { hasCode } from '../../../../sys/syscalls/errno.ts'
+import { hostFs } from '../../../../sys/fs/host-fs.ts'
+import { native } from '../../../../sys/syscalls/native.ts'
 import { readFlags } from '../../../../sys/safe-fs/descriptors.ts'
 
 const GETFLAGS = 0x80086601

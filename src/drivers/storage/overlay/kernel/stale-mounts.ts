@@ -1,8 +1,8 @@
 import { basename } from 'node:path'
 import { boxProgram } from '../../../sandbox/box/program.ts'
-import { type Elsewhere, type Mounted, mountsWhere } from '../../../../sys/mounts.ts'
-import { readLink, statOf } from '../../../../sys/process.ts'
-import { startProgram } from '../../../../sys/start-program.ts'
+import { type Elsewhere, type Mounted, mountsWhere } from '../../../../sys/fs/mounts.ts'
+import { readLink, statOf } from '../../../../sys/processes/process.ts'
+import { startProgram } from '../../../../sys/processes/start-program.ts'
 
 /**
  * What a sandbox is started in has copies of all mounts of the moment, also of the trees of other workspaces: nobody uses
