@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { homedir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import type { Config } from './domain/config.ts'
+import type { Config } from './domain/config/config.ts'
 import type { WorkspaceId } from './domain/ids.ts'
 import { directoryOf, loadConfig } from './drivers/config/load.ts'
 import { treeOwner } from './drivers/config/owner.ts'

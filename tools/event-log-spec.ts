@@ -1,7 +1,7 @@
 /** The parts of docs/spec/event-log.md that are made from the code: `node tools/event-log-spec.ts` writes them anew. */
 import { readFileSync, writeFileSync } from 'node:fs'
-import type { EventType } from '../src/domain/event.ts'
-import { currentSchema, upcasts } from '../src/domain/upcast.ts'
+import type { EventType } from '../src/domain/log/event.ts'
+import { currentSchema, upcasts } from '../src/domain/log/upcast.ts'
 import { schema } from '../src/drivers/events/sqlite/schema.ts'
 
 export const specFile = new URL('../docs/spec/event-log.md', import.meta.url)

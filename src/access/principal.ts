@@ -1,5 +1,5 @@
 import { AwError } from '../domain/errors.ts'
-import type { Scope } from '../domain/scopes.ts'
+import type { Scope } from '../domain/tokens/scopes.ts'
 
 /** Who asks through a door, and what they may do. */
 export interface Principal {

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../domain/errors.ts'
-import type { Scope } from '../domain/scopes.ts'
+import type { Scope } from '../domain/tokens/scopes.ts'
 import type { UseCase } from '../domain/workspace/allow.ts'
 import type { Infer, Schema } from './schema.ts'
 

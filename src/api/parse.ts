@@ -1,5 +1,5 @@
 import { AwError } from '../domain/errors.ts'
-import { nearest } from '../domain/nearest.ts'
+import { nearest } from '../domain/text/nearest.ts'
 import type { Infer, JsonSchema, Schema } from './schema.ts'
 
 /** Checks a value from outside against a schema, once, at the edge. The first thing wrong is `invalid_input`. */

@@ -1,5 +1,5 @@
-import { configKeys, variableOf } from '../domain/config.ts'
-import { ruleOf } from '../domain/config-kinds.ts'
+import { configKeys, variableOf } from '../domain/config/config.ts'
+import { ruleOf } from '../domain/config/kinds.ts'
 import { errorTable } from '../domain/errors.ts'
 import { allowedStates } from '../domain/workspace/allow.ts'
 import type { Operation } from './operation.ts'

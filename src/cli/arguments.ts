@@ -1,6 +1,6 @@
 import type { Operation } from '../api/operation.ts'
 import { AwError } from '../domain/errors.ts'
-import { nearest } from '../domain/nearest.ts'
+import { nearest } from '../domain/text/nearest.ts'
 import { commandField, flagsOf, positionName, usage, type Flag, type Flagged } from './flags.ts'
 import { findGlobal, globalFlags } from './globals.ts'
 

@@ -1,7 +1,7 @@
 import type { Operation } from '../api/operation.ts'
 import type { Table } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
-import { nearest } from '../domain/nearest.ts'
+import { nearest } from '../domain/text/nearest.ts'
 import { builtins, type Builtin } from './builtins.ts'
 
 export type Command =

@@ -1,6 +1,6 @@
 import type { Outputs, Table } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
-import { nearest } from '../domain/nearest.ts'
+import { nearest } from '../domain/text/nearest.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import { placeOf } from './connect.ts'
 import type { Globals } from './globals.ts'

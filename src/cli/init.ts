@@ -1,6 +1,6 @@
 import type { DeinitResult, InitOptions, InitResult } from '../init.ts'
 import { AwError } from '../domain/errors.ts'
-import { sizeText } from '../domain/size.ts'
+import { sizeText } from '../domain/space/size.ts'
 import type { BuiltinCommand } from './builtins.ts'
 import type { Globals } from './globals.ts'
 import type { Io } from './io.ts'

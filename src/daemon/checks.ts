@@ -1,5 +1,5 @@
 import type { Outputs } from '../api/table.ts'
-import type { Settings } from '../domain/config.ts'
+import type { Settings } from '../domain/config/config.ts'
 import { AwError } from '../domain/errors.ts'
 import type { Manager } from '../ports/manager.ts'
 

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http'
 import { owner } from '../access/principal.ts'
-import type { TcpPlace } from '../domain/tcp-place.ts'
+import type { TcpPlace } from '../domain/network/tcp-place.ts'
 import type { HttpDoor } from '../http/door.ts'
 import { httpServer, type ServerLimits } from '../http/server.ts'
 import { isThere } from '../sys/fs/directories.ts'

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { AwError } from '../domain/errors.ts'
-import type { TcpPlace } from '../domain/tcp-place.ts'
+import type { TcpPlace } from '../domain/network/tcp-place.ts'
 
 /** What Host may say to whoever listens there. */
 export const hostsOf = (port: number): string[] =>

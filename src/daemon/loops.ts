@@ -1,5 +1,5 @@
 import { toAwError } from '../domain/errors.ts'
-import { longestMs } from '../domain/longest.ts'
+import { longestMs } from '../domain/text/longest.ts'
 import { newCorrelationId } from '../http/trace.ts'
 import type { Answers } from '../ports/answers.ts'
 import type { Manager } from '../ports/manager.ts'

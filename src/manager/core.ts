@@ -1,5 +1,5 @@
-import type { Config } from '../domain/config.ts'
-import type { EventData, EventMeta, EventType, NewEvent } from '../domain/event.ts'
+import type { Config } from '../domain/config/config.ts'
+import type { EventData, EventMeta, EventType, NewEvent } from '../domain/log/event.ts'
 import { makeId, type OperationId, type Prefix, type WorkspaceId } from '../domain/ids.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
 import type { Agents } from '../ports/agents.ts'

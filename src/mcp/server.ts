@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { parse } from '../api/parse.ts'
 import { toAwError, type AwError } from '../domain/errors.ts'
-import { nearest } from '../domain/nearest.ts'
+import { nearest } from '../domain/text/nearest.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import { progressTeller } from './progress.ts'
 import { plain } from './schema.ts'

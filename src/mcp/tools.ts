@@ -1,5 +1,5 @@
 import { operations } from '../api/table.ts'
-import type { Scope } from '../domain/scopes.ts'
+import type { Scope } from '../domain/tokens/scopes.ts'
 import type { AnyEntry, Tool } from './tool.ts'
 import { toolOf } from './tool.ts'
 import { commandTools } from './tools/commands.ts'

@@ -1,6 +1,6 @@
-import type { AnyEvent, EventType, NewEvent, StreamId } from '../domain/event.ts'
+import type { AnyEvent, EventType, NewEvent, StreamId } from '../domain/log/event.ts'
 import type { LeaseId, RunId, SnapshotId, WorkspaceId } from '../domain/ids.ts'
-import type { SpaceLimits } from '../domain/space-limits.ts'
+import type { SpaceLimits } from '../domain/space/limits.ts'
 import type { Workspace, WorkspaceStateName } from '../domain/workspace/state.ts'
 
 /**

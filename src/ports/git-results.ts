@@ -1,4 +1,4 @@
-import type { AgentBlock } from '../domain/agent-files.ts'
+import type { AgentBlock } from '../domain/workspace/agent-files.ts'
 
 /**
  * What was made in a workspace, as git objects: put together in a repository of aw's own that is thrown away, then handed

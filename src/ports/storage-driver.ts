@@ -1,10 +1,10 @@
-import type { Change } from '../domain/tree-diff.ts'
+import type { Change } from '../domain/trees/diff.ts'
 import type { Beside, ReadOptions } from './tree-contents.ts'
 import type { StorageCapabilities } from './storage-capabilities.ts'
 import type { ImportOptions, ImportReport, ImportSource } from './tree-import.ts'
 import type { Free, Growing, Usage, UsageOptions } from './usage.ts'
 
-export type { Change } from '../domain/tree-diff.ts'
+export type { Change } from '../domain/trees/diff.ts'
 export type { Beside, ReadOptions } from './tree-contents.ts'
 export type { StorageCapabilities } from './storage-capabilities.ts'
 export type { ImportOptions, ImportReport, ImportSource, SkipReason } from './tree-import.ts'

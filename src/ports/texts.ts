@@ -1,5 +1,5 @@
 import type { RunId, WorkspaceId } from '../domain/ids.ts'
-import type { TextRef } from '../domain/text-ref.ts'
+import type { TextRef } from '../domain/text/ref.ts'
 
 export type TextOwner = WorkspaceId | RunId
 

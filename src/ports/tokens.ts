@@ -1,6 +1,6 @@
-import type { Token } from '../domain/tokens.ts'
+import type { Token } from '../domain/tokens/tokens.ts'
 
-export type { Token } from '../domain/tokens.ts'
+export type { Token } from '../domain/tokens/tokens.ts'
 
 /**
  * Who stands behind a secret. Asked for every request that comes with one, so it is cheap: what is known is kept, and

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { EventData, EventType, NewEvent } from '../domain/event.ts'
+import type { EventData, EventType, NewEvent } from '../domain/log/event.ts'
 import { makeId, type EventId, type OperationId, type RunId, type WorkspaceId } from '../domain/ids.ts'
 import { owner, sampleSetup, sampleSnapshot, sandboxSamples, whose } from './sample-sandbox-events.ts'
 

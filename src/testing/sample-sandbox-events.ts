@@ -1,5 +1,5 @@
-import type { EventData } from '../domain/event.ts'
-import type { TemplateSetup } from '../domain/template-setup.ts'
+import type { EventData } from '../domain/log/event.ts'
+import type { TemplateSetup } from '../domain/sources/template-setup.ts'
 import type { Owner } from '../domain/workspace/state.ts'
 
 export const whose = { task_id: 'fix-login', agent_id: 'main' }

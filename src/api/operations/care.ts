@@ -1,4 +1,4 @@
-import { thingKinds } from '../../domain/retention.ts'
+import { thingKinds } from '../../domain/space/retention.ts'
 import { operation } from '../operation.ts'
 import { boolean, choice, integer, list, milliseconds, nullable, object, optional, string } from '../schema.ts'
 import { checkpointView, eventView, findingView, problemView, settingView, workspaceView } from '../views.ts'

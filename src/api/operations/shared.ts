@@ -1,4 +1,4 @@
-import { mostCount } from '../../domain/longest.ts'
+import { mostCount } from '../../domain/text/longest.ts'
 import { isolations } from '../../domain/sandbox/spec.ts'
 import {
   anything,

@@ -1,4 +1,4 @@
-import { scopes } from '../../domain/scopes.ts'
+import { scopes } from '../../domain/tokens/scopes.ts'
 import { operation } from '../operation.ts'
 import { choice, integer, list, nullable, object, optional, string } from '../schema.ts'
 

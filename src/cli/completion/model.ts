@@ -1,7 +1,7 @@
 import type { Operation } from '../../api/operation.ts'
 import type { Table } from '../../api/table.ts'
 import { presetNames } from '../../domain/network/presets.ts'
-import { profiles } from '../../domain/profiles.ts'
+import { profiles } from '../../domain/workspace/profiles.ts'
 import { visibleBuiltins } from '../command.ts'
 import { choicesOf, commandField, flagsOf, repeatedAt, shownFlags, type Flag } from '../flags.ts'
 import { globalFlags } from '../globals.ts'

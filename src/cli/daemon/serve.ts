@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
-import { commandText } from '../../domain/template-setup.ts'
+import { commandText } from '../../domain/sources/template-setup.ts'
 import type { Daemon } from '../../daemon/main.ts'
 import type { DaemonFacts } from '../../domain/daemon.ts'
 import type { BuiltinCommand } from '../builtins.ts'

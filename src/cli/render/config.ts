@@ -1,5 +1,5 @@
 import type { Outputs } from '../../api/table.ts'
-import { configKeys, type ConfigKey } from '../../domain/config.ts'
+import { configKeys, type ConfigKey } from '../../domain/config/config.ts'
 import { columns, pairsOf, type Row } from './columns.ts'
 import type { Shown, View } from './view.ts'
 

@@ -1,5 +1,5 @@
 import type { Outputs } from '../../api/table.ts'
-import { isGitsOwn } from '../../domain/git-patch.ts'
+import { isGitsOwn } from '../../domain/git/patch.ts'
 import type { Paint } from '../color.ts'
 import { visible } from '../text.ts'
 import { bytes } from './units.ts'

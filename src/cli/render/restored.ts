@@ -1,5 +1,5 @@
 import type { Outputs } from '../../api/table.ts'
-import { isGitsOwn } from '../../domain/git-patch.ts'
+import { isGitsOwn } from '../../domain/git/patch.ts'
 import { visible } from '../text.ts'
 import { letters, painterOf } from './diff.ts'
 import { count } from './units.ts'

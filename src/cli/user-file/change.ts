@@ -1,4 +1,4 @@
-import { hunksOf } from '../../domain/text-diff.ts'
+import { hunksOf } from '../../domain/text/diff.ts'
 import type { Arguments } from '../arguments.ts'
 import type { Globals } from '../globals.ts'
 import type { Io } from '../io.ts'

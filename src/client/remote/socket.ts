@@ -1,7 +1,7 @@
 import { WebSocket, type ClientOptions } from 'ws'
 import type { Operation } from '../../api/operation.ts'
 import { AwError } from '../../domain/errors.ts'
-import { mailbox } from '../../domain/mailbox.ts'
+import { mailbox } from '../../domain/git/mailbox.ts'
 import type { CallContext } from '../../ports/manager.ts'
 import { addressed } from './addressed.ts'
 import { withBytes } from './bytes.ts'

@@ -1,5 +1,5 @@
 import { AwError } from '../errors.ts'
-import { nearest } from '../nearest.ts'
+import { nearest } from '../text/nearest.ts'
 import { parseRules } from '../network/rules.ts'
 import type { AgentProfile } from './profile.ts'
 

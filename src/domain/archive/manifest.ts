@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto'
-import { escapePath } from '../escape-path.ts'
+import { escapePath } from '../text/escape-path.ts'
 import type { Member } from './member.ts'
 import { attributeRecords, encodePax } from './pax.ts'
 

@@ -1,5 +1,5 @@
 import { AwError } from '../errors.ts'
-import { nearest } from '../nearest.ts'
+import { nearest } from '../text/nearest.ts'
 import type { Address } from './address.ts'
 import { classOf, type AddressClass } from './address-class.ts'
 import { hostText, parseAuthority, type Host } from './host.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { Isolation } from './spec.ts'
 
 /** What the settings say of where sandboxes have their workspaces. */

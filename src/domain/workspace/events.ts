@@ -1,4 +1,4 @@
-import type { WithBlocks } from '../agent-files.ts'
+import type { WithBlocks } from './agent-files.ts'
 import type { BoxId, CommandId, RunId, SnapshotId } from '../ids.ts'
 import type { Exit, Grades, Isolation, Walls } from '../sandbox/spec.ts'
 import type { RunPlan } from './runs.ts'

@@ -1,4 +1,4 @@
-import type { AnyEvent } from '../event.ts'
+import type { AnyEvent } from '../log/event.ts'
 import type { EndedRun } from './runs.ts'
 import type { Workspace } from './state.ts'
 

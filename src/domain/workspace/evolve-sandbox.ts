@@ -1,4 +1,4 @@
-import type { AnyEvent } from '../event.ts'
+import type { AnyEvent } from '../log/event.ts'
 import { evolveRuns } from './evolve-runs.ts'
 import type { BoxFacts, Workspace } from './state.ts'
 

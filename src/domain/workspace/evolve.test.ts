@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { sampleData } from '../../testing/sample-events.ts'
-import type { AnyEvent, EventData } from '../event.ts'
+import type { AnyEvent, EventData } from '../log/event.ts'
 import { allowedStates, type UseCase } from './allow.ts'
 import type { WorkspaceEventType } from './events.ts'
 import { evolve } from './evolve.ts'

@@ -1,5 +1,5 @@
-import { withBlocks } from '../agent-files.ts'
-import type { AnyEvent } from '../event.ts'
+import { withBlocks } from './agent-files.ts'
+import type { AnyEvent } from '../log/event.ts'
 import type { OperationId, WorkspaceId } from '../ids.ts'
 import type { WorkspaceEventData, WorkspaceEventType } from './events.ts'
 import { at, count, forgotten, restored } from './evolve-history.ts'

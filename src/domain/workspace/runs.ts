@@ -1,6 +1,6 @@
 import type { BoxId, RunId, SnapshotId } from '../ids.ts'
 import type { Isolation } from '../sandbox/spec.ts'
-import type { TextRef } from '../text-ref.ts'
+import type { TextRef } from '../text/ref.ts'
 import type { Owner } from './state.ts'
 
 export const runStates = ['pending', 'running', 'completed', 'failed', 'cancelled'] as const

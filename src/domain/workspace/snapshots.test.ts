@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { sampleData } from '../../testing/sample-events.ts'
-import type { AnyEvent, EventData } from '../event.ts'
+import type { AnyEvent, EventData } from '../log/event.ts'
 import type { SnapshotId } from '../ids.ts'
 import type { SnapshotFacts } from './events.ts'
 import { evolve } from './evolve.ts'

@@ -1,4 +1,4 @@
-import type { AnyEvent } from '../event.ts'
+import type { AnyEvent } from '../log/event.ts'
 import type { SnapshotId, WorkspaceId } from '../ids.ts'
 import type { SnapshotFacts } from './events.ts'
 

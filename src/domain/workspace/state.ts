@@ -1,4 +1,4 @@
-import type { WithBlocks } from '../agent-files.ts'
+import type { WithBlocks } from './agent-files.ts'
 import type { BoxId, CommandId, OperationId, SnapshotId, WorkspaceId } from '../ids.ts'
 import type { Isolation, Limits, Network, Walls } from '../sandbox/spec.ts'
 import type { EndedRun, OpenRun } from './runs.ts'

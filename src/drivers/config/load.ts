@@ -1,5 +1,5 @@
 import { isAbsolute, join, resolve } from 'node:path'
-import { resolveConfig, type Config } from '../../domain/config.ts'
+import { resolveConfig, type Config } from '../../domain/config/config.ts'
 import { AwError } from '../../domain/errors.ts'
 import { readIfPresent } from '../../sys/fs/durable-file.ts'
 import { hasCode } from '../../sys/syscalls/errno.ts'

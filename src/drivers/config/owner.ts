@@ -1,4 +1,4 @@
-import type { Config } from '../../domain/config.ts'
+import type { Config } from '../../domain/config/config.ts'
 import { AwError } from '../../domain/errors.ts'
 import { hasId } from '../../sys/processes/ids.ts'
 

@@ -1,5 +1,5 @@
-import { checkpointHash, emptyHead, noHash, recordHash, type Head, type LogRecord } from '../../domain/chain.ts'
-import { decode } from '../../domain/upcast.ts'
+import { checkpointHash, emptyHead, noHash, recordHash, type Head, type LogRecord } from '../../domain/log/chain.ts'
+import { decode } from '../../domain/log/upcast.ts'
 import { evolve } from '../../domain/workspace/evolve.ts'
 import type { Workspace } from '../../domain/workspace/state.ts'
 import type { Checkpoint, Verification, VerificationProblem } from '../../ports/event-store.ts'

@@ -1,5 +1,5 @@
-import type { LogRecord } from '../../domain/chain.ts'
-import type { EventMeta, EventType } from '../../domain/event.ts'
+import type { LogRecord } from '../../domain/log/chain.ts'
+import type { EventMeta, EventType } from '../../domain/log/event.ts'
 import { baseNameOf, baseOf, type Workspace } from '../../domain/workspace/state.ts'
 import type { FollowOptions, WorkspaceFilter } from '../../ports/event-store.ts'
 

@@ -5,8 +5,8 @@ import {
   claims,
   planAppend,
   repeated,
-} from '../../domain/append-rules.ts'
-import { checkpointHash, emptyHead, noHash, type Head, type LogRecord } from '../../domain/chain.ts'
+} from '../../domain/log/append-rules.ts'
+import { checkpointHash, emptyHead, noHash, type Head, type LogRecord } from '../../domain/log/chain.ts'
 import { AwError } from '../../domain/errors.ts'
 import {
   asksForRoom,
@@ -15,9 +15,9 @@ import {
   newlyUnder,
   reservedMb,
   type SpaceLimits,
-} from '../../domain/space-limits.ts'
-import type { AnyEvent } from '../../domain/event.ts'
-import { decode } from '../../domain/upcast.ts'
+} from '../../domain/space/limits.ts'
+import type { AnyEvent } from '../../domain/log/event.ts'
+import { decode } from '../../domain/log/upcast.ts'
 import { evolve } from '../../domain/workspace/evolve.ts'
 import { isLive, type Workspace } from '../../domain/workspace/state.ts'
 import type { Checkpoint, EventStore, FollowOptions, Lease } from '../../ports/event-store.ts'

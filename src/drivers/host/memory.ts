@@ -1,5 +1,5 @@
 import { AwError } from '../../domain/errors.ts'
-import { longestMs } from '../../domain/longest.ts'
+import { longestMs } from '../../domain/text/longest.ts'
 import type { Owner } from '../../domain/workspace/state.ts'
 import type { Host, ProcessUse } from '../../ports/host.ts'
 import { parentOf, type Disk } from '../files/memory-disk.ts'

@@ -1,6 +1,6 @@
 import { AwError } from '../../domain/errors.ts'
-import { checkRefName, isCommitId, parseGitRef } from '../../domain/git-ref.ts'
-import { parseGitUrl, type RemoteUrl } from '../../domain/git-url.ts'
+import { checkRefName, isCommitId, parseGitRef } from '../../domain/git/ref.ts'
+import { parseGitUrl, type RemoteUrl } from '../../domain/git/url.ts'
 import type { CloneRequest, Repositories, Resolved } from '../../ports/repositories.ts'
 import { ensureDirectory } from '../../sys/fs/directories.ts'
 import type { Work } from './git/checkout.ts'

@@ -1,5 +1,10 @@
-import { folderRules, type FolderRules, type FolderRulesOptions, type ReadRules } from '../../domain/folder-rules.ts'
-import { namedByGitFile, namesInside } from '../../domain/git-link.ts'
+import {
+  folderRules,
+  type FolderRules,
+  type FolderRulesOptions,
+  type ReadRules,
+} from '../../domain/sources/folder-rules.ts'
+import { namedByGitFile, namesInside } from '../../domain/git/link.ts'
 import type { ImportReport } from '../../ports/storage-driver.ts'
 import type { DirectoryNode, FileNode, Node } from '../files/memory-disk.ts'
 

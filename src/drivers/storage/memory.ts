@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { AwError } from '../../domain/errors.ts'
-import { diffEntries, type DiffEntry, exactly } from '../../domain/tree-diff.ts'
+import { diffEntries, type DiffEntry, exactly } from '../../domain/trees/diff.ts'
 import type { Area, Place, StorageCapabilities, StorageDriver } from '../../ports/storage-driver.ts'
 import { walkNodes, type DirectoryNode, type Disk, type FileNode, type Node } from '../files/memory-disk.ts'
 import { assertOptions } from './root/import-options.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
-import { textRef } from '../../domain/text-ref.ts'
+import { textRef } from '../../domain/text/ref.ts'
 import type { TextOwner, Texts } from '../../ports/texts.ts'
 import { durableFile, readIfPresent } from '../../sys/fs/durable-file.ts'
 import { hostFs } from '../../sys/fs/host-fs.ts'

@@ -1,6 +1,6 @@
-import type { AnyEvent } from '../../domain/event.ts'
+import type { AnyEvent } from '../../domain/log/event.ts'
 import type { TokenId } from '../../domain/ids.ts'
-import { foldTokens, tokenEventTypes, type KnownToken } from '../../domain/tokens.ts'
+import { foldTokens, tokenEventTypes, type KnownToken } from '../../domain/tokens/tokens.ts'
 import type { EventStore } from '../../ports/event-store.ts'
 
 export interface TokenBook {

@@ -1,5 +1,5 @@
 import { isWorkspaceId } from '../../domain/ids.ts'
-import { hashOf, isSecret } from '../../domain/tokens.ts'
+import { hashOf, isSecret } from '../../domain/tokens/tokens.ts'
 import { isLive } from '../../domain/workspace/state.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { EventStore } from '../../ports/event-store.ts'

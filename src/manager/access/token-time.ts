@@ -1,4 +1,4 @@
-import { stateOf, timesOf, type KnownToken, type TokenState } from '../../domain/tokens.ts'
+import { stateOf, timesOf, type KnownToken, type TokenState } from '../../domain/tokens/tokens.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { EventStore } from '../../ports/event-store.ts'
 

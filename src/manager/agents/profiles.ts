@@ -2,7 +2,7 @@ import { builtInAgents, plainAgent } from '../../domain/agents/built-in.ts'
 import { checkProfile } from '../../domain/agents/check.ts'
 import type { AgentProfile } from '../../domain/agents/profile.ts'
 import { AwError } from '../../domain/errors.ts'
-import { nearest } from '../../domain/nearest.ts'
+import { nearest } from '../../domain/text/nearest.ts'
 import type { WrittenProfile } from '../../ports/agents.ts'
 import type { Core } from '../core.ts'
 

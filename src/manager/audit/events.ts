@@ -1,5 +1,5 @@
 import type { Inputs, Outputs } from '../../api/table.ts'
-import type { EventType, StreamId } from '../../domain/event.ts'
+import type { EventType, StreamId } from '../../domain/log/event.ts'
 import { isRunId, isWorkspaceId } from '../../domain/ids.ts'
 import { parseName } from '../../domain/names.ts'
 import type { Core, Request } from '../core.ts'

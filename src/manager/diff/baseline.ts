@@ -1,6 +1,6 @@
 import { AwError, toAwError, type ErrorCode } from '../../domain/errors.ts'
-import { profileOf } from '../../domain/profiles.ts'
-import type { Change } from '../../domain/tree-diff.ts'
+import { profileOf } from '../../domain/workspace/profiles.ts'
+import type { Change } from '../../domain/trees/diff.ts'
 import { baseNameOf, baseOf, nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import type { Beside, Place } from '../../ports/storage-driver.ts'
 import { basePlace, isListedBase, isOwnBase } from '../sources/bases.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Change } from '../../domain/tree-diff.ts'
+import type { Change } from '../../domain/trees/diff.ts'
 import type { Workspace } from '../../domain/workspace/state.ts'
 import type { DiffOptions, Place } from '../../ports/storage-driver.ts'
 import type { Core } from '../core.ts'

@@ -1,7 +1,7 @@
 import type { Outputs } from '../../api/table.ts'
 import { toAwError } from '../../domain/errors.ts'
 import type { SnapshotId } from '../../domain/ids.ts'
-import type { Change } from '../../domain/tree-diff.ts'
+import type { Change } from '../../domain/trees/diff.ts'
 import type { Workspace } from '../../domain/workspace/state.ts'
 import type { Place } from '../../ports/storage-driver.ts'
 import type { Core } from '../core.ts'

@@ -1,6 +1,6 @@
-import { mostAgentFileBytes, withoutBlocks } from '../../domain/agent-files.ts'
+import { mostAgentFileBytes, withoutBlocks } from '../../domain/workspace/agent-files.ts'
 import { toAwError } from '../../domain/errors.ts'
-import type { Change, ChangeEntry } from '../../domain/tree-diff.ts'
+import type { Change, ChangeEntry } from '../../domain/trees/diff.ts'
 import { blocksAt } from '../workspaces/agent-blocks.ts'
 import type { Core } from '../core.ts'
 import { fillingAt } from '../templates/rendered-files.ts'

@@ -1,6 +1,6 @@
 import type { Inputs, Outputs } from '../../api/table.ts'
-import { nest } from '../../domain/file-tree.ts'
-import { profileOf } from '../../domain/profiles.ts'
+import { nest } from '../../domain/trees/file-tree.ts'
+import { profileOf } from '../../domain/workspace/profiles.ts'
 import { assertAllowed, assertOperation } from '../../domain/workspace/allow.ts'
 import { mountOf, mountWish } from '../../domain/sandbox/mount.ts'
 import { nameOf, type Workspace } from '../../domain/workspace/state.ts'

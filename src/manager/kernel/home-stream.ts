@@ -1,5 +1,5 @@
 import { toAwError } from '../../domain/errors.ts'
-import type { NewEvent } from '../../domain/event.ts'
+import type { NewEvent } from '../../domain/log/event.ts'
 import type { Core } from '../core.ts'
 
 /** The store's own stream has no lock: whoever loses the race for a version tries the next. */

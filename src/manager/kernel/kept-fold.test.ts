@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { AnyEvent } from '../../domain/event.ts'
+import type { AnyEvent } from '../../domain/log/event.ts'
 import type { EventStore } from '../../ports/event-store.ts'
 import { keptFold } from './kept-fold.ts'
 

@@ -1,4 +1,4 @@
-import type { AnyEvent, EventType, StreamId } from '../../domain/event.ts'
+import type { AnyEvent, EventType, StreamId } from '../../domain/log/event.ts'
 import type { EventStore } from '../../ports/event-store.ts'
 
 /** What is known of a stream, up to a version of it. */

@@ -1,5 +1,5 @@
 import { AwError } from '../../domain/errors.ts'
-import { profiles } from '../../domain/profiles.ts'
+import { profiles } from '../../domain/workspace/profiles.ts'
 import type { Source, Workspace } from '../../domain/workspace/state.ts'
 import type { Area, Place } from '../../ports/storage-driver.ts'
 import type { Core, Request } from '../core.ts'

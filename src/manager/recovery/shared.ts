@@ -1,4 +1,4 @@
-import type { SharedArea } from '../../domain/shared-areas.ts'
+import type { SharedArea } from '../../domain/workspace/shared-areas.ts'
 import type { Place } from '../../ports/storage-driver.ts'
 import { newEvent, type Core, type Request } from '../core.ts'
 import { appendHome } from '../kernel/home-stream.ts'

@@ -1,6 +1,6 @@
 import type { Inputs, Outputs } from '../../api/table.ts'
 import { AwError } from '../../domain/errors.ts'
-import { profileOf } from '../../domain/profiles.ts'
+import { profileOf } from '../../domain/workspace/profiles.ts'
 import { nameOf } from '../../domain/workspace/state.ts'
 import { withoutAgentBlocks } from '../workspaces/agent-blocks.ts'
 import { withContents } from '../diff/baseline.ts'

@@ -1,4 +1,4 @@
-import { isCommitId } from '../../domain/git-ref.ts'
+import { isCommitId } from '../../domain/git/ref.ts'
 import type { ResultRepository } from '../../ports/git-results.ts'
 import type { GitBox } from '../sandboxes/git-box.ts'
 

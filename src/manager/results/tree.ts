@@ -1,5 +1,5 @@
 import { AwError } from '../../domain/errors.ts'
-import { profileOf } from '../../domain/profiles.ts'
+import { profileOf } from '../../domain/workspace/profiles.ts'
 import { nameOf, type GitSource, type Workspace } from '../../domain/workspace/state.ts'
 import type { AddedTree, ResultRepository } from '../../ports/git-results.ts'
 import type { CreateOptions, Place } from '../../ports/storage-driver.ts'

@@ -1,5 +1,5 @@
 import { toAwError } from '../../domain/errors.ts'
-import type { NewEvent } from '../../domain/event.ts'
+import type { NewEvent } from '../../domain/log/event.ts'
 import type { SnapshotId } from '../../domain/ids.ts'
 import type { Exit } from '../../domain/sandbox/spec.ts'
 import type { CancelReason } from '../../domain/workspace/events.ts'

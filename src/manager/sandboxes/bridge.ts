@@ -1,6 +1,6 @@
 import { AwError } from '../../domain/errors.ts'
 import { bridgeUrl } from '../../domain/network/bridge.ts'
-import { usualScopes, type KnownToken } from '../../domain/tokens.ts'
+import { usualScopes, type KnownToken } from '../../domain/tokens/tokens.ts'
 import { nameOf, type BoxFacts, type Workspace } from '../../domain/workspace/state.ts'
 import type { SandboxSpec } from '../../ports/sandbox-driver.ts'
 import { newEvent, type Core, type Request } from '../core.ts'

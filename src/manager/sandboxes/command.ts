@@ -1,7 +1,7 @@
 import type { Inputs } from '../../api/table.ts'
 import { AwError } from '../../domain/errors.ts'
 import { parsePath, quotePath } from '../../domain/paths.ts'
-import { profileOf } from '../../domain/profiles.ts'
+import { profileOf } from '../../domain/workspace/profiles.ts'
 import type { Limits } from '../../domain/sandbox/spec.ts'
 import { surroundings } from '../../domain/sandbox/surroundings.ts'
 import type { Workspace } from '../../domain/workspace/state.ts'

@@ -1,6 +1,6 @@
 import { AwError, toAwError } from '../../domain/errors.ts'
 import type { WorkspaceId } from '../../domain/ids.ts'
-import { profileOf } from '../../domain/profiles.ts'
+import { profileOf } from '../../domain/workspace/profiles.ts'
 import type { Exit } from '../../domain/sandbox/spec.ts'
 import { assertAllowed } from '../../domain/workspace/allow.ts'
 import type { BoxFacts } from '../../domain/workspace/state.ts'

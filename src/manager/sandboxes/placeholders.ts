@@ -1,6 +1,6 @@
 import { toAwError } from '../../domain/errors.ts'
 import { isSnapshotId, type SnapshotId } from '../../domain/ids.ts'
-import type { ChangeEntry } from '../../domain/tree-diff.ts'
+import type { ChangeEntry } from '../../domain/trees/diff.ts'
 import type { Workspace } from '../../domain/workspace/state.ts'
 import type { FileHandle } from '../../ports/files.ts'
 import type { Beside, DiffOptions, Place, ReadOptions } from '../../ports/storage-driver.ts'

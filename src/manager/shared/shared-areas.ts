@@ -1,6 +1,6 @@
 import { AwError } from '../../domain/errors.ts'
-import type { AnyEvent } from '../../domain/event.ts'
-import { foldShared, type SharedAreas, sharedEventTypes } from '../../domain/shared-areas.ts'
+import type { AnyEvent } from '../../domain/log/event.ts'
+import { foldShared, type SharedAreas, sharedEventTypes } from '../../domain/workspace/shared-areas.ts'
 import { checkedShortName } from '../../domain/names.ts'
 import type { Lock } from '../../ports/host.ts'
 import type { Place } from '../../ports/storage-driver.ts'

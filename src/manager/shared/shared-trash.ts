@@ -1,6 +1,6 @@
 import type { Inputs, Outputs } from '../../api/table.ts'
 import { AwError } from '../../domain/errors.ts'
-import type { TrashedArea } from '../../domain/shared-areas.ts'
+import type { TrashedArea } from '../../domain/workspace/shared-areas.ts'
 import { checkedShortName } from '../../domain/names.ts'
 import type { Lock } from '../../ports/host.ts'
 import { newEvent, type Core, type Request } from '../core.ts'

@@ -1,7 +1,7 @@
 import type { Inputs, Outputs } from '../../api/table.ts'
 import { AwError } from '../../domain/errors.ts'
 import { parseName } from '../../domain/names.ts'
-import type { SharedArea } from '../../domain/shared-areas.ts'
+import type { SharedArea } from '../../domain/workspace/shared-areas.ts'
 import { checkedShortName } from '../../domain/names.ts'
 import { nameOf } from '../../domain/workspace/state.ts'
 import type { Place } from '../../ports/storage-driver.ts'

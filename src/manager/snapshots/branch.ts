@@ -1,6 +1,6 @@
 import type { Inputs, Outputs } from '../../api/table.ts'
 import { AwError } from '../../domain/errors.ts'
-import { parseBranch } from '../../domain/snapshot-names.ts'
+import { parseBranch } from '../../domain/workspace/snapshot-names.ts'
 import { assertAllowed } from '../../domain/workspace/allow.ts'
 import { nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import { newEvent, type Core, type Request } from '../core.ts'

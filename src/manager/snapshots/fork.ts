@@ -1,5 +1,5 @@
 import type { Inputs, Outputs } from '../../api/table.ts'
-import { assertNameFree } from '../../domain/append-rules.ts'
+import { assertNameFree } from '../../domain/log/append-rules.ts'
 import { AwError, toAwError } from '../../domain/errors.ts'
 import { isSnapshotId, type SnapshotId, type WorkspaceId } from '../../domain/ids.ts'
 import { formatName, parseName } from '../../domain/names.ts'

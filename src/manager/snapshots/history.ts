@@ -1,5 +1,5 @@
 import type { Inputs, Outputs } from '../../api/table.ts'
-import type { AnyEvent } from '../../domain/event.ts'
+import type { AnyEvent } from '../../domain/log/event.ts'
 import type { SnapshotId } from '../../domain/ids.ts'
 import type { Workspace } from '../../domain/workspace/state.ts'
 import type { Core } from '../core.ts'

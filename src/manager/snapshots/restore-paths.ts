@@ -1,6 +1,6 @@
 import { AwError, toAwError } from '../../domain/errors.ts'
 import { parsePath, quotePath } from '../../domain/paths.ts'
-import { profileOf } from '../../domain/profiles.ts'
+import { profileOf } from '../../domain/workspace/profiles.ts'
 import type { Workspace } from '../../domain/workspace/state.ts'
 import type { FileHandle } from '../../ports/files.ts'
 import type { Core, Request } from '../core.ts'

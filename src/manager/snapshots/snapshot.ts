@@ -1,7 +1,7 @@
 import type { Inputs, Outputs } from '../../api/table.ts'
 import { AwError, toAwError } from '../../domain/errors.ts'
 import type { SnapshotId } from '../../domain/ids.ts'
-import { hasOtherMeaning, labelFrom } from '../../domain/snapshot-names.ts'
+import { hasOtherMeaning, labelFrom } from '../../domain/workspace/snapshot-names.ts'
 import { assertAllowed } from '../../domain/workspace/allow.ts'
 import type { Intents, SnapshotFacts } from '../../domain/workspace/events.ts'
 import { makeRoom, type Snapshot } from '../../domain/workspace/snapshots.ts'

@@ -1,4 +1,4 @@
-import { type Base, baseEventTypes, type BaseFacts, foldBases } from '../../domain/bases.ts'
+import { type Base, baseEventTypes, type BaseFacts, foldBases } from '../../domain/sources/bases.ts'
 import { AwError, toAwError } from '../../domain/errors.ts'
 import type { Lock } from '../../ports/host.ts'
 import type { CreateOptions, Place, SnapshotOptions } from '../../ports/storage-driver.ts'

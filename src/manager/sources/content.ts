@@ -1,4 +1,4 @@
-import { type BaseFacts, groupOf } from '../../domain/bases.ts'
+import { type BaseFacts, groupOf } from '../../domain/sources/bases.ts'
 import { AwError, toAwError } from '../../domain/errors.ts'
 import type { ArchiveSource, GitSource, Imported, Source, Workspace } from '../../domain/workspace/state.ts'
 import type { CreateOptions, Place } from '../../ports/storage-driver.ts'

@@ -1,5 +1,5 @@
 import { AwError } from '../../domain/errors.ts'
-import { profileOf } from '../../domain/profiles.ts'
+import { profileOf } from '../../domain/workspace/profiles.ts'
 import type { ArchiveSource, FolderSource, GitSource, Imported, Source } from '../../domain/workspace/state.ts'
 import type { ImportOptions, ImportReport, Place, StorageDriver } from '../../ports/storage-driver.ts'
 import type { Core, Request } from '../core.ts'

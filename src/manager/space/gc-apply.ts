@@ -1,6 +1,6 @@
 import { AwError, toAwError } from '../../domain/errors.ts'
-import { dueReason, type Plan, type Planned, type RetentionPolicy, trashCutoff } from '../../domain/retention.ts'
-import { bytesAbove } from '../../domain/watermarks.ts'
+import { dueReason, type Plan, type Planned, type RetentionPolicy, trashCutoff } from '../../domain/space/retention.ts'
+import { bytesAbove } from '../../domain/space/watermarks.ts'
 import type { TrashedTree, Workspace } from '../../domain/workspace/state.ts'
 import { assertTreesUnused } from '../kernel/activity.ts'
 import { archiveTree, needsArchive } from '../trash/archive-tree.ts'

@@ -1,6 +1,6 @@
-import type { Base } from '../../domain/bases.ts'
+import type { Base } from '../../domain/sources/bases.ts'
 import type { SnapshotId } from '../../domain/ids.ts'
-import type { Thing } from '../../domain/retention.ts'
+import type { Thing } from '../../domain/space/retention.ts'
 import { baseNameOf, isLive, nameOf, type TrashedTree, type Workspace } from '../../domain/workspace/state.ts'
 import type { Place, Usage } from '../../ports/storage-driver.ts'
 import { basePlace, basesOf } from '../sources/bases.ts'

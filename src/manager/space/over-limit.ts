@@ -1,4 +1,4 @@
-import { sizeText } from '../../domain/size.ts'
+import { sizeText } from '../../domain/space/size.ts'
 import { isLive, nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import type { Core, Finding, Request } from '../core.ts'
 import { volumeOf } from '../kernel/places.ts'

@@ -1,5 +1,5 @@
 import { toAwError } from '../../domain/errors.ts'
-import { type Space, spaceWarning, usedPercent, watermarksOf } from '../../domain/watermarks.ts'
+import { type Space, spaceWarning, usedPercent, watermarksOf } from '../../domain/space/watermarks.ts'
 import type { Core, Finding } from '../core.ts'
 
 export async function spaceOf(core: Core): Promise<Space> {

@@ -1,5 +1,5 @@
 import { AwError, toAwError } from '../../domain/errors.ts'
-import { sizeText } from '../../domain/size.ts'
+import { sizeText } from '../../domain/space/size.ts'
 import { baseNameOf, baseOf, nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import type { Place, Usage } from '../../ports/storage-driver.ts'
 import { basePlace } from '../sources/bases.ts'

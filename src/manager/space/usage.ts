@@ -1,5 +1,5 @@
 import type { Inputs, Outputs } from '../../api/table.ts'
-import { usedPercent } from '../../domain/watermarks.ts'
+import { usedPercent } from '../../domain/space/watermarks.ts'
 import { isLive, nameOf, type Source, type Workspace } from '../../domain/workspace/state.ts'
 import type { Place, Usage } from '../../ports/storage-driver.ts'
 import { basePlace, basesOf, usersOf } from '../sources/bases.ts'

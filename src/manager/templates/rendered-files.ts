@@ -1,4 +1,4 @@
-import type { AnyEvent } from '../../domain/event.ts'
+import type { AnyEvent } from '../../domain/log/event.ts'
 import type { Place } from '../../ports/storage-driver.ts'
 import type { Core } from '../core.ts'
 import { keptFold } from '../kernel/kept-fold.ts'

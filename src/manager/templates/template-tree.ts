@@ -1,6 +1,6 @@
 import { AwError } from '../../domain/errors.ts'
-import type { AnyEvent } from '../../domain/event.ts'
-import { foldTemplates, type Template, templateEventTypes } from '../../domain/templates.ts'
+import type { AnyEvent } from '../../domain/log/event.ts'
+import { foldTemplates, type Template, templateEventTypes } from '../../domain/sources/templates.ts'
 import type { TemplateSource } from '../../domain/workspace/state.ts'
 import type { Place } from '../../ports/storage-driver.ts'
 import { createFromBase } from '../sources/bases.ts'

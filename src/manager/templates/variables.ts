@@ -1,5 +1,5 @@
 import { AwError, toAwError } from '../../domain/errors.ts'
-import { substitute } from '../../domain/templates.ts'
+import { substitute } from '../../domain/sources/templates.ts'
 import type { FileHandle } from '../../ports/files.ts'
 
 /** Larger files are no texts that somebody fills something into. */

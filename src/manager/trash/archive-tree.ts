@@ -1,5 +1,5 @@
 import { AwError } from '../../domain/errors.ts'
-import { profileOf } from '../../domain/profiles.ts'
+import { profileOf } from '../../domain/workspace/profiles.ts'
 import { nameOf, type TrashedTree, type Workspace } from '../../domain/workspace/state.ts'
 import { withoutAgentBlocks } from '../workspaces/agent-blocks.ts'
 import { newEvent, type Core, type OperationRef, type Request } from '../core.ts'

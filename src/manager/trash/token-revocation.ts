@@ -1,5 +1,5 @@
 import type { WorkspaceId } from '../../domain/ids.ts'
-import { namingWorkspace } from '../../domain/tokens.ts'
+import { namingWorkspace } from '../../domain/tokens/tokens.ts'
 import { newEvent, type Core, type Request } from '../core.ts'
 import { appendHome } from '../kernel/home-stream.ts'
 

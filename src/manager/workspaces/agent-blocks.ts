@@ -8,12 +8,12 @@ import {
   withoutBlocks,
   type AgentBlock,
   type WithBlocks,
-} from '../../domain/agent-files.ts'
-import type { Documents } from '../../domain/creation.ts'
+} from '../../domain/workspace/agent-files.ts'
+import type { Documents } from '../../domain/sources/creation.ts'
 import { toAwError, type ErrorCode } from '../../domain/errors.ts'
 import type { WorkspaceId } from '../../domain/ids.ts'
 import type { WorkspaceName } from '../../domain/names.ts'
-import { profileOf } from '../../domain/profiles.ts'
+import { profileOf } from '../../domain/workspace/profiles.ts'
 import { nameOf, type Imported, type Source, type Workspace } from '../../domain/workspace/state.ts'
 import type { FileHandle } from '../../ports/files.ts'
 import type { Place } from '../../ports/storage-driver.ts'

@@ -1,7 +1,7 @@
 import { allDone } from '../../domain/all-done.ts'
 import { AwError, toAwError } from '../../domain/errors.ts'
 import type { SnapshotId } from '../../domain/ids.ts'
-import { profileOf, type Profile } from '../../domain/profiles.ts'
+import { profileOf, type Profile } from '../../domain/workspace/profiles.ts'
 import type { Imported, Workspace } from '../../domain/workspace/state.ts'
 import type { Place } from '../../ports/storage-driver.ts'
 import { injectAgentFiles, type Left } from './agent-blocks.ts'

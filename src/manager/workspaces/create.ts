@@ -1,7 +1,7 @@
 import type { Inputs } from '../../api/table.ts'
 import { allDone } from '../../domain/all-done.ts'
 import { AwError, toAwError } from '../../domain/errors.ts'
-import type { NewEvent } from '../../domain/event.ts'
+import type { NewEvent } from '../../domain/log/event.ts'
 import { isWorkspaceId, type WorkspaceId } from '../../domain/ids.ts'
 import type { WorkspaceName } from '../../domain/names.ts'
 import { assertAllowed } from '../../domain/workspace/allow.ts'

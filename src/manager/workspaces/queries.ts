@@ -1,8 +1,8 @@
 import type { Inputs, Outputs } from '../../api/table.ts'
-import { parseDuration } from '../../domain/duration.ts'
+import { parseDuration } from '../../domain/text/duration.ts'
 import { AwError } from '../../domain/errors.ts'
 import { adaptPrompt as adapt, workspacePaths } from '../../domain/paths.ts'
-import { profileOf } from '../../domain/profiles.ts'
+import { profileOf } from '../../domain/workspace/profiles.ts'
 import { hasMount, mountOf, mountWish } from '../../domain/sandbox/mount.ts'
 import { assertAllowed } from '../../domain/workspace/allow.ts'
 import {

@@ -1,5 +1,5 @@
 import type { Inputs } from '../../api/table.ts'
-import { parseDuration } from '../../domain/duration.ts'
+import { parseDuration } from '../../domain/text/duration.ts'
 import { assertAllowed } from '../../domain/workspace/allow.ts'
 import { newEvent, type Core, type Request } from '../core.ts'
 import { findWorkspace } from '../kernel/find.ts'

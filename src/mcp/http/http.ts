@@ -9,7 +9,7 @@ import {
   type McpServer,
 } from '@modelcontextprotocol/server'
 import { toAwError } from '../../domain/errors.ts'
-import { readJson, usualLimits, type JsonLimits } from '../../domain/strict-json.ts'
+import { readJson, usualLimits, type JsonLimits } from '../../domain/text/strict-json.ts'
 import type { Manager } from '../../ports/manager.ts'
 import { limits } from '../limits.ts'
 import { mcpServer, type CallerContext } from '../server.ts'

@@ -3,7 +3,7 @@ import { boolean, choice, integer, list, object, string } from '../../api/schema
 import type { Outputs } from '../../api/table.ts'
 import { fileView } from '../../api/views.ts'
 import { AwError } from '../../domain/errors.ts'
-import { isText } from '../../domain/text-diff.ts'
+import { isText } from '../../domain/text/diff.ts'
 import { limits } from '../limits.ts'
 import { wholeCharacters } from '../output.ts'
 import { picked, pickedFrom } from '../schema.ts'

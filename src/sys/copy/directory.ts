@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import type { FolderRules, Verdict } from '../../domain/folder-rules.ts'
+import type { FolderRules, Verdict } from '../../domain/sources/folder-rules.ts'
 import { dress, isLocked, modeOf } from './attributes.ts'
 import { beginCopy, resumed } from './delegate.ts'
 import type { Found } from './entry.ts'

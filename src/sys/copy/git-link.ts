@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import { namedByGitFile, namesInside } from '../../domain/git-link.ts'
+import { namedByGitFile, namesInside } from '../../domain/git/link.ts'
 import type { State } from './state.ts'
 import { hasCode } from '../syscalls/errno.ts'
 import { readNamed } from './read-named.ts'

@@ -1,7 +1,7 @@
 import type * as fs from 'node:fs'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { AwError } from '../../domain/errors.ts'
-import type { FolderRules, ReadRules } from '../../domain/folder-rules.ts'
+import type { FolderRules, ReadRules } from '../../domain/sources/folder-rules.ts'
 import type { SkipReason } from '../../ports/storage-driver.ts'
 import type { Whose } from './attributes.ts'
 import { hasCode } from '../syscalls/errno.ts'

@@ -1,4 +1,4 @@
-import type { RemoteUrl } from '../../domain/git-url.ts'
+import type { RemoteUrl } from '../../domain/git/url.ts'
 import { safePath } from '../processes/run.ts'
 
 /** What git is run with. There are two kinds: one knows nothing of anybody, the other is the user's own. */

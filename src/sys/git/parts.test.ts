@@ -8,7 +8,7 @@ import { sourceFailure } from './failures.ts'
 import { gitProgram, isSafe, parseVersion } from './program.ts'
 import { parseProgress, progressReader } from '../../drivers/repositories/git/progress.ts'
 import { AwError } from '../../domain/errors.ts'
-import { parseGitUrl, type RemoteUrl } from '../../domain/git-url.ts'
+import { parseGitUrl, type RemoteUrl } from '../../domain/git/url.ts'
 
 let base: string
 const path = process.env['PATH']

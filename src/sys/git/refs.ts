@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { AwError } from '../../domain/errors.ts'
-import { isRefName } from '../../domain/git-ref.ts'
+import { isRefName } from '../../domain/git/ref.ts'
 import type { Folder } from './folder.ts'
 
 /** Refs as git keeps them in plain files. Names are bytes, as latin1 text; ids are 40 or 64 hexadecimal digits. */

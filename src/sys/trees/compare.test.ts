@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Change } from '../../domain/tree-diff.ts'
+import type { Change } from '../../domain/trees/diff.ts'
 import { compareTrees } from './compare.ts'
 import { native } from '../syscalls/native.ts'
 

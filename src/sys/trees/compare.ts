@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import { type Change, type DiffEntry, diffEntries, exactly } from '../../domain/tree-diff.ts'
+import { type Change, type DiffEntry, diffEntries, exactly } from '../../domain/trees/diff.ts'
 import { pairByContent } from './pair-renames.ts'
 import { directoryFlags } from '../safe-fs/descriptors.ts'
 import type { Steps } from '../safe-fs/steps.ts'

@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import type { ChangeEntry } from '../../domain/tree-diff.ts'
+import type { ChangeEntry } from '../../domain/trees/diff.ts'
 import { hasCode } from '../syscalls/errno.ts'
 import { hostFs } from '../fs/host-fs.ts'
 import { native } from '../syscalls/native.ts'

@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import type { DiffEntry } from '../../domain/tree-diff.ts'
+import type { DiffEntry } from '../../domain/trees/diff.ts'
 import type { Steps } from '../safe-fs/steps.ts'
 import { hashSteps } from './content-hash.ts'
 import { factsOf } from './stat.ts'

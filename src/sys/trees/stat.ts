@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import type { ChangeEntry } from '../../domain/tree-diff.ts'
+import type { ChangeEntry } from '../../domain/trees/diff.ts'
 import { type Native, native } from '../syscalls/native.ts'
 import { hasCode } from '../syscalls/errno.ts'
 import { mountId, namingFlags } from '../safe-fs/descriptors.ts'

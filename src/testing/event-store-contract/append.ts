@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { NewEvent } from '../../domain/event.ts'
+import type { NewEvent } from '../../domain/log/event.ts'
 import { creation, newId, sampleEvent } from '../sample-events.ts'
 import { collect } from '../collect.ts'
 import type { OpenStore } from '../event-store-contract.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { noHash, recordHash } from '../../domain/chain.ts'
+import { noHash, recordHash } from '../../domain/log/chain.ts'
 import { sampleEvent } from '../sample-events.ts'
 import { collect } from '../collect.ts'
 import type { OpenStore } from '../event-store-contract.ts'

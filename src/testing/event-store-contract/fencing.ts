@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { NewEvent } from '../../domain/event.ts'
+import type { NewEvent } from '../../domain/log/event.ts'
 import type { WorkspaceId } from '../../domain/ids.ts'
 import type { EventStore } from '../../ports/event-store.ts'
 import { creation, newId, sampleEvent } from '../sample-events.ts'

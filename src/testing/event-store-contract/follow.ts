@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { AnyEvent } from '../../domain/event.ts'
+import type { AnyEvent } from '../../domain/log/event.ts'
 import type { EventStore, FollowOptions } from '../../ports/event-store.ts'
 import { newId, sampleEvent, creation } from '../sample-events.ts'
 import { collect } from '../collect.ts'

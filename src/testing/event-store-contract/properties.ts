@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { AnyEvent, NewEvent } from '../../domain/event.ts'
+import type { AnyEvent, NewEvent } from '../../domain/log/event.ts'
 import { toAwError } from '../../domain/errors.ts'
 import { evolve } from '../../domain/workspace/evolve.ts'
 import type { WorkspaceId } from '../../domain/ids.ts'

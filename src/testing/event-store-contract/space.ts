@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { EventData } from '../../domain/event.ts'
-import type { SpaceLimits } from '../../domain/space-limits.ts'
+import type { EventData } from '../../domain/log/event.ts'
+import type { SpaceLimits } from '../../domain/space/limits.ts'
 import type { GitSource, Source, WorkspaceConfig } from '../../domain/workspace/state.ts'
 import type { EventStore } from '../../ports/event-store.ts'
 import { creation, newId, sampleData, sampleEvent } from '../sample-events.ts'

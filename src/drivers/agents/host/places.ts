@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { closeSync, lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { injectAlone, mostAgentFileBytes } from '../../../domain/agent-files.ts'
+import { injectAlone, mostAgentFileBytes } from '../../../domain/workspace/agent-files.ts'
 import { AwError, type ErrorCode } from '../../../domain/errors.ts'
 import type { AgentPlaces, WantedPlaces } from '../../../ports/agents.ts'
 import { ensureDirectory, isThere } from '../../../sys/fs/directories.ts'

@@ -5,11 +5,11 @@ import {
   claims,
   planAppend,
   repeated,
-} from '../../../domain/append-rules.ts'
-import { emptyHead, type Head, type LogRecord } from '../../../domain/chain.ts'
-import type { AnyEvent, NewEvent, StreamId } from '../../../domain/event.ts'
-import { asksForRoom, assertReservable, newlyUnder } from '../../../domain/space-limits.ts'
-import { decode } from '../../../domain/upcast.ts'
+} from '../../../domain/log/append-rules.ts'
+import { emptyHead, type Head, type LogRecord } from '../../../domain/log/chain.ts'
+import type { AnyEvent, NewEvent, StreamId } from '../../../domain/log/event.ts'
+import { asksForRoom, assertReservable, newlyUnder } from '../../../domain/space/limits.ts'
+import { decode } from '../../../domain/log/upcast.ts'
 import { evolve } from '../../../domain/workspace/evolve.ts'
 import { isLive, type Workspace } from '../../../domain/workspace/state.ts'
 import type { AppendLimits, AppendResult } from '../../../ports/event-store.ts'

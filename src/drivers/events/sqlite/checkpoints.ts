@@ -1,4 +1,4 @@
-import { checkpointHash, noHash, type Head } from '../../../domain/chain.ts'
+import { checkpointHash, noHash, type Head } from '../../../domain/log/chain.ts'
 import type { Checkpoint } from '../../../ports/event-store.ts'
 import type { Database } from './database.ts'
 import { durableFile, readIfPresent } from '../../../sys/fs/durable-file.ts'

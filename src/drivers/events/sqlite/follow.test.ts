@@ -1,6 +1,6 @@
 import { setImmediate as breath } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import type { AnyEvent } from '../../../domain/event.ts'
+import type { AnyEvent } from '../../../domain/log/event.ts'
 import type { EventStore, FollowOptions } from '../../../ports/event-store.ts'
 import { openDatabase, type Database } from './database.ts'
 import { collect } from '../../../testing/collect.ts'

@@ -1,5 +1,5 @@
-import type { AnyEvent } from '../../../domain/event.ts'
-import { decode } from '../../../domain/upcast.ts'
+import type { AnyEvent } from '../../../domain/log/event.ts'
+import { decode } from '../../../domain/log/upcast.ts'
 import type { FollowOptions } from '../../../ports/event-store.ts'
 import type { Cell, Database, Row } from './database.ts'
 import { matchesRecord } from '../filter.ts'

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { AwError } from '../../../domain/errors.ts'
-import type { EventType, NewEvent } from '../../../domain/event.ts'
+import type { EventType, NewEvent } from '../../../domain/log/event.ts'
 import { makeId } from '../../../domain/ids.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import { openDatabase, type Database } from './database.ts'

@@ -1,6 +1,6 @@
 import { AwError } from '../../../domain/errors.ts'
-import type { StreamId } from '../../../domain/event.ts'
-import type { SharedLimit } from '../../../domain/space-limits.ts'
+import type { StreamId } from '../../../domain/log/event.ts'
+import type { SharedLimit } from '../../../domain/space/limits.ts'
 import { isLive, type Workspace } from '../../../domain/workspace/state.ts'
 import type { WorkspaceFilter } from '../../../ports/event-store.ts'
 import type { Cell, Database } from './database.ts'

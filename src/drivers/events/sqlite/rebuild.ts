@@ -1,5 +1,5 @@
 import type { WorkspaceId } from '../../../domain/ids.ts'
-import { decode } from '../../../domain/upcast.ts'
+import { decode } from '../../../domain/log/upcast.ts'
 import { evolve } from '../../../domain/workspace/evolve.ts'
 import type { Workspace } from '../../../domain/workspace/state.ts'
 import type { Database } from './database.ts'

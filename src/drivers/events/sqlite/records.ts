@@ -1,6 +1,6 @@
-import type { LogRecord } from '../../../domain/chain.ts'
-import type { AnyEvent, EventType, StreamId } from '../../../domain/event.ts'
-import { decode } from '../../../domain/upcast.ts'
+import type { LogRecord } from '../../../domain/log/chain.ts'
+import type { AnyEvent, EventType, StreamId } from '../../../domain/log/event.ts'
+import { decode } from '../../../domain/log/upcast.ts'
 import type { Database } from './database.ts'
 
 export const recordColumns = 'position, id, stream, version, at, type, schema, task, agent, data, meta, hash'

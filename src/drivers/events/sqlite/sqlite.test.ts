@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
 import { afterEach, expect, it } from 'vitest'
-import type { NewEvent } from '../../../domain/event.ts'
+import type { NewEvent } from '../../../domain/log/event.ts'
 import { eventStoreContract } from '../../../testing/event-store-contract.ts'
 import { makeIds, perform, steps } from '../../../testing/event-store-contract/properties.ts'
 import { makeLogHome, type LogHome } from '../../../testing/log-home.ts'

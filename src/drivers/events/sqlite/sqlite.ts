@@ -1,4 +1,4 @@
-import { growingIntents } from '../../../domain/append-rules.ts'
+import { growingIntents } from '../../../domain/log/append-rules.ts'
 import { AwError } from '../../../domain/errors.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { EventStore } from '../../../ports/event-store.ts'

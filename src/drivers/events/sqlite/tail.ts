@@ -1,4 +1,4 @@
-import type { LogRecord } from '../../../domain/chain.ts'
+import type { LogRecord } from '../../../domain/log/chain.ts'
 import type { Database } from './database.ts'
 import { lastPosition, records } from './records.ts'
 

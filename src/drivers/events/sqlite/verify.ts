@@ -1,5 +1,5 @@
 import { setImmediate as breath } from 'node:timers/promises'
-import type { Head } from '../../../domain/chain.ts'
+import type { Head } from '../../../domain/log/chain.ts'
 import { AwError } from '../../../domain/errors.ts'
 import type { Verification } from '../../../ports/event-store.ts'
 import type { Database } from './database.ts'

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AwError } from '../../../domain/errors.ts'
-import { parseIndex, submoduleMode, type IndexEntry } from '../../../domain/git-index.ts'
+import { parseIndex, submoduleMode, type IndexEntry } from '../../../domain/git/index.ts'
 
 /** What a checkout has written, from the index that git wrote with it. */
 

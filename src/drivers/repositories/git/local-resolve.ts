@@ -1,6 +1,6 @@
 import { AwError } from '../../../domain/errors.ts'
-import type { GitRef } from '../../../domain/git-ref.ts'
-import { nearest } from '../../../domain/nearest.ts'
+import type { GitRef } from '../../../domain/git/ref.ts'
+import { nearest } from '../../../domain/text/nearest.ts'
 import type { Resolved } from '../../../ports/repositories.ts'
 import { commitAt, type Work } from './checkout.ts'
 import { objectsOf, openLocal, type LocalRepository } from '../../../sys/git/local.ts'

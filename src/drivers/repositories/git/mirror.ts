@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { isCommitId } from '../../../domain/git-ref.ts'
+import { isCommitId } from '../../../domain/git/ref.ts'
 import { readIfPresent } from '../../../sys/fs/durable-file.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'
 import { removeTree } from '../../../sys/safe-fs/index.ts'

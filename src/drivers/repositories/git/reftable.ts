@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { AwError } from '../../../domain/errors.ts'
-import { isRefName } from '../../../domain/git-ref.ts'
+import { isRefName } from '../../../domain/git/ref.ts'
 import { run } from '../../../sys/processes/run.ts'
 import { removeTree } from '../../../sys/safe-fs/index.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'

@@ -1,4 +1,4 @@
-import { isRefName, type GitRef } from '../../../domain/git-ref.ts'
+import { isRefName, type GitRef } from '../../../domain/git/ref.ts'
 import type { Resolved } from '../../../ports/repositories.ts'
 import { unknownRef } from './local-resolve.ts'
 import { nameBytes, refsDigest, type Ref } from '../../../sys/git/refs.ts'

@@ -1,5 +1,5 @@
-import { secretsOf } from '../../../domain/git-words.ts'
-import type { RemoteUrl } from '../../../domain/git-url.ts'
+import { secretsOf } from '../../../domain/git/words.ts'
+import type { RemoteUrl } from '../../../domain/git/url.ts'
 import type { CloneProgress } from '../../../ports/repositories.ts'
 import { run } from '../../../sys/processes/run.ts'
 import { usersOwn } from '../../../sys/git/environment.ts'

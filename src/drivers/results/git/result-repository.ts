@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { basename, join } from 'node:path'
 import { AwError } from '../../../domain/errors.ts'
-import { isCommitId } from '../../../domain/git-ref.ts'
+import { isCommitId } from '../../../domain/git/ref.ts'
 import type { AddedTree, AddOptions, CommitOptions, ResultRepository, TakeOptions } from '../../../ports/git-results.ts'
 import { unless } from '../../../sys/syscalls/errno.ts'
 import { run } from '../../../sys/processes/run.ts'

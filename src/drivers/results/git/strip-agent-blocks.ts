@@ -1,5 +1,5 @@
-import { mostAgentFileBytes, withoutBlocks, type AgentBlock } from '../../../domain/agent-files.ts'
-import { isCommitId } from '../../../domain/git-ref.ts'
+import { mostAgentFileBytes, withoutBlocks, type AgentBlock } from '../../../domain/workspace/agent-files.ts'
+import { isCommitId } from '../../../domain/git/ref.ts'
 import { newObjects, type NewObjects } from './new-objects.ts'
 import { contentsOf, lookUp, type FoundObject } from './object-batch.ts'
 import type { Desk } from './result-repository.ts'

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { AwError } from '../../../domain/errors.ts'
-import { isCommitId } from '../../../domain/git-ref.ts'
+import { isCommitId } from '../../../domain/git/ref.ts'
 import { readIfPresent } from '../../../sys/fs/durable-file.ts'
 import { outside, run } from '../../../sys/processes/run.ts'
 import { hardened } from '../../../sys/git/environment.ts'

@@ -1,5 +1,5 @@
 import { AwError } from '../../../domain/errors.ts'
-import { sizeText } from '../../../domain/size.ts'
+import { sizeText } from '../../../domain/space/size.ts'
 import { fileSystemOf } from '../../../sys/fs/file-system.ts'
 import type { Place } from '../../../ports/storage-driver.ts'
 import { assertEmpty, closeAreas, leaveRoot, treesIn } from '../root/remove-root.ts'

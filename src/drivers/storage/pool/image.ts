@@ -1,6 +1,6 @@
 import { closeSync, constants, existsSync, fstatSync, openSync, statfsSync, statSync } from 'node:fs'
 import { AwError } from '../../../domain/errors.ts'
-import { sizeText } from '../../../domain/size.ts'
+import { sizeText } from '../../../domain/space/size.ts'
 import { syncDirectory } from '../../../sys/fs/directories.ts'
 import { hasCode } from '../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'

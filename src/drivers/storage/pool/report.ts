@@ -1,6 +1,6 @@
 import { statfsSync } from 'node:fs'
 import { AwError, toAwError } from '../../../domain/errors.ts'
-import { sizeText } from '../../../domain/size.ts'
+import { sizeText } from '../../../domain/space/size.ts'
 import { canLimit, deviceErrors } from '../btrfs/kernel/device.ts'
 import type { Finding } from '../../../sys/home/inspect.ts'
 import { usesDirectIo } from './loop.ts'

@@ -1,4 +1,4 @@
-import { folderRules } from '../../../domain/folder-rules.ts'
+import { folderRules } from '../../../domain/sources/folder-rules.ts'
 import type { ImportOptions, ImportReport } from '../../../ports/storage-driver.ts'
 import { copyTree } from '../../../sys/copy/tree.ts'
 import { newFolderIndex, readFolderIndex } from '../../../sys/trees/folder-index.ts'

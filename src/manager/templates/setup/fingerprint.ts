@@ -1,5 +1,5 @@
 import { toAwError } from '../../../domain/errors.ts'
-import { hashing } from '../../../domain/template-setup.ts'
+import { hashing } from '../../../domain/sources/template-setup.ts'
 import type { FileHandle } from '../../../ports/files.ts'
 import type { Request } from '../../core.ts'
 import { checkpointSignal } from '../../kernel/operations.ts'

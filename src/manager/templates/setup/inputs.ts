@@ -1,7 +1,7 @@
 import { AwError } from '../../../domain/errors.ts'
-import { compileGlob } from '../../../domain/glob.ts'
-import { profileOf } from '../../../domain/profiles.ts'
-import { hashOf, type SetupPlan } from '../../../domain/template-setup.ts'
+import { compileGlob } from '../../../domain/sources/glob.ts'
+import { profileOf } from '../../../domain/workspace/profiles.ts'
+import { hashOf, type SetupPlan } from '../../../domain/sources/template-setup.ts'
 import type { Source } from '../../../domain/workspace/state.ts'
 import type { Fingerprint } from './fingerprint.ts'
 

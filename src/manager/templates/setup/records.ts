@@ -1,5 +1,5 @@
-import type { AnyEvent } from '../../../domain/event.ts'
-import { foldSetups, setupEventTypes, type SetupRecord } from '../../../domain/template-setup.ts'
+import type { AnyEvent } from '../../../domain/log/event.ts'
+import { foldSetups, setupEventTypes, type SetupRecord } from '../../../domain/sources/template-setup.ts'
 import { newEvent, type Core, type Request } from '../../core.ts'
 import { appendHome } from '../../kernel/home-stream.ts'
 import { templatesOf } from '../template-tree.ts'

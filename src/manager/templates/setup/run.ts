@@ -1,8 +1,14 @@
 import { AwError, toAwError } from '../../../domain/errors.ts'
 import type { CommandId } from '../../../domain/ids.ts'
-import { profileOf } from '../../../domain/profiles.ts'
+import { profileOf } from '../../../domain/workspace/profiles.ts'
 import type { Exit, Walls } from '../../../domain/sandbox/spec.ts'
-import { argvOf, commandText, shortText, type SetupCommand, type SetupPlan } from '../../../domain/template-setup.ts'
+import {
+  argvOf,
+  commandText,
+  shortText,
+  type SetupCommand,
+  type SetupPlan,
+} from '../../../domain/sources/template-setup.ts'
 import type { Sandbox } from '../../../ports/sandbox-driver.ts'
 import type { Place } from '../../../ports/storage-driver.ts'
 import { driverOf, withoutZero } from '../../sandboxes/plan.ts'

@@ -1,4 +1,4 @@
-import { byPath, type Change } from '../../../../domain/tree-diff.ts'
+import { byPath, type Change } from '../../../../domain/trees/diff.ts'
 import { type ChangedPaths, changedPaths } from './changed-paths.ts'
 import { type Erased, lastCommonTransaction } from './lineage.ts'
 import { withSubvolume } from './subvolume.ts'

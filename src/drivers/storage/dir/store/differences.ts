@@ -1,4 +1,4 @@
-import { type Change, type DiffEntry, diffEntries, exactly } from '../../../../domain/tree-diff.ts'
+import { type Change, type DiffEntry, diffEntries, exactly } from '../../../../domain/trees/diff.ts'
 import type { DiffOptions } from '../../../../ports/storage-driver.ts'
 import { byPath, diffEntry, type Entry, isLinked, isLinkedLine, parseEntry, pathOfLine } from './entry.ts'
 import type { Manifest } from './manifest.ts'

@@ -1,5 +1,5 @@
-import { escapePath, unescapePath } from '../../../../domain/escape-path.ts'
-import type { ChangeEntry, DiffEntry } from '../../../../domain/tree-diff.ts'
+import { escapePath, unescapePath } from '../../../../domain/text/escape-path.ts'
+import type { ChangeEntry, DiffEntry } from '../../../../domain/trees/diff.ts'
 
 /** Something of a frozen tree, as a line of a manifest tells it. */
 export interface Entry {

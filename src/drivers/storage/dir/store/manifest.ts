@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { AwError } from '../../../../domain/errors.ts'
-import { escapePath } from '../../../../domain/escape-path.ts'
+import { escapePath } from '../../../../domain/text/escape-path.ts'
 import { hasCode } from '../../../../sys/syscalls/errno.ts'
 import { contentOfLine, parseEntry, pathOfLine, type Entry } from './entry.ts'
 

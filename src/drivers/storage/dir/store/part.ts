@@ -1,4 +1,4 @@
-import { escapePath } from '../../../../domain/escape-path.ts'
+import { escapePath } from '../../../../domain/text/escape-path.ts'
 import { nameOf } from '../../../../sys/trees/directory-cache.ts'
 import { isLinkedLine, parseEntry } from './entry.ts'
 import { twinKey } from './materialise.ts'

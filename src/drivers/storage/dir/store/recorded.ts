@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Change } from '../../../../domain/tree-diff.ts'
+import type { Change } from '../../../../domain/trees/diff.ts'
 import type { Verified } from '../../../../ports/storage-driver.ts'
 import { syncPath } from '../../../../sys/fs/directories.ts'
 import { hasCode, unless } from '../../../../sys/syscalls/errno.ts'

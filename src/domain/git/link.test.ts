@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { namedByGitFile, namesInside } from './link.ts'
+
+test('a file names a repository as git writes and reads it', () => {
+  expect(namedByGitFile('gitdir: /r/.git/worktrees/w\n')).toBe('/r/.git/worktrees/w')
+  expect(namedByGitFile('gitdir: ../.git/modules/m\r\n')).toBe('../.git/modules/m')
+  expect(namedByGitFile('gitdir: ../out\0/../in')).toBe('../out')
+  expect(namedByGitFile('gitdir:/r')).toBeUndefined()
+  expect(namedByGitFile('')).toBeUndefined()
+})
+
+test.each([
+  [[], '.real', ['.real']],
+  [[], './a//b/', ['a', 'b']],
+  [['m'], '../.git/modules/m', ['.git', 'modules', 'm']],
+  [['a', 'b'], '../..', []],
+  [['a', 'b'], '../../../x', undefined],
+  [[], '../folder/.git', undefined],
+  [['m'], 'link/../.git', undefined],
+  [['m'], '/folder/.git', undefined],
+])('in %j, %s leads to %j', (directory, path, names) => {
+  expect(namesInside(directory, path)).toEqual(names)
+})
