@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { configPage, errorsPage, operationsPage } from '../src/api/reference.ts'
-import { cliPage } from '../src/cli/reference.ts'
+import { cliPage } from '../src/cli/help/reference.ts'
 import { inRoot } from './root.ts'
 
 export const referencePages = (): Readonly<Record<string, string>> => ({

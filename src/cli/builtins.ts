@@ -1,8 +1,8 @@
 import { boolean, choice, object, optional, string, type JsonSchema } from '../api/schema.ts'
 import type { ErrorCode } from '../domain/errors.ts'
-import type { Arguments } from './arguments.ts'
-import type { Flagged } from './flags.ts'
-import type { Globals } from './globals.ts'
+import type { Arguments } from './input/arguments.ts'
+import type { Flagged } from './input/flags.ts'
+import type { Globals } from './input/globals.ts'
 import type { Io } from './io.ts'
 import { gitOperation } from './sandbox/git-operation.ts'
 import { shellOperation } from './sandbox/shell-operation.ts'
@@ -41,7 +41,7 @@ export const builtins: readonly Builtin[] = [
     usage: 'aw help [COMMAND]',
     details: 'Without a command: all of them. aw help exit-codes lists what the exit codes mean.',
     examples: ['aw help', 'aw help create', 'aw help exit-codes'],
-    load: async () => (await import('./help.ts')).helpCommand,
+    load: async () => (await import('./help/help.ts')).helpCommand,
   },
   {
     name: 'tour',
@@ -204,7 +204,7 @@ export const builtins: readonly Builtin[] = [
       'Completes commands, flags, choices and the names of your workspaces. The first lines of each script say how to install it.',
     examples: ['source <(aw completion bash)', 'aw completion fish > ~/.config/fish/completions/aw.fish'],
     words: ['bash', 'zsh', 'fish'],
-    load: async () => (await import('./completion.ts')).completionCommand,
+    load: async () => (await import('./completion/completion.ts')).completionCommand,
   },
   {
     name: '__names',
@@ -213,6 +213,6 @@ export const builtins: readonly Builtin[] = [
     details: 'Called by the completion scripts. Prints nothing when something is wrong.',
     examples: [],
     hidden: true,
-    load: async () => (await import('./completion.ts')).namesCommand,
+    load: async () => (await import('./completion/completion.ts')).namesCommand,
   },
 ]

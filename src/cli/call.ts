@@ -1,18 +1,18 @@
 import type { Operation } from '../api/operation.ts'
 import { AwError, toAwError, type ErrorCode } from '../domain/errors.ts'
 import type { CallContext, Manager, Progress } from '../ports/manager.ts'
-import type { Arguments } from './arguments.ts'
-import { paint, wantsColor } from './color.ts'
+import type { Arguments } from './input/arguments.ts'
+import { paint, wantsColor } from './output/color.ts'
 import { placeOf } from './connect.ts'
 import { errorObject, humanError } from './errors.ts'
-import { explained } from './explain.ts'
-import type { Globals } from './globals.ts'
-import { inputsOf } from './input.ts'
+import { explained } from './help/explain.ts'
+import type { Globals } from './input/globals.ts'
+import { inputsOf } from './input/input.ts'
 import { ClosedOutput, type Io } from './io.ts'
-import type { ProgressLine } from './progress.ts'
+import type { ProgressLine } from './output/progress.ts'
 import { rendererFor, streamRendererFor } from './render/renderers.ts'
 import type { Renderer, Shown, View } from './render/view.ts'
-import { exitCodeOf, textDefaults } from './verdict.ts'
+import { exitCodeOf, textDefaults } from './output/verdict.ts'
 
 type Input = Record<string, unknown>
 
@@ -36,7 +36,7 @@ const ownDoors: Readonly<Record<string, () => Promise<Door>>> = {
   run: async () => (await import('./runs/run.ts')).runDoor,
   status: async () => (await import('./runs/status.ts')).statusDoor,
   logs: async () => (await import('./runs/logs.ts')).logsDoor,
-  'fs download': async () => (await import('./files.ts')).downloadDoor,
+  'fs download': async () => (await import('./input/files.ts')).downloadDoor,
 }
 
 export const hasOwnDoor = (name: string): boolean => Object.hasOwn(ownDoors, name)
@@ -57,7 +57,7 @@ export async function callOperation(operation: Operation, given: Arguments, glob
     told.add(news.made.name)
     void io.stdout.write(`${news.made.path ?? news.made.name}\n`).catch(() => undefined)
   }
-  const input = operation.takes === 'bytes' ? (await import('./files.ts')).givenBytes(io) : undefined
+  const input = operation.takes === 'bytes' ? (await import('./input/files.ts')).givenBytes(io) : undefined
   const context: CallContext = { signal: io.signal, onProgress, input }
   const session: Session = { operation, globals, io, manager, context, progress, told }
   const full = json
@@ -182,6 +182,6 @@ const bytesAsText = (_: string, value: unknown): unknown => (value instanceof Ui
 
 export async function progressLine(io: Io, quiet: boolean): Promise<ProgressLine | undefined> {
   if (quiet || !io.stderr.isTerminal) return undefined
-  const { startProgress } = await import('./progress.ts')
+  const { startProgress } = await import('./output/progress.ts')
   return startProgress(io)
 }

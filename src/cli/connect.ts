@@ -11,7 +11,7 @@ import { longestSocket, socketName, stampOfFile, type DaemonFacts } from '../dom
 import { isLeaseId } from '../domain/ids.ts'
 import type { Manager } from '../ports/manager.ts'
 import { version } from '../version.ts'
-import type { Globals } from './globals.ts'
+import type { Globals } from './input/globals.ts'
 import type { Io } from './io.ts'
 
 /** What the global flags say about where to look. */

@@ -2,7 +2,7 @@ import type { DeinitResult, InitOptions, InitResult } from '../init.ts'
 import { AwError } from '../domain/errors.ts'
 import { sizeText } from '../domain/space/size.ts'
 import type { BuiltinCommand } from './builtins.ts'
-import type { Globals } from './globals.ts'
+import type { Globals } from './input/globals.ts'
 import type { Io } from './io.ts'
 
 /** `aw init` and `aw deinit`: the storage of a home, from this process alone, whatever else serves the home. */

@@ -1,11 +1,11 @@
-import { commandAt, leadingGlobals, sortArguments } from './arguments.ts'
+import { commandAt, leadingGlobals, sortArguments } from './input/arguments.ts'
 import { callOperation } from './call.ts'
 import { flagged } from './builtins.ts'
 import { findCommand, groupError, type Command } from './command.ts'
 import { reportError } from './errors.ts'
-import { commandField, type Flagged } from './flags.ts'
+import { commandField, type Flagged } from './input/flags.ts'
 import { cannotRun } from './exit-codes.ts'
-import { readGlobals, wantsJson, type Globals } from './globals.ts'
+import { readGlobals, wantsJson, type Globals } from './input/globals.ts'
 import { assertText, type Io } from './io.ts'
 
 /** Runs one command line and answers with its exit code. Nothing is thrown, nothing is left running. */
@@ -60,7 +60,7 @@ async function dispatch(args: readonly string[], io: Io): Promise<number> {
 }
 
 async function help(words: readonly string[], globals: Globals, io: Io): Promise<number> {
-  const { helpCommand } = await import('./help.ts')
+  const { helpCommand } = await import('./help/help.ts')
   return helpCommand(words, globals, io)
 }
 

@@ -1,10 +1,10 @@
 import { isOfMachine } from '../api/machine-fields.ts'
 import type { Operation } from '../api/operation.ts'
 import { operations } from '../api/table.ts'
-import { leadingGlobals, sortArguments } from './arguments.ts'
+import { leadingGlobals, sortArguments } from './input/arguments.ts'
 import { hasOwnDoor } from './call.ts'
 import { findCommand } from './command.ts'
-import { readGlobals } from './globals.ts'
+import { readGlobals } from './input/globals.ts'
 import { mergeGlobals } from './run.ts'
 
 /**

@@ -1,10 +1,10 @@
 import { mkdtemp, rmdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { paint, wantsColor, type Paint } from './color.ts'
-import type { Globals } from './globals.ts'
+import { paint, wantsColor, type Paint } from './output/color.ts'
+import type { Globals } from './input/globals.ts'
 import type { Io, Output } from './io.ts'
-import { wrap } from './layout.ts'
+import { wrap } from './output/layout.ts'
 import { run } from './run.ts'
 
 interface Step {

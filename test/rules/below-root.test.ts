@@ -187,8 +187,8 @@ const allowed: Readonly<Record<string, string>> = {
   'src/sys/trees/unlock.ts': 'a file in an open directory that is known to be a file',
   'src/sys/trees/walk.ts': 'directories of a tree, each by one name in an open one',
   'src/sys/trees/write-out.ts': 'the top of a tree or a source folder, to have all of its file system written out',
-  'src/cli/explain.ts': 'nothing: asks whether there is what the user gave on the command line',
-  'src/cli/input.ts': 'what the user gave on the command line',
+  'src/cli/help/explain.ts': 'nothing: asks whether there is what the user gave on the command line',
+  'src/cli/input/input.ts': 'what the user gave on the command line',
   'src/cli/io.ts': 'what the user gave on the command line',
   'src/cli/tour.ts': 'a directory of its own, to show things in',
 }

@@ -3,8 +3,8 @@ import type { Table } from '../../api/table.ts'
 import { presetNames } from '../../domain/network/presets.ts'
 import { profiles } from '../../domain/workspace/profiles.ts'
 import { visibleBuiltins } from '../command.ts'
-import { choicesOf, commandField, flagsOf, repeatedAt, shownFlags, type Flag } from '../flags.ts'
-import { globalFlags } from '../globals.ts'
+import { choicesOf, commandField, flagsOf, repeatedAt, shownFlags, type Flag } from '../input/flags.ts'
+import { globalFlags } from '../input/globals.ts'
 
 /**
  * What can stand for a value: fixed words, or something the shell or `aw` has to look up. A place is a file of the

@@ -4,12 +4,12 @@ import { commandText } from '../../domain/sources/template-setup.ts'
 import type { Daemon } from '../../daemon/main.ts'
 import type { DaemonFacts } from '../../domain/daemon.ts'
 import type { BuiltinCommand } from '../builtins.ts'
-import { paint, wantsColor } from '../color.ts'
+import { paint, wantsColor } from '../output/color.ts'
 import { placeOf } from '../connect.ts'
-import type { Globals } from '../globals.ts'
+import type { Globals } from '../input/globals.ts'
 import type { Io } from '../io.ts'
 import { loadPart } from '../part.ts'
-import { visible } from '../text.ts'
+import { visible } from '../output/text.ts'
 
 /** `aw serve`: the daemon of a home, here or detached; and what tells of it and ends it. */
 export const serveCommand: BuiltinCommand = async (args, globals, io, { fields }) => {

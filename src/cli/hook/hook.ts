@@ -2,7 +2,7 @@ import { AwError } from '../../domain/errors.ts'
 import type { BuiltinCommand } from '../builtins.ts'
 import { placeOf } from '../connect.ts'
 import { reportError } from '../errors.ts'
-import type { Globals } from '../globals.ts'
+import type { Globals } from '../input/globals.ts'
 import type { Io } from '../io.ts'
 import { readPayload } from './payload.ts'
 

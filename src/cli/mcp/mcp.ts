@@ -4,9 +4,9 @@ import type { Manager } from '../../ports/manager.ts'
 import { version } from '../../version.ts'
 import type { BuiltinCommand } from '../builtins.ts'
 import { placeOf } from '../connect.ts'
-import type { Globals } from '../globals.ts'
+import type { Globals } from '../input/globals.ts'
 import { ClosedOutput, type Io } from '../io.ts'
-import { visible } from '../text.ts'
+import { visible } from '../output/text.ts'
 import { loadPart } from '../part.ts'
 
 /** `aw mcp`, and what writes it into the configuration of its clients. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { paint } from '../color.ts'
+import { paint } from '../output/color.ts'
 import { columns, type Row } from './columns.ts'
 
 const head: Row = ['NAME', { text: 'SANDBOX', spare: 1 }, { text: 'STATE', spare: 2 }, 'WHAT']

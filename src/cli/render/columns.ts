@@ -1,5 +1,5 @@
-import { wrap } from '../layout.ts'
-import { visible } from '../text.ts'
+import { wrap } from '../output/layout.ts'
+import { visible } from '../output/text.ts'
 import type { View } from './view.ts'
 
 export interface Cell {

@@ -1,4 +1,4 @@
-import type { Paint } from '../color.ts'
+import type { Paint } from '../output/color.ts'
 
 /** What a renderer may know about where its text goes. */
 export interface View {

@@ -1,7 +1,7 @@
 import type { Inputs } from '../../api/table.ts'
 import type { Door } from '../call.ts'
 import { placeOf } from '../connect.ts'
-import { inputsOf } from '../input.ts'
+import { inputsOf } from '../input/input.ts'
 import { ClosedOutput } from '../io.ts'
 import { codeOfSignal } from '../sandbox/exit-code.ts'
 import { bytesOf, jsonLine } from '../sandbox/here.ts'

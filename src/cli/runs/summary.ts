@@ -1,9 +1,9 @@
 import type { Inputs, Outputs } from '../../api/table.ts'
-import { paint, wantsColor } from '../color.ts'
+import { paint, wantsColor } from '../output/color.ts'
 import { columns, type Row } from '../render/columns.ts'
 import { count } from '../render/units.ts'
 import type { Session } from '../sandbox/here.ts'
-import { visible } from '../text.ts'
+import { visible } from '../output/text.ts'
 
 export type EndedItem = Outputs['run']
 type Run = NonNullable<EndedItem['run']>

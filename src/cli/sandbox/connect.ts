@@ -2,7 +2,7 @@ import { inputFeed } from '../../client/command-input.ts'
 import type { Inputs } from '../../api/table.ts'
 import type { Door } from '../call.ts'
 import { placeOf } from '../connect.ts'
-import { inputsOf } from '../input.ts'
+import { inputsOf } from '../input/input.ts'
 import { bytesOf, jsonLine } from './here.ts'
 
 /** `aw connect`: standard input goes to the port, what it answers to standard output. */

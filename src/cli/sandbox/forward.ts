@@ -1,6 +1,6 @@
 import { AwError, type ErrorCode } from '../../domain/errors.ts'
 import type { BuiltinCommand } from '../builtins.ts'
-import { paint, wantsColor } from '../color.ts'
+import { paint, wantsColor } from '../output/color.ts'
 import { placeOf } from '../connect.ts'
 import { humanError } from '../errors.ts'
 

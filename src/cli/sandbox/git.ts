@@ -1,6 +1,6 @@
 import type { BuiltinCommand } from '../builtins.ts'
 import { placeOf } from '../connect.ts'
-import { inputsOf } from '../input.ts'
+import { inputsOf } from '../input/input.ts'
 import { hasTerminal } from './exec.ts'
 import { gitOperation } from './git-operation.ts'
 import { onTerminal, runHere, type ExecInput } from './here.ts'

@@ -1,4 +1,4 @@
-import { paint, wantsColor } from '../color.ts'
+import { paint, wantsColor } from '../output/color.ts'
 import { bytesOf, jsonLine, type Session } from './here.ts'
 import { wholeLines } from './whole-lines.ts'
 

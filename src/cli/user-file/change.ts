@@ -1,6 +1,6 @@
 import { hunksOf } from '../../domain/text/diff.ts'
-import type { Arguments } from '../arguments.ts'
-import type { Globals } from '../globals.ts'
+import type { Arguments } from '../input/arguments.ts'
+import type { Globals } from '../input/globals.ts'
 import type { Io } from '../io.ts'
 import { confirmed } from './ask.ts'
 

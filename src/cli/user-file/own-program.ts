@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
-import type { Globals } from '../globals.ts'
+import type { Globals } from '../input/globals.ts'
 import type { Io } from '../io.ts'
 
 /** How others are to start this very program, with the same home: for settings that are not shared. */
