@@ -4,8 +4,8 @@ import type { CallContext, Manager } from '../ports/manager.ts'
 import { always, jsonText, sendJson } from './answer.ts'
 import type { AskedContext } from './context.ts'
 import { failureLine, lineWriter, ndjson, whyEnded } from './lines.ts'
-import { targetOf } from './routes.ts'
-import { untilLeft } from './until-left.ts'
+import { targetOf } from './routes/routes.ts'
+import { untilLeft } from './limits/until-left.ts'
 
 /** One operation that was asked for, with all that it needs. */
 export interface Call {

@@ -2,7 +2,7 @@ import type { Operation } from '../api/operation.ts'
 import { parse, refusalOf } from '../api/parse.ts'
 import type { JsonSchema } from '../api/schema.ts'
 import { AwError } from '../domain/errors.ts'
-import type { Found, Query } from './routes.ts'
+import type { Found, Query } from './routes/routes.ts'
 
 /** The input of an operation: what the path says, and beside it the query or the body. No field comes from two places. */
 export function inputOf({ operation, fields }: Found, query: Query, body: unknown): Record<string, unknown> {

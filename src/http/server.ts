@@ -1,10 +1,10 @@
 import { createServer, STATUS_CODES, type Server } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { expectSoon } from './arrival.ts'
+import { expectSoon } from './limits/request-deadline.ts'
 import { limitConnections, type Peers } from './connections.ts'
 import type { Entrance } from './authenticate.ts'
 import type { HttpDoor } from './door.ts'
-import { endSoon } from './end-soon.ts'
+import { endSoon } from './limits/end-soon.ts'
 
 export interface ServerLimits {
   readonly connections: number

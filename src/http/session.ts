@@ -2,7 +2,7 @@ import { operations } from '../api/table.ts'
 import type { Operation, Route } from '../api/operation.ts'
 import { reaches, type Principal } from '../access/principal.ts'
 import type { AwError } from '../domain/errors.ts'
-import type { Found } from './routes.ts'
+import type { Found } from './routes/routes.ts'
 import { Refusal } from './refusal.ts'
 
 /** The workspace of the caller's token, without naming it. Errors about it are 400. */

@@ -7,13 +7,13 @@ import { readJson, type JsonLimits } from '../domain/text/strict-json.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import type { CommandInput } from '../ports/sandbox-driver.ts'
 import { jsonText } from './answer.ts'
-import { endSoon } from './end-soon.ts'
+import { endSoon } from './limits/end-soon.ts'
 import { failureLine, whyEnded } from './lines.ts'
 import { inputOf } from './input.ts'
 import { problemOf, Refusal, statusOf } from './refusal.ts'
-import type { Found, Query } from './routes.ts'
+import type { Found, Query } from './routes/routes.ts'
 import { traceHeaders, type Trace } from './trace.ts'
-import { untilLeft } from './until-left.ts'
+import { untilLeft } from './limits/until-left.ts'
 
 const mostMessage = 4 * 1024 * 1024
 /** So much may have come in that nobody has asked for yet; then nothing more is taken. */

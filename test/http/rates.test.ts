@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { rateLimiter } from '../../src/http/rates.ts'
+import { rateLimiter } from '../../src/http/limits/rates.ts'
 import { memoryCore } from '../../src/testing/memory-core.ts'
 import { served } from '../../src/testing/served.ts'
 import { admin, ask, dial, held, lines, until } from './ask.ts'

@@ -1,4 +1,4 @@
-import { Refusal } from './refusal.ts'
+import { Refusal } from '../refusal.ts'
 
 export interface FlightLimits {
   /** Requests of one token at once, streams not counted. */

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import type { Operation } from '../api/operation.ts'
-import type { Table } from '../api/table.ts'
+import type { Operation } from '../../api/operation.ts'
+import type { Table } from '../../api/table.ts'
 
 /** Where an address leads: an operation, and what the address says of its input. */
 export interface Found {

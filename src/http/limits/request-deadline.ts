@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { sendProblem } from './answer.ts'
-import { Refusal } from './refusal.ts'
+import { sendProblem } from '../answer.ts'
+import { Refusal } from '../refusal.ts'
 
 interface Clock {
   start(): void

@@ -1,5 +1,5 @@
-import type { JsonSchema } from '../api/schema.ts'
-import type { Scope } from '../domain/tokens/scopes.ts'
+import type { JsonSchema } from '../../api/schema.ts'
+import type { Scope } from '../../domain/tokens/scopes.ts'
 
 /** What the document says of an address that is no operation. */
 export interface RouteAbout {

@@ -1,10 +1,10 @@
 /** Every operation is where the table says, and the client finds it there. */
 import { describe, expect, it } from 'vitest'
-import type { Operation } from '../api/operation.ts'
-import type { JsonSchema } from '../api/schema.ts'
-import { operations, type Table } from '../api/table.ts'
-import { addressed } from '../client/remote/addressed.ts'
-import { inputOf } from './input.ts'
+import type { Operation } from '../../api/operation.ts'
+import type { JsonSchema } from '../../api/schema.ts'
+import { operations, type Table } from '../../api/table.ts'
+import { addressed } from '../../client/remote/addressed.ts'
+import { inputOf } from '../input.ts'
 import { openApi } from './openapi.ts'
 import { router, targetOf } from './routes.ts'
 

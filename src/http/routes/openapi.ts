@@ -1,12 +1,12 @@
-import type { Operation, Route } from '../api/operation.ts'
-import type { JsonSchema } from '../api/schema.ts'
-import { operations, type Table } from '../api/table.ts'
-import { errorTable, type ErrorCode } from '../domain/errors.ts'
-import { version } from '../version.ts'
-import { bytesField } from './input.ts'
-import { takesKey } from './once.ts'
+import type { Operation, Route } from '../../api/operation.ts'
+import type { JsonSchema } from '../../api/schema.ts'
+import { operations, type Table } from '../../api/table.ts'
+import { errorTable, type ErrorCode } from '../../domain/errors.ts'
+import { version } from '../../version.ts'
+import { bytesField } from '../input.ts'
+import { takesKey } from '../idempotency.ts'
 import { ownObject, type RouteAbout } from './openapi-own.ts'
-import { sessionRoutesOf } from './session.ts'
+import { sessionRoutesOf } from '../session.ts'
 
 type Json = Record<string, unknown>
 

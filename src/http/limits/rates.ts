@@ -1,6 +1,6 @@
-import type { Operation } from '../api/operation.ts'
-import type { Manager } from '../ports/manager.ts'
-import { Refusal } from './refusal.ts'
+import type { Operation } from '../../api/operation.ts'
+import type { Manager } from '../../ports/manager.ts'
+import { Refusal } from '../refusal.ts'
 
 /** How many requests a minute, by what they do; 0 is no limit. */
 export interface Rates {

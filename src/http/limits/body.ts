@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
-import type { Operation } from '../api/operation.ts'
-import { AwError } from '../domain/errors.ts'
-import { readJson, type JsonLimits } from '../domain/text/strict-json.ts'
-import type { CommandInput } from '../ports/sandbox-driver.ts'
-import { expectMore, expectNothing } from './arrival.ts'
-import type { Held } from './held.ts'
-import { bytesField } from './input.ts'
-import { Refusal } from './refusal.ts'
+import type { Operation } from '../../api/operation.ts'
+import { AwError } from '../../domain/errors.ts'
+import { readJson, type JsonLimits } from '../../domain/text/strict-json.ts'
+import type { CommandInput } from '../../ports/sandbox-driver.ts'
+import { expectMore, expectNothing } from './request-deadline.ts'
+import type { Held } from '../held.ts'
+import { bytesField } from '../input.ts'
+import { Refusal } from '../refusal.ts'
 
 interface Limits {
   readonly bodyBytes: number

@@ -1,5 +1,5 @@
-import { operations } from '../api/table.ts'
-import { Refusal } from './refusal.ts'
+import { operations } from '../../api/table.ts'
+import { Refusal } from '../refusal.ts'
 import { router, type Found } from './routes.ts'
 
 const find = router(operations)
