@@ -5,6 +5,9 @@ import { defineConfig } from 'vitest/config'
 
 const second = 1000
 
+/** Of one part, beside it; those of what stands in for a driver in tests are beside that. */
+const unit = ['src/**/*.test.ts', 'test/memory/**/*.test.ts']
+
 /** Of what processes do to each other and to files. */
 const processes = ['test/{attacks,concurrency,crash,daemon}/**/*.test.ts']
 
@@ -24,7 +27,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts'],
+          include: unit,
           testTimeout: 30 * second,
           hookTimeout: 30 * second,
         },
@@ -54,7 +57,7 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/rules/**', 'test/prove/**', ...processes],
+          exclude: ['test/rules/**', 'test/prove/**', ...unit, ...processes],
           globalSetup: ['test/build-once.ts'],
           env: { NODE_COMPILE_CACHE },
           testTimeout: 120 * second,

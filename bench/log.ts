@@ -6,8 +6,8 @@ import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import type { NewEvent, StreamId } from '../src/domain/log/event.ts'
 import { sqliteEvents } from '../src/drivers/events/sqlite/sqlite.ts'
-import { systemClock } from '../src/testing/log-home.ts'
-import { creation, newId, sampleEvent } from '../src/testing/sample-events.ts'
+import { systemClock } from '../test/support/log-home.ts'
+import { creation, newId, sampleEvent } from '../test/support/sample-events.ts'
 import type { Row } from './row.ts'
 
 /**

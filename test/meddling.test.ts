@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openManager } from '../src/aw.ts'
 import type { Manager } from '../src/ports/manager.ts'
-import { collect } from '../src/testing/collect.ts'
+import { collect } from './support/collect.ts'
 import { checkHome } from './crash/check.ts'
 
 /** What agents and other programs do to trees while aw is not looking must not wedge, hide or erase anything. */

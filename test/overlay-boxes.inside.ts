@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { openAw } from '../src/index.ts'
 import { mounts } from '../src/sys/fs/mounts.ts'
-import { collect } from '../src/testing/collect.ts'
-import { endBoxes } from '../src/testing/end-boxes.ts'
+import { collect } from './support/collect.ts'
+import { endBoxes } from './support/end-boxes.ts'
 
 it('the sandbox of one workspace keeps nobody from putting back another', { timeout: 60_000 }, async () => {
   const home = join(mkdtempSync(join(tmpdir(), 'aw-boxes-')), 'home')

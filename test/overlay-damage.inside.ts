@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Place, StorageDriver } from '../src/ports/storage-driver.ts'
-import { collect } from '../src/testing/collect.ts'
+import { collect } from './support/collect.ts'
 import { fork, snap, subject, volume } from './overlay-subject.ts'
 
 async function write(storage: StorageDriver, name: string, content: string): Promise<void> {

@@ -4,9 +4,9 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Place, StorageDriver } from '../src/ports/storage-driver.ts'
-import { type Edit, editHost } from '../src/testing/edits.ts'
-import { edit } from '../src/testing/random-storage.ts'
-import { readTree, type Tree } from '../src/testing/tree.ts'
+import { type Edit, editHost } from './support/edits.ts'
+import { edit } from './support/random-storage.ts'
+import { readTree, type Tree } from './support/tree.ts'
 import { fork, snap, subject, volume } from './overlay-subject.ts'
 
 const base: Place = { area: 'bases', name: 'base' }

@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openManager } from '../src/aw.ts'
-import { endBoxes } from '../src/testing/end-boxes.ts'
-import { managerContract } from '../src/testing/manager-contract.ts'
-import { makeTree } from '../src/testing/tree.ts'
+import { endBoxes } from './support/end-boxes.ts'
+import { managerContract } from './contracts/manager.ts'
+import { makeTree } from './support/tree.ts'
 
 /** Workspaces that have no path on the host keep every promise that others keep. */
 managerContract('overlay of an ordinary user', async (set) => {

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { initHome, openAw } from '../src/index.ts'
 import { mountsOf } from '../src/sys/fs/mounts.ts'
 import { fork, open, snap, subject, volume } from './overlay-subject.ts'
-import { endBoxes } from '../src/testing/end-boxes.ts'
+import { endBoxes } from './support/end-boxes.ts'
 
 const isRoot = process.getuid?.() === 0
 

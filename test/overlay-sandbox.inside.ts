@@ -10,8 +10,8 @@ import { namespaceSandbox } from '../src/drivers/sandbox/namespace.ts'
 import { overlayStorage } from '../src/drivers/storage/overlay/driver.ts'
 import type { Sandbox, SandboxSpec } from '../src/ports/sandbox-driver.ts'
 import type { Place, StorageDriver } from '../src/ports/storage-driver.ts'
-import { code } from '../src/testing/storage-contract.ts'
-import { collect } from '../src/testing/collect.ts'
+import { code } from './contracts/storage.ts'
+import { collect } from './support/collect.ts'
 import { overlaySteps } from './overlay-steps.ts'
 
 const volume: Place = { area: 'volumes', name: 'ws' }

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { openManager } from '../src/aw.ts'
 import { initHome, openAw, type Aw } from '../src/index.ts'
-import { collect } from '../src/testing/collect.ts'
-import { code } from '../src/testing/manager-contract.ts'
+import { collect } from './support/collect.ts'
+import { code } from './contracts/manager.ts'
 import { makeRepository } from './sources/open.ts'
 
 /** Workspaces of an ordinary user that are overlays: made from everything, looked into, and never at a path. */

@@ -6,8 +6,8 @@ import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { operations, type Table } from '../src/api/table.ts'
 import { builtins } from '../src/cli/builtins.ts'
-import { runCli } from '../src/cli/testing.ts'
-import { referencePages } from '../tools/docs.ts'
+import { runCli } from './support/cli.ts'
+import { referencePages } from '../tools/docs/main.ts'
 import { inRoot } from '../tools/root.ts'
 
 describe('the reference is in step with the tables', () => {

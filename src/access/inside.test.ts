@@ -3,8 +3,8 @@ import { resolveConfig } from '../domain/config/config.ts'
 import { toAwError } from '../domain/errors.ts'
 import { mountWish } from '../domain/sandbox/mount.ts'
 import { usualScopes } from '../domain/tokens/tokens.ts'
-import { collect } from '../testing/collect.ts'
-import { memoryCore } from '../testing/memory-core.ts'
+import { collect } from '../../test/support/collect.ts'
+import { memoryCore } from '../../test/memory/core.ts'
 import { limited } from './limited.ts'
 
 const places = { home: '/home', basePath: '/workspaces', storageRoot: '/storage' }

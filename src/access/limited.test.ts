@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { toAwError } from '../domain/errors.ts'
 import type { Manager, Progress } from '../ports/manager.ts'
-import { collect } from '../testing/collect.ts'
-import { memoryCore } from '../testing/memory-core.ts'
+import { collect } from '../../test/support/collect.ts'
+import { memoryCore } from '../../test/memory/core.ts'
 import { limited } from './limited.ts'
 import type { Principal } from './principal.ts'
 

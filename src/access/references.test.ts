@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { collect } from '../testing/collect.ts'
-import { memoryCore } from '../testing/memory-core.ts'
+import { collect } from '../../test/support/collect.ts'
+import { memoryCore } from '../../test/memory/core.ts'
 import { limited } from './limited.ts'
 
 const places = { home: '/home', basePath: '/workspaces', storageRoot: '/storage' }

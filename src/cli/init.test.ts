@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { openManager } from '../aw.ts'
-import { runCli } from './testing.ts'
+import { runCli } from '../../test/support/cli.ts'
 
 let home: string
 beforeEach(() => {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { AwError } from '../domain/errors.ts'
 import { ClosedOutput } from './io.ts'
-import { runCli, sampleWorkspace } from './testing.ts'
+import { runCli, sampleWorkspace } from '../../test/support/cli.ts'
 
 const workspace = sampleWorkspace()
 const missing = new AwError('workspace_not_found', 'There is no workspace nope/main', {

@@ -4,7 +4,7 @@ import { AwError } from '../domain/errors.ts'
 import type { LimitName } from '../domain/sandbox/spec.ts'
 import type { CallContext } from '../ports/manager.ts'
 import type { CommandExit, ExecOptions, Execution, OutputChunk } from './execution.ts'
-import { echo, given, item, scripted } from './testing.ts'
+import { echo, given, item, scripted } from '../../test/support/client.ts'
 
 const ended = { code: 0, signal: null, command: 'cmd_1', duration_ms: 5, snapshot: null }
 const code = (expected: string): unknown => expect.objectContaining({ code: expected })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { openManager } from '../aw.ts'
-import { memoryCore } from '../testing/memory-core.ts'
+import { memoryCore } from '../../test/memory/core.ts'
 import { makeAw, type Aw } from './facade.ts'
 
 const code = (expected: string, about: object = {}): unknown => expect.objectContaining({ code: expected, ...about })

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { AwError } from '../domain/errors.ts'
 import type { CallContext } from '../ports/manager.ts'
-import { given, scripted } from './testing.ts'
+import { given, scripted } from '../../test/support/client.ts'
 
 /** What listens inside: says all it heard when the other side has said its last. */
 async function* whole(_: never, context: CallContext): AsyncGenerator<object> {

@@ -1,6 +1,6 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import type { Outputs } from '../api/table.ts'
-import { memoryCore } from '../testing/memory-core.ts'
+import { memoryCore } from '../../test/memory/core.ts'
 import { makeAw, type Aw } from './facade.ts'
 import type { ItemResult } from './forks.ts'
 import type { Workspace } from './workspace.ts'

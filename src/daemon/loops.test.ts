@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { Manager } from '../ports/manager.ts'
-import { collect } from '../testing/collect.ts'
-import { memoryAnswers } from '../testing/memory-answers.ts'
-import { memoryCore } from '../testing/memory-core.ts'
+import { collect } from '../../test/support/collect.ts'
+import { memoryAnswers } from '../../test/memory/answers.ts'
+import { memoryCore } from '../../test/memory/core.ts'
 import { startLoops } from './loops.ts'
 
 test('what is done seldom is not done all the time: a timer that is to wait for too long would not wait', async () => {

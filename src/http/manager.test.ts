@@ -1,8 +1,8 @@
-import { managerContract } from '../testing/manager-contract.ts'
-import { memoryCore } from '../testing/memory-core.ts'
-import { makeMemoryTree } from '../testing/memory-tree.ts'
-import { served } from '../testing/served.ts'
-import type { Tree } from '../testing/tree.ts'
+import { managerContract } from '../../test/contracts/manager.ts'
+import { memoryCore } from '../../test/memory/core.ts'
+import { makeMemoryTree } from '../../test/memory/tree.ts'
+import { served } from '../../test/support/served.ts'
+import type { Tree } from '../../test/support/tree.ts'
 
 /** The daemon's answers are those of the core itself: the same suite, through both kinds of socket. */
 for (const over of ['socket', 'tcp'] as const) {

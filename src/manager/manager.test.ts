@@ -2,11 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openManager } from '../aw.ts'
-import { endBoxes } from '../testing/end-boxes.ts'
-import { managerContract } from '../testing/manager-contract.ts'
-import { memoryCore } from '../testing/memory-core.ts'
-import { makeMemoryTree } from '../testing/memory-tree.ts'
-import { makeTree, type Tree } from '../testing/tree.ts'
+import { endBoxes } from '../../test/support/end-boxes.ts'
+import { managerContract } from '../../test/contracts/manager.ts'
+import { memoryCore } from '../../test/memory/core.ts'
+import { makeMemoryTree } from '../../test/memory/tree.ts'
+import { makeTree, type Tree } from '../../test/support/tree.ts'
 
 managerContract('in memory', async (set) => {
   const { manager, disk } = memoryCore({ set })

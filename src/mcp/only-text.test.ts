@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { collect } from '../testing/collect.ts'
+import { collect } from '../../test/support/collect.ts'
 import { onlyText } from './only-text.ts'
 
 async function* cut(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {

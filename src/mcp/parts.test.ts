@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { memoryCore } from '../testing/memory-core.ts'
-import { connected as connect, type Connected } from './testing.ts'
+import { memoryCore } from '../../test/memory/core.ts'
+import { connected as connect, type Connected } from '../../test/support/mcp.ts'
 import { limits } from './limits.ts'
 
 const open: Connected[] = []

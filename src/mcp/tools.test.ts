@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { operations } from '../api/table.ts'
-import { memoryCore } from '../testing/memory-core.ts'
-import { connected as connect, errorCode, type Connected } from './testing.ts'
+import { memoryCore } from '../../test/memory/core.ts'
+import { connected as connect, errorCode, type Connected } from '../../test/support/mcp.ts'
 import { toolsFor } from './tools.ts'
 
 const open: Connected[] = []

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { builtInAgents } from '../../src/domain/agents/built-in.ts'
-import { endBoxes } from '../../src/testing/end-boxes.ts'
+import { endBoxes } from '../support/end-boxes.ts'
 import { place, type Place, type Ran } from '../cli/built.ts'
 import { installedAgent, type RealAgent } from './installed.ts'
 

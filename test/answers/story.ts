@@ -6,7 +6,7 @@ import type { Inputs, OperationName, Outputs, StreamName } from '../../src/api/t
 import { openManager } from '../../src/aw.ts'
 import { jsonText } from '../../src/http/answer.ts'
 import type { CallContext, Manager } from '../../src/ports/manager.ts'
-import { endBoxes } from '../../src/testing/end-boxes.ts'
+import { endBoxes } from '../support/end-boxes.ts'
 
 type CallName = Exclude<OperationName, StreamName>
 

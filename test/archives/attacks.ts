@@ -1,5 +1,5 @@
 /** What people have put into archives to do harm, or what readers disagree about. */
-import { bytesOf } from '../../src/testing/tree.ts'
+import { bytesOf } from '../support/tree.ts'
 import type { Place } from './place.ts'
 import { binary, directory, entry, file, global, hardlink, symlink, tarOf } from './tar.ts'
 

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { isTemporaryName } from '../../src/domain/paths.ts'
 import { verifyArchive } from '../../src/drivers/archives/archive/inspect.ts'
-import { isRoot } from '../../src/testing/storage-contract/host.ts'
-import { makeTree, readTree } from '../../src/testing/tree.ts'
+import { isRoot } from '../contracts/storage/host.ts'
+import { makeTree, readTree } from '../support/tree.ts'
 
 const program = fileURLToPath(new URL('../programs/pack-tree.ts', import.meta.url))
 

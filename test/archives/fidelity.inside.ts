@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { beforeEach, expect, it } from 'vitest'
 import { packTree } from '../../src/drivers/archives/archive/pack.ts'
 import { unpackArchive } from '../../src/drivers/archives/archive/unpack.ts'
-import { makeCase, type Told, tellTree } from '../../src/testing/storage-contract/host.ts'
+import { makeCase, type Told, tellTree } from '../contracts/storage/host.ts'
 import { fidelityCases, sameAttributes, withoutSockets } from './fidelity.ts'
 
 /** Not removed: the image is. */

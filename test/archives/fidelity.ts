@@ -1,5 +1,5 @@
 /** Trees of every kind, as `fidelity_cases.py` makes them: what an archive must bring back. */
-import { isRoot } from '../../src/testing/storage-contract/host.ts'
+import { isRoot } from '../contracts/storage/host.ts'
 
 const everybody = [
   'contents',

@@ -9,7 +9,7 @@ import { formatHeader } from '../../src/domain/archive/header.ts'
 import { verifyArchive } from '../../src/drivers/archives/archive/inspect.ts'
 import { packTree } from '../../src/drivers/archives/archive/pack.ts'
 import { unpackArchive } from '../../src/drivers/archives/archive/unpack.ts'
-import { makeTree } from '../../src/testing/tree.ts'
+import { makeTree } from '../support/tree.ts'
 import { entry, file as fileEntry, tarOf } from './tar.ts'
 
 let base: string

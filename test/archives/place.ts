@@ -4,7 +4,7 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { unpackArchive, type UnpackOptions, type Unpacked } from '../../src/drivers/archives/archive/unpack.ts'
-import { readTree } from '../../src/testing/tree.ts'
+import { readTree } from '../support/tree.ts'
 
 /** What is there, in a word each. */
 type Brief = Readonly<Record<string, string>>

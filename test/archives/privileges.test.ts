@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { packTree } from '../../src/drivers/archives/archive/pack.ts'
 import { unpackArchive } from '../../src/drivers/archives/archive/unpack.ts'
-import { isRoot } from '../../src/testing/storage-contract/host.ts'
+import { isRoot } from '../contracts/storage/host.ts'
 import { newPlace, type Place } from './place.ts'
 import { directory, entry, file, hardlink, symlink, tarOf } from './tar.ts'
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { packTree } from '../../src/drivers/archives/archive/pack.ts'
-import { isRoot, makeCase, tellTree } from '../../src/testing/storage-contract/host.ts'
+import { isRoot, makeCase, tellTree } from '../contracts/storage/host.ts'
 import { type FileSystem, runOnImage } from '../storage/on-image.ts'
 import { fidelityCases, withoutSockets } from './fidelity.ts'
 

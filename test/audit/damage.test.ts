@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AwError } from '../../src/domain/errors.ts'
 import { sqliteEvents } from '../../src/drivers/events/sqlite/sqlite.ts'
 import type { Verification } from '../../src/ports/event-store.ts'
-import { collect } from '../../src/testing/collect.ts'
+import { collect } from '../support/collect.ts'
 import { copyOf, makeLog, type StoredLog } from './log.ts'
 
 /** A disk that lies: bytes flipped and files cut anywhere. Printed seeds make a failure repeatable. */

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { sqliteEvents } from '../../src/drivers/events/sqlite/sqlite.ts'
 import type { WorkspaceId } from '../../src/domain/ids.ts'
 import type { Checkpoint, Verification } from '../../src/ports/event-store.ts'
-import { makeLogHome, type LogHome } from '../../src/testing/log-home.ts'
-import { creation, newId, sampleEvent } from '../../src/testing/sample-events.ts'
+import { makeLogHome, type LogHome } from '../support/log-home.ts'
+import { creation, newId, sampleEvent } from '../support/sample-events.ts'
 
 /**
  * A log to be tampered with. Positions: 1 home; 2 3 `a` created; 4 5 `b` created; 6 `a` labelled; checkpoint 1;

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import type { Place } from '../../src/ports/storage-driver.ts'
-import { type Edit, editHost } from '../../src/testing/edits.ts'
+import { type Edit, editHost } from '../support/edits.ts'
 import type { Opened } from './open.ts'
 
 const name = fc.constantFrom('a', 'b', 'c', '\xff', 'a-')

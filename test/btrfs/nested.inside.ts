@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { openManager } from '../../src/aw.ts'
-import { collect } from '../../src/testing/collect.ts'
-import { code } from '../../src/testing/storage-contract.ts'
+import { collect } from '../support/collect.ts'
+import { code } from '../contracts/storage.ts'
 import { isRoot, openBtrfs, snap, volume } from './open.ts'
 
 const btrfs = (...args: string[]): void => void execFileSync('btrfs', ['-q', ...args])

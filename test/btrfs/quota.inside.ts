@@ -6,7 +6,7 @@ import type { Place } from '../../src/ports/storage-driver.ts'
 import { enableQuota } from '../../src/drivers/storage/btrfs/kernel/device.ts'
 import { fileSystemId } from '../../src/drivers/storage/btrfs/kernel/ioctls.ts'
 import { withSubvolume } from '../../src/drivers/storage/btrfs/kernel/subvolume.ts'
-import { code } from '../../src/testing/storage-contract.ts'
+import { code } from '../contracts/storage.ts'
 import { openBtrfs, snap, volume } from './open.ts'
 
 const MB = 2 ** 20

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { btrfs } from '../../src/drivers/storage/btrfs/kernel/ioctls.ts'
-import { code } from '../../src/testing/storage-contract.ts'
+import { code } from '../contracts/storage.ts'
 import { type Opened, openBtrfs, snap, volume } from './open.ts'
 
 const program = fileURLToPath(new URL('../programs/restore-btrfs.ts', import.meta.url))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import type { Operation } from '../../src/api/operation.ts'
 import { kebab } from '../../src/cli/output/text.ts'
-import { runCli } from '../../src/cli/testing.ts'
+import { runCli } from '../support/cli.ts'
 import { AwError } from '../../src/domain/errors.ts'
 import { sampleInput, table } from '../http/samples.ts'
 

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { openManager } from '../../src/aw.ts'
 import { AwError } from '../../src/domain/errors.ts'
 import type { Manager } from '../../src/ports/manager.ts'
-import { endBoxes } from '../../src/testing/end-boxes.ts'
+import { endBoxes } from '../support/end-boxes.ts'
 import { compileCache } from '../compile-cache.ts'
 import { letGo } from '../storage/unmount-below.ts'
 

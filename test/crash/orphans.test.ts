@@ -2,7 +2,7 @@ import { cpSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { makeId } from '../../src/domain/ids.ts'
-import type { Tree } from '../../src/testing/tree.ts'
+import type { Tree } from '../support/tree.ts'
 import { make, sampled, sweep, workOf, type Swept } from './sweep.ts'
 
 /** As in `build.test.ts`, for a tree that the log does not know: it is never erased, and never in two places. */

@@ -2,7 +2,7 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { Inputs, Outputs } from '../../src/api/table.ts'
-import type { Tree } from '../../src/testing/tree.ts'
+import type { Tree } from '../support/tree.ts'
 import type { CrashHome } from './home.ts'
 import { expectUndeletable, make, need, workOf, type Swept } from './sweep.ts'
 

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { Outputs } from '../../src/api/table.ts'
-import type { Tree } from '../../src/testing/tree.ts'
+import type { Tree } from '../support/tree.ts'
 import type { CrashHome } from './home.ts'
 import { byLabel, make, need, workOf, type Before, type Swept } from './sweep.ts'
 

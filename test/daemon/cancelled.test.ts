@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { Aw } from '../../src/client/facade.ts'
 import { openAw } from '../../src/index.ts'
-import { endBoxes } from '../../src/testing/end-boxes.ts'
+import { endBoxes } from '../support/end-boxes.ts'
 import { place, type Place } from '../cli/built.ts'
 import { startDaemon, type Served } from './daemon.ts'
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connectAw } from '../../src/client/main.ts'
 import type { Aw } from '../../src/client/facade.ts'
 import { processOwner } from '../../src/sys/processes/process.ts'
-import { endBoxes } from '../../src/testing/end-boxes.ts'
+import { endBoxes } from '../support/end-boxes.ts'
 import { place, type Place } from '../cli/built.ts'
 
 /** A home with its daemon, as a program of its own, both gone at the end of the test. */

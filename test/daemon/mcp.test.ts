@@ -1,7 +1,7 @@
 /** MCP at the daemon: what is counted, and what ends with a token. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { expect, test } from 'vitest'
-import { connectedTo, errorCode, type Connected } from '../../src/mcp/testing.ts'
+import { connectedTo, errorCode, type Connected } from '../support/mcp.ts'
 import { startDaemon, type Served } from './daemon.ts'
 
 interface Holder extends AsyncDisposable {

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Outputs } from '../../src/api/table.ts'
-import { endBoxes } from '../../src/testing/end-boxes.ts'
+import { endBoxes } from '../support/end-boxes.ts'
 import { ownersOf } from '../sandbox/home.ts'
 import { startDaemon, type Served } from './daemon.ts'
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { expect, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { connectedTo, type Connected } from '../../src/mcp/testing.ts'
+import { connectedTo, type Connected } from '../support/mcp.ts'
 import { startDaemon, type Served } from './daemon.ts'
 
 interface Holder {

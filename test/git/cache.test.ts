@@ -6,7 +6,7 @@ import { gitRepositories } from '../../src/drivers/repositories/git.ts'
 import { openAw } from '../../src/index.ts'
 import type { Repositories } from '../../src/ports/repositories.ts'
 import { tryLock } from '../../src/sys/locks/lock.ts'
-import { startProgram } from '../../src/testing/program.ts'
+import { startProgram } from '../support/program.ts'
 import { addCommit, makePlace, makeSource, treeIn, type Place } from './fixture.ts'
 import { serveHttps, type HttpsServer } from './servers.ts'
 

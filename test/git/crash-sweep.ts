@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { expect } from 'vitest'
 import { gitRepositories } from '../../src/drivers/repositories/git.ts'
-import { startProgram } from '../../src/testing/program.ts'
+import { startProgram } from '../support/program.ts'
 import { addCommit, makePlace, makeSource, treeIn, type Place } from './fixture.ts'
 import { serveHttps } from './servers.ts'
 

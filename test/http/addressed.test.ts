@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { memoryCore } from '../../src/testing/memory-core.ts'
-import { served, type Served } from '../../src/testing/served.ts'
+import { memoryCore } from '../memory/core.ts'
+import { served, type Served } from '../support/served.ts'
 import { ask, lines, raw, statusIn } from './ask.ts'
 
 /** What a browser can be made to send, and what two readers would read as two things, gets no further than the door. */

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest'
 import type { Manager } from '../../src/ports/manager.ts'
-import { collect } from '../../src/testing/collect.ts'
-import { memoryCore } from '../../src/testing/memory-core.ts'
-import { served, type Served } from '../../src/testing/served.ts'
+import { collect } from '../support/collect.ts'
+import { memoryCore } from '../memory/core.ts'
+import { served, type Served } from '../support/served.ts'
 import { ask, type Answer } from './ask.ts'
 
 /** What a program that speaks plain HTTP gets for a workspace: its id, its parts, and a word when it is in use. */

@@ -3,9 +3,9 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { chromium, type Browser, type Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { collect } from '../../src/testing/collect.ts'
-import { memoryCore } from '../../src/testing/memory-core.ts'
-import { served, type Served } from '../../src/testing/served.ts'
+import { collect } from '../support/collect.ts'
+import { memoryCore } from '../memory/core.ts'
+import { served, type Served } from '../support/served.ts'
 
 /**
  * A real browser on this machine, with somebody else's page in it. The door here asks for no token, so that what holds

@@ -3,9 +3,9 @@ import type { IncomingMessage } from 'node:http'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import type { Manager } from '../../src/ports/manager.ts'
-import { collect } from '../../src/testing/collect.ts'
-import { memoryCore } from '../../src/testing/memory-core.ts'
-import { served, type Served } from '../../src/testing/served.ts'
+import { collect } from '../support/collect.ts'
+import { memoryCore } from '../memory/core.ts'
+import { served, type Served } from '../support/served.ts'
 import { ask, raw, lines } from './ask.ts'
 
 /** One id ties an answer to the line of the daemon and to the events that came of it. */

@@ -2,8 +2,8 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import { memoryCore } from '../../src/testing/memory-core.ts'
-import { served, type Served, type ServeOptions } from '../../src/testing/served.ts'
+import { memoryCore } from '../memory/core.ts'
+import { served, type Served, type ServeOptions } from '../support/served.ts'
 import { ask, until } from './ask.ts'
 
 const closing: (AsyncDisposable | Disposable)[] = []

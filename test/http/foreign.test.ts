@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Operation } from '../../src/api/operation.ts'
-import { collect } from '../../src/testing/collect.ts'
-import { memoryCore } from '../../src/testing/memory-core.ts'
-import { served, type Served } from '../../src/testing/served.ts'
+import { collect } from '../support/collect.ts'
+import { memoryCore } from '../memory/core.ts'
+import { served, type Served } from '../support/served.ts'
 import { admin, ask, held, type Answer } from './ask.ts'
 import { askFor, sampleInput, table } from './samples.ts'
 

@@ -6,8 +6,8 @@ import type { Operation } from '../../src/api/operation.ts'
 import { toAwError } from '../../src/domain/errors.ts'
 import { scopes } from '../../src/domain/tokens/scopes.ts'
 import type { Manager } from '../../src/ports/manager.ts'
-import { collect } from '../../src/testing/collect.ts'
-import { memoryCore } from '../../src/testing/memory-core.ts'
+import { collect } from '../support/collect.ts'
+import { memoryCore } from '../memory/core.ts'
 import { sampleInput, table } from './samples.ts'
 
 /** For whoever is held to some workspaces, and whatever they ask for: no other one is read, changed, or made. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { memoryCore } from '../../src/testing/memory-core.ts'
-import { served, type Served } from '../../src/testing/served.ts'
+import { memoryCore } from '../memory/core.ts'
+import { served, type Served } from '../support/served.ts'
 import { admin, ask, held } from './ask.ts'
 
 /**

@@ -4,9 +4,9 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import type { Principal } from '../../src/access/principal.ts'
 import type { Manager } from '../../src/ports/manager.ts'
-import { collect } from '../../src/testing/collect.ts'
-import { memoryCore } from '../../src/testing/memory-core.ts'
-import { served, type Served, type ServeOptions } from '../../src/testing/served.ts'
+import { collect } from '../support/collect.ts'
+import { memoryCore } from '../memory/core.ts'
+import { served, type Served, type ServeOptions } from '../support/served.ts'
 import { admin, ask, held, until } from './ask.ts'
 
 /** Server-sent events and WebSockets: where they begin, what they lose, and when they end. */

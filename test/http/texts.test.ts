@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openManager } from '../../src/aw.ts'
 import { connectAw } from '../../src/client/main.ts'
 import { openAw, type Aw } from '../../src/index.ts'
-import { collect } from '../../src/testing/collect.ts'
+import { collect } from '../support/collect.ts'
 import type { Manager } from '../../src/ports/manager.ts'
-import { served, type Served } from '../../src/testing/served.ts'
+import { served, type Served } from '../support/served.ts'
 import { admin, ask, type Question } from './ask.ts'
 
 let folder: string

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { lock, tryLock } from '../../src/sys/locks/lock.ts'
-import { startProgram, type Program } from '../../src/testing/program.ts'
+import { startProgram, type Program } from '../support/program.ts'
 
 let folder: string
 let file: string

@@ -3,7 +3,7 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Bridge } from '../../src/domain/network/bridge.ts'
-import { endBoxes } from '../../src/testing/end-boxes.ts'
+import { endBoxes } from '../support/end-boxes.ts'
 import { place, type Place } from '../cli/built.ts'
 import { startDaemon } from '../daemon/daemon.ts'
 

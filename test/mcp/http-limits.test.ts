@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { AwError, toAwError } from '../../src/domain/errors.ts'
 import { mcpHttp, type McpCaller } from '../../src/mcp/http/http.ts'
-import { memoryCore } from '../../src/testing/memory-core.ts'
+import { memoryCore } from '../memory/core.ts'
 import { initialize, toolCall } from './stdio.ts'
 
 /** What one request may hold, and whose a session is when the rights of its caller have changed. */

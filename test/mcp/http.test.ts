@@ -2,8 +2,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, describe, test } from 'vitest'
-import { collect } from '../../src/testing/collect.ts'
-import { errorCode } from '../../src/mcp/testing.ts'
+import { collect } from '../support/collect.ts'
+import { errorCode } from '../support/mcp.ts'
 import { httpScene } from './http.ts'
 import { initialize, toolCall } from './stdio.ts'
 

@@ -2,8 +2,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Client, StreamableHTTPClientTransport, type ClientOptions } from '@modelcontextprotocol/client'
 import { mcpHttp, type McpHttpOptions } from '../../src/mcp/http/http.ts'
-import { memoryCore, type MemoryCore } from '../../src/testing/memory-core.ts'
-import { connectedTo, type Connected } from '../../src/mcp/testing.ts'
+import { memoryCore, type MemoryCore } from '../memory/core.ts'
+import { connectedTo, type Connected } from '../support/mcp.ts'
 
 export interface HttpScene extends AsyncDisposable {
   readonly url: string

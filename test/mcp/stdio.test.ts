@@ -2,8 +2,8 @@
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { endBoxes } from '../../src/testing/end-boxes.ts'
-import { errorCode } from '../../src/mcp/testing.ts'
+import { endBoxes } from '../support/end-boxes.ts'
+import { errorCode } from '../support/mcp.ts'
 import { place, type Place } from '../cli/built.ts'
 import { firstSdkClient, initialize, stdioClient, toolCall, wire } from './stdio.ts'
 

@@ -9,7 +9,7 @@ import { brokerUrl, type Broker } from '../../src/domain/network/broker.ts'
 import { toAwError } from '../../src/domain/errors.ts'
 import type { Network } from '../../src/domain/sandbox/spec.ts'
 import type { Sandbox, SandboxSpec } from '../../src/ports/sandbox-driver.ts'
-import { code, ran } from '../../src/testing/sandbox-contract.ts'
+import { code, ran } from '../contracts/sandbox.ts'
 import { openedPlaces, sh } from '../sandbox/opened.ts'
 import { upstream } from './place.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openManager } from '../../src/aw.ts'
 import type { Manager } from '../../src/ports/manager.ts'
-import { standing } from '../../src/testing/standing.ts'
+import { standing } from '../support/standing.ts'
 import { containing, deinit, ordinary, poolPlace, small, type PoolPlace } from './place.ts'
 
 const open = ({ home }: PoolPlace): Promise<Manager> => openManager({ home, env: {} })

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readTree } from '../../src/testing/tree.ts'
+import { readTree } from '../support/tree.ts'
 
 /** Of all that is work in a tree, times included. */
 export const digestOf = (tree: string): string =>

@@ -13,8 +13,8 @@ import { sqliteEvents } from '../../src/drivers/events/sqlite/sqlite.ts'
 import { toAwError } from '../../src/domain/errors.ts'
 import type { AppendLimits, EventStore } from '../../src/ports/event-store.ts'
 import { openDatabase } from '../../src/drivers/events/sqlite/database.ts'
-import { systemClock } from '../../src/testing/log-home.ts'
-import { creation, newId, sampleData, sampleEvent } from '../../src/testing/sample-events.ts'
+import { systemClock } from '../support/log-home.ts'
+import { creation, newId, sampleData, sampleEvent } from '../support/sample-events.ts'
 
 const [mode, folder = '', count = '0'] = process.argv.slice(2)
 const file = join(folder, 'log.db')

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { openManager } from '../../src/aw.ts'
-import { liveBoth, lives, type Twin } from '../../src/testing/random-operations.ts'
-import { makeTree, readTree } from '../../src/testing/tree.ts'
-import { memoryTwin, twinSource } from '../../src/testing/twins.ts'
+import { liveBoth, lives, type Twin } from '../support/random-operations.ts'
+import { makeTree, readTree } from '../support/tree.ts'
+import { memoryTwin, twinSource } from '../support/twins.ts'
 
 async function hostTwin(): Promise<Twin & { remove: () => Promise<void> }> {
   const base = mkdtempSync(join(tmpdir(), 'aw-random-'))

@@ -196,8 +196,7 @@ const allowed: Readonly<Record<string, string>> = {
 const opensFiles = (file: SourceFile): boolean =>
   importsOf(file).some(({ kind, specifier }) => kind !== 'type' && /^(node:)?fs(\/promises)?$/.test(specifier))
 
-const isFree = ({ path }: SourceFile): boolean =>
-  path.startsWith('src/sys/safe-fs/') || path.startsWith('src/testing/') || path in allowed
+const isFree = ({ path }: SourceFile): boolean => path.startsWith('src/sys/safe-fs/') || path in allowed
 
 const uninvited = (files: readonly SourceFile[]): string[] =>
   files.filter((file) => opensFiles(file) && !isFree(file)).map(({ path }) => path)

@@ -1,11 +1,11 @@
 /** One entry in the operation table is enough: every door offers the operation without another edit. */
 import { describe, expect, test } from 'vitest'
 import { operation } from '../../src/api/operation.ts'
-import { operationsPage } from '../../src/api/reference.ts'
+import { operationsPage } from '../../tools/docs/operations-page.ts'
 import { boolean, choice, integer, object, optional, string } from '../../src/api/schema.ts'
 import { operations, type Table } from '../../src/api/table.ts'
-import { cliPage } from '../../src/cli/help/reference.ts'
-import { runCli } from '../../src/cli/testing.ts'
+import { cliPage } from '../../tools/docs/cli-page.ts'
+import { runCli } from '../support/cli.ts'
 import { makeAw } from '../../src/client/facade.ts'
 import type { Manager } from '../../src/ports/manager.ts'
 

@@ -15,7 +15,7 @@ const exceptions: Readonly<Record<string, readonly string[]>> = {
 }
 
 function hostAccess(file: SourceFile): string[] {
-  if (/^src\/(sys|drivers|testing)\//.test(file.path)) return []
+  if (/^src\/(sys|drivers)\//.test(file.path)) return []
   const allowed = Object.entries(exceptions).flatMap(([folder, modules]) =>
     file.path.startsWith(folder) ? modules : [],
   )

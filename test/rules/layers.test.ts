@@ -39,10 +39,6 @@ const table: Readonly<Record<string, Row>> = {
     onlyLazily: ['aw.ts', 'init.ts'],
     outside: ['node:*', 'smol-toml'],
   },
-  testing: {
-    parts: ['access', 'api', 'client', 'domain', 'drivers', 'http', 'manager', 'ports'],
-    outside: ['node:*', 'vitest', 'fast-check'],
-  },
   'aw.ts': {
     parts: ['api', 'client', 'domain', 'drivers', 'manager', 'ports', 'sys', 'version.ts'],
     outside: ['node:*', 'smol-toml'],
@@ -113,7 +109,6 @@ test.each([
   ['src/api/a.ts', `import type { Manager } from '../ports/manager.ts'`],
   ['src/cli/a.ts', `import { openManager } from '../aw.ts'`],
   ['src/cli/a.ts', `const { create } = await import('../manager/create.ts')`],
-  ['src/testing/a.ts', `import { b } from '../sys/b.ts'`],
   ['src/index.ts', `export { Manager } from './ports/manager.ts'`],
   ['src/elsewhere/a.ts', ''],
 ])('the rule finds %s: %s', (path, text) => {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Sandbox } from '../../src/ports/sandbox-driver.ts'
 import { processOwner } from '../../src/sys/processes/process.ts'
-import { code, ran } from '../../src/testing/sandbox-contract.ts'
+import { code, ran } from '../contracts/sandbox.ts'
 import { openedPlaces } from './opened.ts'
 import { levels, type Place } from './place.ts'
 

@@ -2,7 +2,7 @@
 import * as fs from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { CommandInput, OutputChunk, Sandbox } from '../../src/ports/sandbox-driver.ts'
-import { code, ran } from '../../src/testing/sandbox-contract.ts'
+import { code, ran } from '../contracts/sandbox.ts'
 import { openedPlaces, sh } from './opened.ts'
 import { levels } from './place.ts'
 

@@ -7,7 +7,7 @@ import { openManager } from '../../src/aw.ts'
 import type { Manager } from '../../src/ports/manager.ts'
 import { type BoxOwners, readOwners } from '../../src/drivers/sandbox/box/record.ts'
 import { liveness } from '../../src/sys/processes/process.ts'
-import { endBoxes } from '../../src/testing/end-boxes.ts'
+import { endBoxes } from '../support/end-boxes.ts'
 
 type Item = Outputs['exec']
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Outputs } from '../../src/api/table.ts'
-import { code } from '../../src/testing/sandbox-contract.ts'
+import { code } from '../contracts/sandbox.ts'
 import { alive, openSandboxHome, type SandboxHome, untilOutput } from './home.ts'
 import { isRoot } from './place.ts'
 

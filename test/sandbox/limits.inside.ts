@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Grade, Limits } from '../../src/domain/sandbox/spec.ts'
 import type { Sandbox, SandboxSpec } from '../../src/ports/sandbox-driver.ts'
-import { code, ran } from '../../src/testing/sandbox-contract.ts'
+import { code, ran } from '../contracts/sandbox.ts'
 import { openedPlaces, sh } from './opened.ts'
 import { isRoot, levels, type LevelName } from './place.ts'
 

@@ -1,6 +1,6 @@
 import { afterEach } from 'vitest'
 import type { Sandbox } from '../../src/ports/sandbox-driver.ts'
-import { ran } from '../../src/testing/sandbox-contract.ts'
+import { ran } from '../contracts/sandbox.ts'
 import { type LevelName, openPlace, type Place } from './place.ts'
 
 /** Makes places that are removed after each test, with all boxes in them. */

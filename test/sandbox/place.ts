@@ -7,7 +7,7 @@ import { namespaceSandbox } from '../../src/drivers/sandbox/namespace.ts'
 import { noneSandbox } from '../../src/drivers/sandbox/none.ts'
 import type { SandboxDriver, SandboxSpec } from '../../src/ports/sandbox-driver.ts'
 import { proxyCommand } from '../../src/drivers/sandbox/proxy/program.ts'
-import type { Programs, SandboxSubject } from '../../src/testing/sandbox-contract.ts'
+import type { Programs, SandboxSubject } from '../contracts/sandbox.ts'
 
 export type LevelName = 'none' | 'guarded' | 'namespace'
 

@@ -4,7 +4,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Sandbox } from '../../src/ports/sandbox-driver.ts'
-import { code } from '../../src/testing/sandbox-contract.ts'
+import { code } from '../contracts/sandbox.ts'
 import { openedPlaces, sh } from './opened.ts'
 import { isRoot, type Place } from './place.ts'
 

@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Sandbox, SandboxSpec } from '../../src/ports/sandbox-driver.ts'
-import { code, ran } from '../../src/testing/sandbox-contract.ts'
+import { code, ran } from '../contracts/sandbox.ts'
 import { openedPlaces, sh } from './opened.ts'
 import { boxUid, isRoot, type Place } from './place.ts'
 

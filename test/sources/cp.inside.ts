@@ -4,7 +4,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { readTree } from '../../src/testing/tree.ts'
+import { readTree } from '../support/tree.ts'
 import { codeOf, contentOf, openGround } from './open.ts'
 
 it('what holds the workspaces themselves is not copied into one', async () => {

@@ -2,7 +2,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { readTree } from '../../src/testing/tree.ts'
+import { readTree } from '../support/tree.ts'
 import { commit, contentOf, git, hasBases, makeRepository, namesIn, openGround } from './open.ts'
 
 const settled = (): Promise<void> => sleep(100)

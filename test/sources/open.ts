@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { letGo } from '../storage/unmount-below.ts'
-import { endBoxes } from '../../src/testing/end-boxes.ts'
+import { endBoxes } from '../support/end-boxes.ts'
 import { toAwError } from '../../src/domain/errors.ts'
 import { openAw, type Aw } from '../../src/index.ts'
 

@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { openAw } from '../../src/index.ts'
-import { readTree } from '../../src/testing/tree.ts'
+import { readTree } from '../support/tree.ts'
 import { codeOf, contentOf, hasBases, makeRepository, openGround } from './open.ts'
 
 it('a workspace begins as another is, or was', async () => {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { collect } from '../../src/testing/collect.ts'
+import { collect } from '../support/collect.ts'
 import { codeOf, commit, contentOf, git, hasBases, makeRepository, openGround } from './open.ts'
 
 /** What a base is called is what it holds, and what a workspace says it was made from is what it was made from. */

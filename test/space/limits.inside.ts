@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { collect } from '../../src/testing/collect.ts'
+import { collect } from '../support/collect.ts'
 import { fileSystemOf } from '../../src/sys/fs/file-system.ts'
 import { MB, openHome, outcome, until, write, type SpaceHome } from './open.ts'
 

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openManager } from '../../src/aw.ts'
 import { makeAw } from '../../src/client/facade.ts'
-import { collect } from '../../src/testing/collect.ts'
-import { endBoxes } from '../../src/testing/end-boxes.ts'
+import { collect } from '../support/collect.ts'
+import { endBoxes } from '../support/end-boxes.ts'
 import { until } from './open.ts'
 
 const homes: AsyncDisposable[] = []

@@ -1,4 +1,4 @@
-import { hostStorageContract } from '../../src/testing/storage-contract.ts'
+import { hostStorageContract } from '../contracts/storage.ts'
 import { subjects } from './subjects.ts'
 
 hostStorageContract('dir', subjects.dir)

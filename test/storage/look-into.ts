@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Look } from '../../src/testing/host-subject.ts'
+import type { Look } from '../support/host-subject.ts'
 import { boxProgram } from '../../src/drivers/sandbox/box/program.ts'
 
 /** Goes into a tree that has no path on the host, as a sandbox would: it is mounted for as long as that takes. */

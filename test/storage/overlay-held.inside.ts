@@ -1,4 +1,4 @@
-import { heldStorageContract } from '../../src/testing/storage-contract.ts'
+import { heldStorageContract } from '../contracts/storage.ts'
 import { subjects } from './subjects.ts'
 
 heldStorageContract('overlay', subjects.overlay)

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { memorySubject } from '../../src/testing/memory-subject.ts'
-import { compareStorage } from '../../src/testing/random-storage.ts'
+import { memorySubject } from '../memory/subject.ts'
+import { compareStorage } from '../support/random-storage.ts'
 import { subjects, type HostDriver } from './subjects.ts'
 
 const driver = process.env['AW_TEST_DRIVER'] as HostDriver

@@ -3,7 +3,7 @@
  * the file systems are made; an ordinary user has the one that is there.
  */
 import { expect, it } from 'vitest'
-import { isRoot } from '../../src/testing/storage-contract/host.ts'
+import { isRoot } from '../contracts/storage/host.ts'
 import { drawn } from '../drawn.ts'
 import { runOnImage } from './on-image.ts'
 import { requirements } from './requirements.ts'

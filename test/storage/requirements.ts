@@ -1,4 +1,4 @@
-import { isRoot } from '../../src/testing/storage-contract/host.ts'
+import { isRoot } from '../contracts/storage/host.ts'
 import type { FileSystem } from './on-image.ts'
 import type { HostDriver } from './subjects.ts'
 

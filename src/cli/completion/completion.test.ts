@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { operations } from '../../api/table.ts'
 import { shownFlags } from '../input/flags.ts'
-import { runCli, sampleWorkspace } from '../testing.ts'
+import { runCli, sampleWorkspace } from '../../../test/support/cli.ts'
 
 const sh = promisify(execFile)
 const script = async (shell: string): Promise<string> => {

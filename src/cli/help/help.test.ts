@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { operations } from '../../api/table.ts'
 import { errorTable } from '../../domain/errors.ts'
 import { shownFlags } from '../input/flags.ts'
-import { runCli } from '../testing.ts'
+import { runCli } from '../../../test/support/cli.ts'
 
 const help = async (...args: string[]): Promise<string> => {
   const result = await runCli(args)

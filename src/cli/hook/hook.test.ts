@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { AwError } from '../../domain/errors.ts'
 import { ClosedOutput } from '../io.ts'
-import { runCli, sampleWorkspace, type Scene } from '../testing.ts'
+import { runCli, sampleWorkspace, type Scene } from '../../../test/support/cli.ts'
 
 const folder = realpathSync.native(mkdtempSync(join(tmpdir(), 'aw-hook-')))
 afterAll(() => rmSync(folder, { recursive: true }))

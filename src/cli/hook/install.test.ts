@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { runCli, type Scene } from '../testing.ts'
+import { runCli, type Scene } from '../../../test/support/cli.ts'
 
 let folder = ''
 const user = (): string => join(folder, 'config/settings.json')

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { AwError } from '../../domain/errors.ts'
-import { runCli } from '../testing.ts'
+import { runCli } from '../../../test/support/cli.ts'
 
 /** What the core is asked when this is typed. */
 const asked = async (args: readonly string[], scene: Parameters<typeof runCli>[1] = {}): Promise<unknown> => {

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parse } from 'smol-toml'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { runCli, type Scene } from '../testing.ts'
+import { runCli, type Scene } from '../../../test/support/cli.ts'
 
 let folder = ''
 const project = (): string => join(folder, 'project')

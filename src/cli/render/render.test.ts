@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { operations } from '../../api/table.ts'
-import { runCli, sampleWorkspace, type Scene } from '../testing.ts'
+import { runCli, sampleWorkspace, type Scene } from '../../../test/support/cli.ts'
 import { age, bytes, count } from './units.ts'
 
 const list = [

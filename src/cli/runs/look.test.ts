@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { people, runCli } from '../testing.ts'
+import { people, runCli } from '../../../test/support/cli.ts'
 
 const run = {
   run: 'run_1',

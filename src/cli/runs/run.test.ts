@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { AwError } from '../../domain/errors.ts'
-import { people, runCli, type Result, type Scene } from '../testing.ts'
+import { people, runCli, type Result, type Scene } from '../../../test/support/cli.ts'
 
 const run = {
   run: 'run_1',

@@ -1,9 +1,9 @@
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { echo, given } from '../../client/testing.ts'
+import { echo, given } from '../../../test/support/client.ts'
 import { AwError } from '../../domain/errors.ts'
 import type { CallContext } from '../../ports/manager.ts'
-import { people, runCli, sampleWorkspace, shown, type Scene } from '../testing.ts'
+import { people, runCli, sampleWorkspace, shown, type Scene } from '../../../test/support/cli.ts'
 
 const sandbox = {
   id: 'box_1',

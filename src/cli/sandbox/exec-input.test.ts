@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { echo, item } from '../../client/testing.ts'
+import { echo, item } from '../../../test/support/client.ts'
 import { AwError } from '../../domain/errors.ts'
 import type { CallContext } from '../../ports/manager.ts'
 import type { TakenSignal } from '../io.ts'
-import { runCli, type Result, type Scene } from '../testing.ts'
+import { runCli, type Result, type Scene } from '../../../test/support/cli.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const exec = (args: readonly string[], scene: Scene): Promise<Result> => runCli(['exec', ...args], scene)

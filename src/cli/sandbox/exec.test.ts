@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { item } from '../../client/testing.ts'
+import { item } from '../../../test/support/client.ts'
 import { AwError } from '../../domain/errors.ts'
 import { ClosedOutput } from '../io.ts'
-import { runCli, type Result, type Scene } from '../testing.ts'
+import { runCli, type Result, type Scene } from '../../../test/support/cli.ts'
 
 const begun = item.started()
 const ended = item.exit

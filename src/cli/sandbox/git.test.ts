@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { echo } from '../../client/testing.ts'
-import { runCli, type Scene } from '../testing.ts'
+import { echo } from '../../../test/support/client.ts'
+import { runCli, type Scene } from '../../../test/support/cli.ts'
 
 const scene: Scene = { answers: { exec: echo() }, stdin: 'a patch' }
 

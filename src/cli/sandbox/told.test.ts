@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { runCli, sampleWorkspace, shown } from '../testing.ts'
+import { runCli, sampleWorkspace, shown } from '../../../test/support/cli.ts'
 
 const notes = ['nobody keeps cpu_percent here: there is no cgroup', 'a "name" is a link']
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { sampleData } from '../../testing/sample-events.ts'
+import { sampleData } from '../../../test/support/sample-events.ts'
 import type { LogRecord } from './chain.ts'
 import type { AnyEvent, EventType } from './event.ts'
 import { currentSchema, decode, upcasts, type UpcastTable } from './upcast.ts'

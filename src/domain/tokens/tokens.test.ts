@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { sampleEvent } from '../../testing/sample-events.ts'
+import { sampleEvent } from '../../../test/support/sample-events.ts'
 import type { AnyEvent, EventData } from '../log/event.ts'
 import type { TokenId, WorkspaceId } from '../ids.ts'
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { sampleData } from '../../testing/sample-events.ts'
+import { sampleData } from '../../../test/support/sample-events.ts'
 import type { AnyEvent, EventType } from '../log/event.ts'
 import { evolve } from './evolve.ts'
 import type { Workspace } from './state.ts'

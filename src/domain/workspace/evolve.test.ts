@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { sampleData } from '../../testing/sample-events.ts'
+import { sampleData } from '../../../test/support/sample-events.ts'
 import type { AnyEvent, EventData } from '../log/event.ts'
 import { allowedStates, type UseCase } from './allow.ts'
 import type { WorkspaceEventType } from './events.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { sampleData } from '../../testing/sample-events.ts'
+import { sampleData } from '../../../test/support/sample-events.ts'
 import type { AnyEvent, EventData } from '../log/event.ts'
 import type { SnapshotId } from '../ids.ts'
 import type { SnapshotFacts } from './events.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openManager } from '../../aw.ts'
 import type { StorageDriver } from '../../ports/storage-driver.ts'
-import { code, staged } from '../../testing/storage-contract.ts'
+import { code, staged } from '../../../test/contracts/storage.ts'
 import { dirStorage } from './dir/driver.ts'
 
 /** What belongs to aw is no source: to open and close a file that SQLite or a lock holds gives its locks away. */

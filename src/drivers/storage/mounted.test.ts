@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Place, StorageDriver } from '../../ports/storage-driver.ts'
-import { collect } from '../../testing/collect.ts'
-import { volume } from '../../testing/storage-contract.ts'
+import { collect } from '../../../test/support/collect.ts'
+import { volume } from '../../../test/contracts/storage.ts'
 import { dirStorage } from './dir/driver.ts'
 
 const snap = (number: number): Place => ({ area: 'snapshots', name: `sn_${number}` })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { collect } from '../../testing/collect.ts'
+import { collect } from '../../../test/support/collect.ts'
 import { untilLeft } from './until-left.ts'
 
 test('all items, and whoever stops early ends what makes them', async () => {

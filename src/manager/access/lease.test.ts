@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { makeAw } from '../../client/facade.ts'
-import { memoryCore } from '../../testing/memory-core.ts'
+import { memoryCore } from '../../../test/memory/core.ts'
 
 /** A core whose time passes only when it is told to. */
 function still() {

@@ -3,8 +3,8 @@ import { expect, it } from 'vitest'
 import { makeAw } from '../../client/facade.ts'
 import type { WorkspaceId } from '../../domain/ids.ts'
 import { hashOf, makeSecret } from '../../domain/tokens/tokens.ts'
-import { memoryCore } from '../../testing/memory-core.ts'
-import { sampleEvent } from '../../testing/sample-events.ts'
+import { memoryCore } from '../../../test/memory/core.ts'
+import { sampleEvent } from '../../../test/support/sample-events.ts'
 import { tokenFinder } from './token-finder.ts'
 
 function scene() {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { builtInAgents } from '../../domain/agents/built-in.ts'
-import { memoryCore, type MemoryOptions } from '../../testing/memory-core.ts'
-import { code } from '../../testing/manager-contract.ts'
+import { memoryCore, type MemoryOptions } from '../../../test/memory/core.ts'
+import { code } from '../../../test/contracts/manager.ts'
 import { commandOf } from './command.ts'
 
 const claude = builtInAgents['claude'] as NonNullable<(typeof builtInAgents)[string]>

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { openManager } from '../../aw.ts'
 import type { Manager } from '../../ports/manager.ts'
-import { collect } from '../../testing/collect.ts'
+import { collect } from '../../../test/support/collect.ts'
 
 /** What counts as changed: docs/guides/snapshots.md. */
 

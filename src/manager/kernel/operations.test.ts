@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest'
 import { toAwError } from '../../domain/errors.ts'
-import { memoryCore } from '../../testing/memory-core.ts'
+import { memoryCore } from '../../../test/memory/core.ts'
 
 it('who waited in vain for a workspace is told how to wait longer', async () => {
   const { manager, machine } = memoryCore({ set: { 'locks.timeout_ms': '1' } })

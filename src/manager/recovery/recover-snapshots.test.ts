@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import type { Manager } from '../../ports/manager.ts'
-import { memoryCore, type MemoryCore } from '../../testing/memory-core.ts'
-import { readMemoryTree } from '../../testing/memory-tree.ts'
-import type { Tree } from '../../testing/tree.ts'
+import { memoryCore, type MemoryCore } from '../../../test/memory/core.ts'
+import { readMemoryTree } from '../../../test/memory/tree.ts'
+import type { Tree } from '../../../test/support/tree.ts'
 
 /** What a process leaves that is killed after each of its steps, and what another one makes of it. */
 

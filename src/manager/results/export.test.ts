@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { memoryCore } from '../../testing/memory-core.ts'
+import { memoryCore } from '../../../test/memory/core.ts'
 
 it.each([
   ['file', { file: 'work.tar' }],

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { openManager } from '../../aw.ts'
-import { collect } from '../../testing/collect.ts'
-import { memoryCore } from '../../testing/memory-core.ts'
+import { collect } from '../../../test/support/collect.ts'
+import { memoryCore } from '../../../test/memory/core.ts'
 
 it('a run waits while its workspace is being made, and is told as waiting', async () => {
   const seen: string[] = []

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { memoryCore } from '../../testing/memory-core.ts'
-import { ran } from '../../testing/manager-contract/commands.ts'
+import { memoryCore } from '../../../test/memory/core.ts'
+import { ran } from '../../../test/contracts/manager/commands.ts'
 
 it.each([
   [true, ['started', 'frozen']],

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { memoryCore } from '../../testing/memory-core.ts'
+import { memoryCore } from '../../../test/memory/core.ts'
 
 /** Commands come and go, each with a sandbox of its own: one that somebody has found may end before he asks it. */
 

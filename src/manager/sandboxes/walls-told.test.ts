@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openManager } from '../../aw.ts'
 import type { Manager } from '../../ports/manager.ts'
-import { collect } from '../../testing/collect.ts'
-import { endBoxes } from '../../testing/end-boxes.ts'
-import { eventsOf, ran } from '../../testing/manager-contract/commands.ts'
+import { collect } from '../../../test/support/collect.ts'
+import { endBoxes } from '../../../test/support/end-boxes.ts'
+import { eventsOf, ran } from '../../../test/contracts/manager/commands.ts'
 
 /** A name that should be read-only and cannot be kept so: whoever runs something there has to hear of it. */
 

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { openManager } from '../../aw.ts'
 import { AwError, toAwError } from '../../domain/errors.ts'
 import type { Manager } from '../../ports/manager.ts'
-import { memoryCore } from '../../testing/memory-core.ts'
+import { memoryCore } from '../../../test/memory/core.ts'
 
 async function withFork(): Promise<{ manager: Manager; file: string }> {
   const home = mkdtempSync(join(tmpdir(), 'aw-fork-'))

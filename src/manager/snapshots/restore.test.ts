@@ -6,8 +6,8 @@ import { expect, it, onTestFinished } from 'vitest'
 import { openManager } from '../../aw.ts'
 import { toAwError } from '../../domain/errors.ts'
 import type { Manager } from '../../ports/manager.ts'
-import { memoryCore, type MemoryCore } from '../../testing/memory-core.ts'
-import { readMemoryTree } from '../../testing/memory-tree.ts'
+import { memoryCore, type MemoryCore } from '../../../test/memory/core.ts'
+import { readMemoryTree } from '../../../test/memory/tree.ts'
 
 const id = 'a'
 const write = (manager: Manager, content: string, path = 'work/f'): Promise<unknown> =>

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest'
 import type { Manager } from '../../ports/manager.ts'
 import type { WorkspaceId } from '../../domain/ids.ts'
 import { foldSnapshots } from '../../domain/workspace/snapshots.ts'
-import { collect } from '../../testing/collect.ts'
-import { memoryCore } from '../../testing/memory-core.ts'
+import { collect } from '../../../test/support/collect.ts'
+import { memoryCore } from '../../../test/memory/core.ts'
 
 const refused = (code: string, data: object = {}): Error =>
   expect.objectContaining({ code, data: expect.objectContaining(data) as object }) as Error

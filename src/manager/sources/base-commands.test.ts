@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { collect } from '../../testing/collect.ts'
-import { memoryCore } from '../../testing/memory-core.ts'
+import { collect } from '../../../test/support/collect.ts'
+import { memoryCore } from '../../../test/memory/core.ts'
 
 it('a base is not removed for workspaces in the trash either, and says that they are there', async () => {
   const { manager } = memoryCore()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { memoryCore, type MemoryCore } from '../../testing/memory-core.ts'
+import { memoryCore, type MemoryCore } from '../../../test/memory/core.ts'
 
 const day = 86_400_000
 const set = { 'archive.before_expiry': 'true' }

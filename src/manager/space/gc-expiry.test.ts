@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { type Disk, walkNodes } from '../../drivers/files/memory-disk.ts'
+import { type Disk, walkNodes } from '../../../test/memory/disk.ts'
 import type { Manager } from '../../ports/manager.ts'
-import { collect } from '../../testing/collect.ts'
-import { memoryCore, type MemoryOptions } from '../../testing/memory-core.ts'
+import { collect } from '../../../test/support/collect.ts'
+import { memoryCore, type MemoryOptions } from '../../../test/memory/core.ts'
 
 const [hour, day] = [3_600_000, 86_400_000]
 

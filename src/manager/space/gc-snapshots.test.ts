@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Manager } from '../../ports/manager.ts'
-import { memoryCore } from '../../testing/memory-core.ts'
+import { memoryCore } from '../../../test/memory/core.ts'
 
 const refused = (code: string, hint: string): Error =>
   expect.objectContaining({ code, hint: expect.stringContaining(hint) as string }) as Error

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { toAwError } from '../../domain/errors.ts'
-import { memoryCore } from '../../testing/memory-core.ts'
+import { memoryCore } from '../../../test/memory/core.ts'
 
 it('gc leaves alone what was brought back and destroyed again while it looked', async () => {
   let at = Date.UTC(2026, 0, 1)

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { makeAw } from '../../client/facade.ts'
 import type { Manager } from '../../ports/manager.ts'
-import { collect } from '../../testing/collect.ts'
-import { memoryCore } from '../../testing/memory-core.ts'
-import { makeMemoryTree } from '../../testing/memory-tree.ts'
+import { collect } from '../../../test/support/collect.ts'
+import { memoryCore } from '../../../test/memory/core.ts'
+import { makeMemoryTree } from '../../../test/memory/tree.ts'
 
 const MB = 2 ** 20
 const full = expect.objectContaining({ code: 'quota_exceeded' }) as Error

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { memoryCore, type MemoryCore } from '../../testing/memory-core.ts'
-import { makeMemoryTree } from '../../testing/memory-tree.ts'
+import { memoryCore, type MemoryCore } from '../../../test/memory/core.ts'
+import { makeMemoryTree } from '../../../test/memory/tree.ts'
 
 async function fill({ manager, disk }: MemoryCore, name: string, count: number, last = 1): Promise<void> {
   const { id } = await manager.call('create', { id: name })

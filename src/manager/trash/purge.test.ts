@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { memoryCore } from '../../testing/memory-core.ts'
+import { memoryCore } from '../../../test/memory/core.ts'
 
 it('erases a tree that nobody can measure, as one whose layers were copied', async () => {
   const onMeasure = () => Promise.reject(new Error('it cannot be mounted'))

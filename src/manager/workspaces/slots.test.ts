@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest'
 import type { Manager } from '../../ports/manager.ts'
-import { memoryCore } from '../../testing/memory-core.ts'
-import { ran, variables } from '../../testing/manager-contract/commands.ts'
+import { memoryCore } from '../../../test/memory/core.ts'
+import { ran, variables } from '../../../test/contracts/manager/commands.ts'
 
 const portOf = async (manager: Manager, id: string): Promise<string | undefined> =>
   variables((await ran(manager, { id, argv: ['env'], snapshot: 'each-exec' })).stdout)['AW_PORT_BASE']

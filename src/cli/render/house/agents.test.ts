@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sampleWorkspace, shown } from '../../testing.ts'
+import { sampleWorkspace, shown } from '../../../../test/support/cli.ts'
 
 const claude = {
   name: 'claude',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { operations } from '../../../api/table.ts'
-import { runCli, type Scene } from '../../testing.ts'
+import { runCli, type Scene } from '../../../../test/support/cli.ts'
 
 const shown = async (args: readonly string[], output: unknown): Promise<string> => {
   const name = operations.map((entry) => entry.name).find((known) => args.join(' ').startsWith(known)) ?? ''

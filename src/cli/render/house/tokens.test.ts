@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { runCli, shown } from '../../testing.ts'
+import { runCli, shown } from '../../../../test/support/cli.ts'
 
 const token = {
   id: 'tok_1',

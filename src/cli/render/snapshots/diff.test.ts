@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Outputs } from '../../../api/table.ts'
-import { runCli, type Scene } from '../../testing.ts'
+import { runCli, type Scene } from '../../../../test/support/cli.ts'
 
 type Change = Outputs['diff']
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { runCli } from '../../testing.ts'
+import { runCli } from '../../../../test/support/cli.ts'
 
 test('a fork that could not be made is told with its name, once', async () => {
   const failed = (name: string, code: string, message: string) => ({ name, workspace: null, error: { code, message } })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Outputs } from '../../../api/table.ts'
 import type { CallContext } from '../../../ports/manager.ts'
-import { people, sampleWorkspace, shown, snapshotId as id } from '../../testing.ts'
+import { people, sampleWorkspace, shown, snapshotId as id } from '../../../../test/support/cli.ts'
 
 describe('restore, undo, redo', () => {
   const done: Outputs['restore'] = {

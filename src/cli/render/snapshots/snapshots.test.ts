@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Outputs } from '../../../api/table.ts'
 import { AwError } from '../../../domain/errors.ts'
-import { people, sampleWorkspace, shown, snapshotId as id } from '../../testing.ts'
+import { people, sampleWorkspace, shown, snapshotId as id } from '../../../../test/support/cli.ts'
 import { snapshotGraph } from './snapshot-graph.ts'
 
 const narrow = { isTerminal: true, columns: 60 }

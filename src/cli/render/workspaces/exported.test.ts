@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { people, runCli, type Scene } from '../../testing.ts'
+import { people, runCli, type Scene } from '../../../../test/support/cli.ts'
 
 const shown = (args: readonly string[], output: object, scene: Scene = people) =>
   runCli(['export', 'x', ...args], { ...scene, answers: { export: output } })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { shown } from '../../testing.ts'
+import { shown } from '../../../../test/support/cli.ts'
 
 test('an export is told with the digest that proves it; a pipe gets the file alone', async () => {
   const output = {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Outputs } from '../../../api/table.ts'
 import { paint } from '../../output/color.ts'
-import { runCli, type Scene } from '../../testing.ts'
+import { runCli, type Scene } from '../../../../test/support/cli.ts'
 import { usage } from './usage.ts'
 
 type Report = Outputs['usage']

@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { fileSystemOf } from '../../../sys/fs/file-system.ts'
-import { collect } from '../../../testing/collect.ts'
-import { makeLogHome, type LogHome } from '../../../testing/log-home.ts'
-import { startProgram, type Program } from '../../../testing/program.ts'
-import { creation, newId, sampleEvent } from '../../../testing/sample-events.ts'
+import { collect } from '../../../../test/support/collect.ts'
+import { makeLogHome, type LogHome } from '../../../../test/support/log-home.ts'
+import { startProgram, type Program } from '../../../../test/support/program.ts'
+import { creation, newId, sampleEvent } from '../../../../test/support/sample-events.ts'
 import { sqliteEvents } from './sqlite.ts'
 
 let home: LogHome

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { collect } from '../../../testing/collect.ts'
+import { collect } from '../../../../test/support/collect.ts'
 import { readKeptLog } from './kept-log.ts'
 
 test('a log that nobody has begun can be followed until the run is over', async () => {

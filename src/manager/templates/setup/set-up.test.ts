@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openManager } from '../../../aw.ts'
 import type { Outputs } from '../../../api/table.ts'
 import type { Manager } from '../../../ports/manager.ts'
-import { endBoxes } from '../../../testing/end-boxes.ts'
+import { endBoxes } from '../../../../test/support/end-boxes.ts'
 
 /** When what a set-up made is taken over, and when it is not. */
 

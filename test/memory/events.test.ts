@@ -1,0 +1,4 @@
+import { eventStoreContract } from '../contracts/event-store.ts'
+import { memoryEvents } from './events.ts'
+
+eventStoreContract('memory', async () => memoryEvents())

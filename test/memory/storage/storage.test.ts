@@ -1,0 +1,4 @@
+import { memorySubject } from '../subject.ts'
+import { storageContract } from '../../contracts/storage.ts'
+
+storageContract('memory', async () => memorySubject())
