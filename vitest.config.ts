@@ -11,7 +11,7 @@ const unit = ['src/**/*.test.ts', 'test/memory/**/*.test.ts']
 /** Of what processes do to each other and to files. */
 const processes = ['test/{attacks,concurrency,crash,daemon}/**/*.test.ts']
 
-/** As in test/compile-cache.ts. */
+/** As in test/package/compile-cache.ts. */
 const NODE_COMPILE_CACHE = fileURLToPath(new URL('node_modules/.cache/aw-compile', import.meta.url))
 
 /** Four kinds of tests; `npm test` runs them all. The long sweeps have a file of their own, vitest.prove.config.ts. */
@@ -46,7 +46,7 @@ export default defineConfig({
         test: {
           name: 'processes',
           include: processes,
-          globalSetup: ['test/build-once.ts'],
+          globalSetup: ['test/package/build-once.ts'],
           env: { NODE_COMPILE_CACHE, ...inMemory() },
           testTimeout: 120 * second,
           hookTimeout: 120 * second,
@@ -58,7 +58,7 @@ export default defineConfig({
           name: 'system',
           include: ['test/**/*.test.ts'],
           exclude: ['test/rules/**', 'test/prove/**', ...unit, ...processes],
-          globalSetup: ['test/build-once.ts'],
+          globalSetup: ['test/package/build-once.ts'],
           env: { NODE_COMPILE_CACHE },
           testTimeout: 120 * second,
           hookTimeout: 120 * second,

@@ -1,14 +1,15 @@
 import { defineConfig } from 'vitest/config'
-import { compileCache } from './test/compile-cache.ts'
+import { compileCache } from './test/package/compile-cache.ts'
 
 const minute = 60_000
 
-/** Of these `npm test` takes a part that is drawn anew each time: test/drawn.ts. */
+/** Of these `npm test` takes a part that is drawn anew each time: test/support/drawn.ts. */
 const drawn = [
   'test/agents/run.test.ts',
   'test/crash/recovery.test.ts',
   'test/daemon/{crash,load}.test.ts',
-  'test/{exec,overlay-driver,pool,power-loss,results,scale,sources,space,storage-choice,templates}.test.ts',
+  'test/{exec/exec,overlay/driver,pool/pool,power-loss/power-loss,results/results,scale/scale}.test.ts',
+  'test/{sources/sources,space/space,storage/choice,templates/templates}.test.ts',
   'test/storage/required.test.ts',
   'test/sandbox/{levels,stress}.test.ts',
   'test/escape/corpus.test.ts',
@@ -22,7 +23,7 @@ export default defineConfig({
     maxWorkers: 1,
     include: ['test/prove/**/*.test.ts', ...drawn],
     env: { AW_ALL: '1', NODE_COMPILE_CACHE: compileCache() },
-    globalSetup: ['test/build-once.ts'],
+    globalSetup: ['test/package/build-once.ts'],
     // As in vitest.config.ts.
     expect: { poll: { timeout: minute / 3 } },
     testTimeout: 60 * minute,

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Outputs } from '../../src/api/table.ts'
 import { inRoot } from '../../tools/root.ts'
-import { drawn } from '../drawn.ts'
+import { drawn } from '../support/drawn.ts'
 import { stage, type Stage } from './stage.ts'
 import { standIn } from './stand-in.ts'
 

@@ -3,7 +3,7 @@ import { chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { inRoot } from '../../tools/root.ts'
-import { compileCache } from '../compile-cache.ts'
+import { compileCache } from '../package/compile-cache.ts'
 
 export const launcher = inRoot('dist/aw.cjs')
 

@@ -9,7 +9,7 @@ import { openManager } from '../../src/aw.ts'
 import { AwError } from '../../src/domain/errors.ts'
 import type { Manager } from '../../src/ports/manager.ts'
 import { endBoxes } from '../support/end-boxes.ts'
-import { compileCache } from '../compile-cache.ts'
+import { compileCache } from '../package/compile-cache.ts'
 import { letGo } from '../storage/unmount-below.ts'
 
 const program = fileURLToPath(new URL('program.ts', import.meta.url))

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
-import { someUser } from '../drawn.ts'
+import { someUser } from '../support/drawn.ts'
 import { attacks } from './corpus.ts'
 import { makeTools, runAttacks, type Tools } from './outside.ts'
 import { wallsFile, wallsPage } from './page.ts'

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { inRoot, root } from '../../tools/root.ts'
-import { oldNode } from '../old-node.ts'
+import { oldNode } from '../package/old-node.ts'
 
 export type Who = 'root' | 'an ordinary user'
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { sampled } from '../crash/sweep.ts'
-import { takesAll } from '../drawn.ts'
+import { takesAll } from '../support/drawn.ts'
 import type { Ran } from '../cli/built.ts'
 import { scene, stateOf, type Scene } from './scene.ts'
 

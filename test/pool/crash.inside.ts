@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { expect, test } from 'vitest'
 import { openManager } from '../../src/aw.ts'
-import { takesAll } from '../drawn.ts'
+import { takesAll } from '../support/drawn.ts'
 import { deinit, poolPlace, small, type PoolPlace } from './place.ts'
 
 /** Every fifth step, from one that is drawn anew each time; all of them: `npm run prove`. */

@@ -1,4 +1,4 @@
-import { overlaySteps } from '../overlay-steps.ts'
+import { overlaySteps } from '../overlay/steps.ts'
 
 const [base = '', what = ''] = process.argv.slice(2)
 await overlaySteps(base)[what]?.()

@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { compileCache } from '../compile-cache.ts'
+import { compileCache } from '../package/compile-cache.ts'
 
 export type FileSystem = 'ext4' | 'btrfs' | 'xfs'
 

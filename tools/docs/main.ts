@@ -1,4 +1,4 @@
-/** Writes docs/reference/ from the tables in src/. `test/reference.test.ts` fails when the two differ. */
+/** Writes docs/reference/ from the tables in src/. `test/docs/reference.test.ts` fails when the two differ. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { configPage, errorsPage, operationsPage } from './operations-page.ts'
