@@ -8,11 +8,11 @@ const drawn = [
   'test/agents/run.test.ts',
   'test/crash/recovery.test.ts',
   'test/daemon/{crash,load}.test.ts',
-  'test/{exec/exec,overlay/driver,pool/pool,power-loss/power-loss,results/results,scale/scale}.test.ts',
-  'test/{sources/sources,space/space,storage/choice,templates/templates}.test.ts',
-  'test/storage/required.test.ts',
-  'test/sandbox/{levels,stress}.test.ts',
-  'test/escape/corpus.test.ts',
+  'test/power-loss/power-loss.test.ts',
+  'test/results/results.test.ts',
+  'test/sandbox/{levels,stress,escape/corpus,exec/exec}.test.ts',
+  'test/sources/{sources,templates/templates}.test.ts',
+  'test/storage/{choice,required,overlay/driver,pool/pool,scale/scale,space/space}.test.ts',
 ]
 
 /** The long sweeps, `npm run prove`: one after the other, with the time they need. */

@@ -90,7 +90,7 @@ export function place(user: 'same' | 'ordinary' = 'same'): Place {
     },
     onTerminal: (steps, ...args) => {
       const program = [...prefix, process.execPath, launcher, ...args]
-      const played = [inRoot('test/programs/terminal.py'), '30', '100', ...program]
+      const played = [inRoot('test/support/programs/terminal.py'), '30', '100', ...program]
       const options = { cwd: folder, env, input: JSON.stringify(steps), encoding: 'utf8' } as const
       const { status, stdout, stderr } = spawnSync('python3', played, options)
       if (status !== 0) throw new Error(stderr)

@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
-import { sample, scene } from '../hooks/scene.ts'
+import { sample, scene } from '../agents/hooks/scene.ts'
 
 test('30 worktrees at once from one repository, then all of them removed at once', async () => {
   using own = scene()

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { compareWithMemory } from '../random/host-twin.ts'
+import { compareWithMemory } from '../contracts/random/host-twin.ts'
 
 it('random operations end in the same state in memory and on disk', async () => {
   expect(await compareWithMemory(10_000, 60)).toBeGreaterThan(10_000)

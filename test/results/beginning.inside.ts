@@ -2,7 +2,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { tryLock } from '../../src/sys/locks/lock.ts'
-import { sh } from '../exec/ran.ts'
+import { sh } from '../sandbox/exec/ran.ts'
 import { git, hasBases, makeRepository, openGround } from '../sources/open.ts'
 
 const notKept = (path: string): string => `The earlier content of ${path} was not kept`

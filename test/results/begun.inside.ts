@@ -2,7 +2,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Inputs } from '../../src/api/table.ts'
-import { sh } from '../exec/ran.ts'
+import { sh } from '../sandbox/exec/ran.ts'
 import { git, hasBases, openGround, type Ground } from '../sources/open.ts'
 import { git as plainGit } from './place.ts'
 

@@ -2,7 +2,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { sh } from '../exec/ran.ts'
+import { sh } from '../sandbox/exec/ran.ts'
 import { codeOf, makeRepository, openGround } from '../sources/open.ts'
 import { git, gitBytes, listing, stateOf } from './place.ts'
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Aw } from '../../src/index.ts'
 import { collect } from '../support/collect.ts'
-import { sh } from '../exec/ran.ts'
+import { sh } from '../sandbox/exec/ran.ts'
 import { makeRepository, openGround } from '../sources/open.ts'
 import { git } from './place.ts'
 

@@ -12,7 +12,7 @@ import { openedPlaces } from './opened.ts'
 import { levels, type Place } from './place.ts'
 
 const opened = openedPlaces()
-const program = fileURLToPath(new URL('../programs/box-user.ts', import.meta.url))
+const program = fileURLToPath(new URL('../support/programs/box-user.ts', import.meta.url))
 
 /** Another process, which starts or finds boxes on the same place. */
 function elsewhere({ base, tree }: Place, level: string, what: string, env: Record<string, string> = {}) {

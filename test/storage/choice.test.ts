@@ -13,7 +13,7 @@ it.each(drawn(homes, () => 'any'))(
   'a home on %s, of %s, chooses how it keeps its trees',
   { timeout: 900_000 },
   (fileSystem, as) => {
-    const files = ['test/pool/choice.inside.ts']
+    const files = ['test/storage/pool/choice.inside.ts']
     const { passed, failures } = runOnImage({ fileSystem, as, files, env: { AW_ON: fileSystem } })
     expect(failures).toEqual([])
     expect(passed).toBeGreaterThanOrEqual(12)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-/** One of `test/programs/`, running as a process of its own. */
+/** One of `test/support/programs/`, running as a process of its own. */
 export interface Program {
   readonly process: ChildProcessWithoutNullStreams
   /** The lines it has printed so far. */
@@ -14,7 +14,7 @@ export interface Program {
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null; stderr: string }>
 }
 
-const programs = new URL('../programs/', import.meta.url)
+const programs = new URL('./programs/', import.meta.url)
 
 export function startProgram(name: string, args: readonly string[], env: Record<string, string> = {}): Program {
   const child = spawn(process.execPath, [fileURLToPath(new URL(name, programs)), ...args], {

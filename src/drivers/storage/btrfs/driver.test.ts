@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { fileSystemOf } from '../../../sys/fs/file-system.ts'
 import { btrfsStorage } from './driver.ts'
 
-/** What it does on a btrfs is tested where one can be mounted: test/btrfs/btrfs.test.ts and test/storage. */
+/** What it does on a btrfs is tested where one can be mounted: test/storage/btrfs/btrfs.test.ts and test/storage. */
 const elsewhere = ['/dev/shm', tmpdir()].find((path) => fileSystemOf(path) !== 'btrfs') ?? tmpdir()
 
 it('says what the file system is where it cannot work, and what to do', async () => {

@@ -1,4 +1,0 @@
-import { overlaySteps } from '../overlay/steps.ts'
-
-const [base = '', what = ''] = process.argv.slice(2)
-await overlaySteps(base)[what]?.()
