@@ -18,7 +18,7 @@ static bool belongs_to_content(const char *name) {
          strcmp(name, "security.capability") == 0;
 }
 
-/* As in src/sys/safe-fs/xattr.ts. */
+/* As in src/sys/safe-fs/read/xattr.ts. */
 static bool is_carried_over(const char *name) {
   return strcmp(name, "security.capability") != 0 && strcmp(name, "security.ima") != 0 &&
          strcmp(name, "security.evm") != 0 && !begins(name, "user.overlay.");

@@ -1,6 +1,6 @@
 import { AwError } from '../../domain/errors.ts'
 import type { SandboxSpec } from '../../ports/sandbox-driver.ts'
-import { openWalls } from './box/open-walls.ts'
+import { openWalls } from './box/start/open-walls.ts'
 import { ensureRun } from './box/record.ts'
 import type { BoxOptions, Prepared } from './boxes.ts'
 import { assertBrokers } from './brokers.ts'

@@ -2,7 +2,7 @@ import type * as fs from 'node:fs'
 import { hasCode } from '../syscalls/errno.ts'
 import { hostFs } from '../fs/host-fs.ts'
 import { native } from '../syscalls/native.ts'
-import { copyAttributes, modeAfterWrite } from '../safe-fs/xattr.ts'
+import { copyAttributes, modeAfterWrite } from '../safe-fs/read/xattr.ts'
 import { attributesText, type Where, writeAttributes } from '../trees/attributes.ts'
 
 /** Who copies, for whom, and whether it is the tree of a workspace, which is kept exactly as it is. */

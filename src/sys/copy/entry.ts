@@ -5,7 +5,7 @@ import { copiedLink, isFirst, linkToTwin } from './links.ts'
 import { type Frame, pathsOf, pause, reading, record, skip, type State } from './state.ts'
 import { displace, touch } from './target.ts'
 import { hostFs } from '../fs/host-fs.ts'
-import { contentSteps, shareBlocks } from '../safe-fs/copy-content.ts'
+import { contentSteps, shareBlocks } from '../safe-fs/write/copy-content.ts'
 import { at, readFlags } from '../safe-fs/descriptors.ts'
 import type { Print } from '../trees/stat.ts'
 

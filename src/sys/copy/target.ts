@@ -2,7 +2,7 @@ import { hasCode } from '../syscalls/errno.ts'
 import { pause, type Frame, type State } from './state.ts'
 import { hostFs } from '../fs/host-fs.ts'
 import type { Name } from '../safe-fs/descriptors.ts'
-import { removeSteps } from '../safe-fs/remove.ts'
+import { removeSteps } from '../safe-fs/write/remove.ts'
 import { atBytes, nodeName } from '../trees/names.ts'
 import { unlock } from '../trees/unlock.ts'
 

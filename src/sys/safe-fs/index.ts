@@ -1,17 +1,17 @@
 import type { FileHandle, Files, RootOptions } from '../../ports/files.ts'
-import { copy } from './copy.ts'
-import { fill } from './fill.ts'
-import { list } from './list.ts'
-import { read, resolve, stat } from './read.ts'
-import { remove } from './remove.ts'
-import { rename } from './rename.ts'
+import { copy } from './write/copy.ts'
+import { fill } from './write/fill.ts'
+import { list } from './read/list.ts'
+import { read, resolve, stat } from './read/read.ts'
+import { remove } from './write/remove.ts'
+import { rename } from './write/rename.ts'
 import { openTree } from './root.ts'
-import { create, open } from './stream.ts'
-import { tree } from './tree.ts'
-import { append, mkdir, write } from './write.ts'
+import { create, open } from './read/stream.ts'
+import { tree } from './read/tree.ts'
+import { append, mkdir, write } from './write/write.ts'
 
-export { measureTree } from './measure.ts'
-export { removeTree } from './remove.ts'
+export { measureTree } from './read/measure.ts'
+export { removeTree } from './write/remove.ts'
 
 /** Opens a handle on a tree. See `ports/files.ts` for what it promises. */
 export function openRoot(path: string, options: RootOptions = {}): FileHandle {

@@ -4,9 +4,9 @@ import { belowRoot, foldName, type ParsedPath, splitPath } from '../../domain/pa
 import { at, directoryFlags, display, errnoOf, identity, mountId, type Name, namingFlags } from './descriptors.ts'
 import { refusal, translate } from './errors.ts'
 import { type Levels, openLevels } from './levels.ts'
-import { makeDirectory } from './make-directory.ts'
+import { makeDirectory } from './write/make-directory.ts'
 import type { Root } from './root.ts'
-import type { Spot, WalkOptions } from './spot.ts'
+import type { Spot, WalkOptions } from './resolved-entry.ts'
 import { unlock } from '../trees/unlock.ts'
 
 interface Walk {

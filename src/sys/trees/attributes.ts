@@ -1,7 +1,7 @@
 import { hasCode, unless } from '../syscalls/errno.ts'
 import { hostFs } from '../fs/host-fs.ts'
 import { native } from '../syscalls/native.ts'
-import { refused } from '../safe-fs/xattr.ts'
+import { refused } from '../safe-fs/read/xattr.ts'
 import { unlockNamed } from './unlock.ts'
 
 /**

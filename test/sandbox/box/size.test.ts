@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { removeTree } from '../../../src/sys/safe-fs/remove.ts'
+import { removeTree } from '../../../src/sys/safe-fs/write/remove.ts'
 import {
   exec,
   finished,

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { AwError } from '../../../domain/errors.ts'
 import { hasCode } from '../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'
-import { contentSteps, shareBlocks } from '../../../sys/safe-fs/copy-content.ts'
+import { contentSteps, shareBlocks } from '../../../sys/safe-fs/write/copy-content.ts'
 import { politely } from '../../../sys/trees/yielding.ts'
 import type { Folder } from '../../../sys/git/folder.ts'
 

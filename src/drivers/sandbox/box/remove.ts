@@ -13,7 +13,7 @@ import { directoryFlags } from '../../../sys/safe-fs/descriptors.ts'
 import { removeTree } from '../../../sys/safe-fs/index.ts'
 import { connectBox } from './connection.ts'
 import { request, uint32 } from './frames.ts'
-import { removePlaceholders } from './protect.ts'
+import { removePlaceholders } from './start/protect.ts'
 import {
   boxDirectory,
   boxNames,

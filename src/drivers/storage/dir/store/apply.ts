@@ -2,7 +2,7 @@ import { AwError } from '../../../../domain/errors.ts'
 import { hasCode } from '../../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import { translate } from '../../../../sys/safe-fs/errors.ts'
-import { newTemporaryName } from '../../../../sys/safe-fs/staged.ts'
+import { newTemporaryName } from '../../../../sys/safe-fs/write/staged.ts'
 import type { Steps } from '../../../../sys/safe-fs/steps.ts'
 import { atBytes } from '../../../../sys/trees/names.ts'
 import { kindOf, look } from '../../../../sys/trees/stat.ts'
@@ -14,7 +14,7 @@ import { dress } from '../../../../sys/trees/owner-and-mode.ts'
 import { twinKey } from './materialise.ts'
 import type { Objects } from './objects.ts'
 import type { Plan } from './plan.ts'
-import type { Known } from './stat-index.ts'
+import type { Known } from './scan/stat-index.ts'
 
 /**
  * Makes a volume equal to a frozen tree by changing what differs, and that alone: what is equal keeps its inode. A file

@@ -9,7 +9,7 @@ import { gathered, type Gathering } from './beside.ts'
 import type { Manifest } from './manifest.ts'
 import { type Making, materialise } from './materialise.ts'
 import { isSettled } from '../../../../sys/trees/write-out.ts'
-import { type Known, nothingStored, writeIndex } from './stat-index.ts'
+import { type Known, nothingStored, writeIndex } from './scan/stat-index.ts'
 import type { Store } from './store.ts'
 
 /** Makes a writable tree that equals a frozen one: whole and durable at `path`, or not there at all; see `gathered`. */

@@ -12,7 +12,7 @@ import { nameOf, openDirectories } from '../../../../sys/trees/directory-cache.t
 import { materialise } from './materialise.ts'
 import { openObjects } from './objects.ts'
 import { partOf } from './part.ts'
-import { readIndex } from './stat-index.ts'
+import { readIndex } from './scan/stat-index.ts'
 import { openStore, type Store } from './store.ts'
 
 let root: string

@@ -14,7 +14,7 @@ import { type Entry, formatEntry, isLinked, parseEntry, withInode } from './entr
 import { lost, makeEntry } from './make-entry.ts'
 import { dress } from '../../../../sys/trees/owner-and-mode.ts'
 import { type Objects, objectsDirectory, openObjects } from './objects.ts'
-import type { Known } from './stat-index.ts'
+import type { Known } from './scan/stat-index.ts'
 import type { Store } from './store.ts'
 
 export interface Making {

@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import { hasCode } from '../../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../../sys/fs/host-fs.ts'
-import { shareBlocks } from '../../../../sys/safe-fs/copy-content.ts'
+import { shareBlocks } from '../../../../sys/safe-fs/write/copy-content.ts'
 import type { Steps } from '../../../../sys/safe-fs/steps.ts'
 import { hashSteps } from '../../../../sys/trees/content-hash.ts'
 

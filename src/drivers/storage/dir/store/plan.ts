@@ -1,6 +1,6 @@
 import { type Entry, isLinked, isLinkedLine, parseEntry } from './entry.ts'
 import { twinKey } from './materialise.ts'
-import type { Known } from './stat-index.ts'
+import type { Known } from './scan/stat-index.ts'
 
 /** What makes one tree the other. */
 export interface Plan {

@@ -7,11 +7,11 @@ import { syncPath } from '../../../../sys/fs/directories.ts'
 import { hasCode, unless } from '../../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import { directoryFlags } from '../../../../sys/safe-fs/descriptors.ts'
-import { differences } from './differences.ts'
+import { differences } from './scan/differences.ts'
 import { hashed } from './freeze.ts'
 import { distinct, measured } from './inspect.ts'
 import { entriesOf, formatManifest, type Manifest, readIfWhole } from './manifest.ts'
-import { scanTree } from './scan.ts'
+import { scanTree } from './scan/scan.ts'
 
 /**
  * Reads a tree that never changes, every byte of it, and compares it with what it was when it was first read: that is

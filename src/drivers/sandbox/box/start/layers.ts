@@ -1,0 +1,92 @@
+import { join } from 'node:path'
+import type { SandboxSpec } from '../../../../ports/sandbox-driver.ts'
+import type { Attachment } from '../../../../ports/storage-driver.ts'
+import { ensureDirectory } from '../../../../sys/fs/directories.ts'
+import { asOption } from '../../../../sys/fs/mounts.ts'
+import { identity } from '../../../../sys/safe-fs/descriptors.ts'
+import { openTree as openLayer } from '../../../../sys/safe-fs/root.ts'
+import type { BoxMount } from './bwrap.ts'
+import type { Tag } from '../frames.ts'
+import type { PlannedMounts } from './mounts.ts'
+import type { Look } from './protect.ts'
+import { bySelf, openSource } from './sources.ts'
+import { lookBelow } from '../tree.ts'
+import { partFile } from '../parts.ts'
+import type { Handles } from '../handles.ts'
+import { closeSync } from 'node:fs'
+
+/** A tree of layers, which an ordinary user can mount in a user namespace of the box's own and nowhere else. */
+export type Layers = Extract<Attachment, { kind: 'overlay' }>
+
+/** What a name of such a tree is: the uppermost layer that has it decides; a device there says that it was removed. */
+export function lookInLayers({ upper, lower }: Layers): Look {
+  return (names) => {
+    for (const path of [upper, ...lower]) {
+      using root = openLayer(path, { resolver: 'walk' })
+      const stats = lookBelow(root, names)
+      if (stats !== undefined) return stats.isCharacterDevice() ? undefined : stats
+    }
+    return undefined
+  }
+}
+
+/** Which directory holds what the box makes. */
+export function upperIdentity({ upper }: Layers): string {
+  using root = openLayer(upper, { resolver: 'walk' })
+  return identity(root.fd)
+}
+
+interface LayeredBox {
+  readonly spec: SandboxSpec
+  readonly layers: Layers
+  readonly planned: PlannedMounts
+  readonly run: string
+  /** The box's own directory. */
+  readonly directory: string
+  readonly held: Handles
+}
+
+/** Mounts the layers on a stage and takes everything from there. What is missing is made in them by the walls' program. */
+export function layeredMounts({ spec, layers, planned, run, directory, held }: LayeredBox): {
+  tags: Tag[]
+  mounts: BoxMount[]
+} {
+  const stage = join(directory, 'stage')
+  const empty = join(directory, 'empty')
+  for (const path of [stage, empty]) ensureDirectory(path, 0o700)
+  const tree = join(stage, 'tree')
+  const emptyFile = planned.protect.some(({ kind }) => kind === 'file') ? partFile(run, Buffer.alloc(0)) : empty
+  const mounts = new Map<string, BoxMount>()
+  const add = (source: string, target: string, writable: boolean): void =>
+    void mounts.set(target, { source: { path: source }, target, writable })
+  for (const { above } of [...planned.protect, ...planned.within])
+    for (const names of above) add(join(tree, ...names), join(spec.mount, ...names), true)
+  for (const { names, kind, missing, masked } of planned.protect) {
+    const nothing = kind === 'file' ? emptyFile : empty
+    add(missing || masked ? nothing : join(tree, ...names), join(spec.mount, ...names), false)
+  }
+  const others = bySelf(held)
+  for (const { source, target, writable } of spec.binds) {
+    const fd = openSource(source)
+    try {
+      mounts.set(target, { source: others.add(fd, source), target, writable })
+    } finally {
+      closeSync(fd)
+    }
+  }
+  return {
+    tags: [
+      ['n', ''],
+      ['g', stage],
+      ['o', 'tree'],
+      ...layers.lower.map((path): Tag => ['l', path]),
+      ['U', asOption(layers.upper)],
+      ['W', asOption(layers.work)],
+      ...others.tags,
+    ],
+    mounts: [
+      { source: { path: tree }, target: spec.mount, writable: true },
+      ...[...mounts.values()].toSorted((a, b) => (a.target < b.target ? -1 : 1)),
+    ],
+  }
+}

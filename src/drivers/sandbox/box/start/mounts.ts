@@ -1,0 +1,104 @@
+import { closeSync } from 'node:fs'
+import { join } from 'node:path'
+import { AwError } from '../../../../domain/errors.ts'
+import { quotePath } from '../../../../domain/paths.ts'
+import { assertPlace, protectedNames } from '../../../../domain/sandbox/place.ts'
+import type { SandboxSpec } from '../../../../ports/sandbox-driver.ts'
+import { withSpot } from '../../../../sys/safe-fs/walk.ts'
+import type { BoxMount } from './bwrap.ts'
+import { partFile } from '../parts.ts'
+import { type Look, type MountedName, planMountedName, planWithin } from './protect.ts'
+import type { Placeholder } from '../record.ts'
+import { openSource, type Sources } from './sources.ts'
+import type { BoxTree } from '../tree.ts'
+
+/** What a box mounts below its tree, planned before anything is made. */
+export interface PlannedMounts {
+  readonly protect: readonly MountedName[]
+  /** Binds whose target is in the tree. */
+  readonly within: readonly (MountedName & { readonly source: string; readonly writable: boolean })[]
+  readonly placeholders: readonly Placeholder[]
+  /** What of `protectWithin` is held otherwise, or not at all, and why. */
+  readonly notes: readonly string[]
+}
+
+/** `sandbox_unenforceable` or `invalid_input` for what cannot be mounted; makes nothing. */
+export function planMounts(spec: SandboxSpec, find: Look): PlannedMounts {
+  assertPlace(spec.mount, 'The workspace')
+  assertTargets(spec)
+  const held = (spec.protectWithin ?? []).map((name) => planWithin(find, name))
+  const protect = [
+    ...spec.protect.map((name) => planMountedName(find, name)),
+    ...held.flatMap(({ name }) => (name === undefined ? [] : [name])),
+  ]
+  const within = spec.binds
+    .filter(({ target }) => target.startsWith(`${spec.mount}/`))
+    .map(({ source, target, writable }) => {
+      const planned = planMountedName(find, target.slice(spec.mount.length + 1), 'directory')
+      return { ...planned, source, writable }
+    })
+  const placeholders = [...protect, ...within]
+    .filter(({ missing }) => missing)
+    .map(({ path, kind }): Placeholder => ({ path, kind }))
+  return { protect, within, placeholders, notes: held.flatMap(({ note }) => note ?? []) }
+}
+
+/** No bind hides the tree, what is protected in it, or another bind; nor is it in what is protected. */
+function assertTargets({ mount, protect, protectWithin = [], binds }: SandboxSpec): void {
+  const held = [...protect, ...protectWithin].map((name) => join(mount, ...protectedNames(name)))
+  for (const [index, { target }] of binds.entries()) {
+    assertPlace(target, 'What is bound')
+    if (isIn(mount, target)) throw refused(target, 'it would hide the workspace')
+    const name = held.find((path) => isIn(path, target) || isIn(target, path))
+    if (name !== undefined) throw refused(target, `${quotePath(name)} is protected`)
+    if (binds.findIndex((other) => other.target === target) < index) throw refused(target, 'something is there already')
+  }
+}
+
+const isIn = (path: string, directory: string): boolean => path === directory || path.startsWith(`${directory}/`)
+
+const refused = (target: string, why: string): AwError =>
+  new AwError('invalid_input', `Nothing can be bound at ${quotePath(target)} in the sandbox: ${why}`, {
+    hint: 'Choose a directory of its own, as /shared/data',
+    data: { path: target },
+  })
+
+/** The mounts of a box, each by what is there now; a directory comes before what is in it. */
+export function makeMounts(
+  { spec, run }: { readonly spec: SandboxSpec; readonly run: string },
+  tree: BoxTree,
+  planned: PlannedMounts,
+  sources: Sources,
+): BoxMount[] {
+  const below = (names: readonly string[], writable: boolean): BoxMount =>
+    withSpot(tree.root, { names, directory: false, rebased: false }, { follow: false }, ({ fd }) => ({
+      source: sources.add(fd ?? tree.root.fd, join(spec.attachment.path, ...names)),
+      target: join(spec.mount, ...names),
+      writable,
+    }))
+  const bind = (source: string, target: string, writable: boolean): BoxMount => {
+    const fd = openSource(source)
+    try {
+      return { source: sources.add(fd, source), target, writable }
+    } finally {
+      closeSync(fd)
+    }
+  }
+  const mounts = new Map<string, BoxMount>()
+  const add = (mount: BoxMount): void => void mounts.set(mount.target, mount)
+  for (const { above } of [...planned.protect, ...planned.within]) {
+    for (const names of above) if (!mounts.has(join(spec.mount, ...names))) add(below(names, true))
+  }
+  for (const { names, masked } of planned.protect) {
+    add(masked ? bind(partFile(run, nothing), join(spec.mount, ...names), false) : below(names, false))
+  }
+  for (const { source, target, writable } of spec.binds) add(bind(source, target, writable))
+  const sorted = [...mounts.values()].toSorted((a, b) => (a.target < b.target ? -1 : 1))
+  return [
+    { source: sources.add(tree.root.fd, spec.attachment.path), target: spec.mount, writable: true },
+    // Those of the tree come after it; one that holds the tree would hide it.
+    ...sorted,
+  ]
+}
+
+const nothing = Buffer.alloc(0)

@@ -1,0 +1,128 @@
+import { closeSync, openSync } from 'node:fs'
+import { AwError } from '../../../../domain/errors.ts'
+import { makeGroup, type GroupLimits } from '../../walls/cgroups/group.ts'
+import type { CgroupPlaces } from '../../walls/cgroups/places.ts'
+import { unless } from '../../../../sys/syscalls/errno.ts'
+import { hostFs } from '../../../../sys/fs/host-fs.ts'
+import { liveness } from '../../../../sys/processes/process.ts'
+import { directoryFlags } from '../../../../sys/safe-fs/descriptors.ts'
+import { connectBox, gone } from '../connection.ts'
+import type { Tag } from '../frames.ts'
+import { type Handles, handles } from '../handles.ts'
+import { lent, type LivingBox, takeIdle } from '../idle.ts'
+import { launchBox, noteInside } from './launch.ts'
+import { makePlaceholders } from './protect.ts'
+import {
+  boxDirectory,
+  type BoxOwners,
+  type BoxRecord,
+  ensureRun,
+  ownersFile,
+  type Placeholder,
+  readOwners,
+  readRecord,
+  writeRecord,
+} from '../record.ts'
+import { isAlive, otherPlaceholders, removeBox } from '../remove.ts'
+
+/** All that makes a box. */
+export interface BoxPlan {
+  readonly record: BoxRecord
+  readonly group?: { readonly places: CgroupPlaces; readonly name: string; readonly limits: GroupLimits } | undefined
+  /** Whether the names to be mounted on are made here, and not by what makes the walls. */
+  readonly makesPlaceholders: boolean
+  /**
+   * Makes what is in the box's own directory, and says what its supervisor is to do.
+   *
+   * @param placeholders all that are in the tree, also of other boxes
+   */
+  tags(directory: string, held: Handles, placeholders: readonly Placeholder[]): Tag[]
+}
+
+const readyMs = 30_000
+const connectMs = 10_000
+
+/** Starts a box under a name that none has. On rejection nothing is left of it, and nothing in it ran. */
+export async function startBox(
+  run: string,
+  name: string,
+  plan: BoxPlan,
+  signal: AbortSignal | undefined,
+): Promise<LivingBox> {
+  ensureRun(run)
+  const directory = boxDirectory(run, name)
+  if (isAlive(directory)) {
+    throw new AwError('invalid_state', `The sandbox ${name} is running already`, { hint: 'Stop it first' })
+  }
+  await removeBox(run, name)
+  hostFs.mkdirSync(directory, 0o700)
+  try {
+    return await make(run, name, directory, plan, signal)
+  } catch (error) {
+    await removeBox(run, name)
+    throw error
+  }
+}
+
+async function make(
+  run: string,
+  name: string,
+  directory: string,
+  plan: BoxPlan,
+  signal: AbortSignal | undefined,
+): Promise<LivingBox> {
+  const placeholders = [...plan.record.placeholders, ...otherPlaceholders(run, name, plan.record.mountedIn.path)]
+  const record = { ...plan.record, placeholders }
+  writeRecord(directory, record, placeholders.length > 0)
+  if (plan.makesPlaceholders && placeholders.length > 0) makePlaceholders(record.tree.path, plan.record.placeholders)
+  if (plan.group !== undefined) makeGroup(plan.group.places, plan.group.name, plan.group.limits)
+  const fd = openSync(directory, directoryFlags)
+  try {
+    using held = handles()
+    using file = ownersFile(directory)
+    const tags = plan.tags(directory, held, placeholders)
+    const { descriptors } = held
+    const { supervisor, first } = await launchBox({
+      path: directory,
+      directory: fd,
+      owners: file,
+      tags,
+      descriptors,
+      timeoutMs: readyMs,
+      signal,
+    })
+    // While the supervisor takes the connection.
+    const connecting = connectBox(fd, { timeoutMs: connectMs, signal })
+    const noted = new Promise<BoxOwners>((resolve) => resolve(noteInside(file, supervisor, first)))
+    const [connection, owners] = await Promise.all([connecting, noted])
+    return { record, owners, connection }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Connects to a box that somebody started; undefined if it does not live. */
+export async function findBox(run: string, name: string, signal?: AbortSignal): Promise<LivingBox | undefined> {
+  const directory = boxDirectory(run, name)
+  const known = takeIdle(directory)
+  if (known !== undefined) return known
+  const [record, owners] = [readRecord(directory), readOwners(directory)]
+  if (record === undefined || owners === undefined || liveness(owners.supervisor) === 'dead') return undefined
+  // Until who is inside was noted nothing runs there, and whoever started it may not be connected: one that ends with its
+  // last client would end with us.
+  if (owners.inside.length === 0) return undefined
+  const fd = unless(['ENOENT'], () => openSync(directory, directoryFlags))
+  if (fd === undefined) return undefined
+  try {
+    const connection = await connectBox(fd, { timeoutMs: connectMs, signal })
+    // Whoever answers must be whom the record names.
+    if (connection.pid === owners.supervisor.pid) return lent(directory, { record, owners, connection })
+    await connection[Symbol.asyncDispose]()
+    throw gone()
+  } catch (error) {
+    if (error instanceof AwError && error.code === 'sandbox_gone') return undefined
+    throw error
+  } finally {
+    closeSync(fd)
+  }
+}

@@ -1,0 +1,39 @@
+import type { Steps } from '../../../../../sys/safe-fs/steps.ts'
+import { factsOf, identityIn, look, type Print } from '../../../../../sys/trees/stat.ts'
+import type { Visit } from '../../../../../sys/trees/walk.ts'
+import { withPath } from '../entry.ts'
+import { entryOf, type ReadOptions } from './read-entry.ts'
+import type { Known } from './stat-index.ts'
+
+export interface Reading {
+  /** Undefined if it is gone, or became something else: the next pass looks again. */
+  readonly now: Known | undefined
+  /** What the kernel told before anything was done to read it. */
+  readonly seen: Print
+}
+
+/**
+ * Reads what is visited in one pass. To read a file that its owner may not, its mode is changed for a moment, and so what
+ * the kernel tells under all its names: that would look like the work of somebody else. So it is read under the first
+ * name alone, and the others have what was found there, as long as the kernel tells what it did when that was read.
+ */
+export function readingOnce(options: ReadOptions): (visit: Visit) => Steps<Reading> {
+  const readings = new Map<string, { readonly now: Known; readonly seen: Print }>()
+  return function* (visit) {
+    const { path, name, directory, print } = visit
+    if (!isLockedTwin(print)) return { now: yield* entryOf(visit, options), seen: print }
+    const first = readings.get(identityIn(print))
+    if (first !== undefined && look(directory, name)?.print === first.now.print) {
+      const seen = print === first.now.print ? first.seen : print
+      return { now: { ...first.now, line: withPath(first.now.line, path) }, seen }
+    }
+    const now = yield* entryOf(visit, options)
+    if (now !== undefined) readings.set(identityIn(print), { now, seen: print })
+    return { now, seen: print }
+  }
+}
+
+function isLockedTwin(print: Print): boolean {
+  const { kind, mode, links } = factsOf(print)
+  return kind === 'file' && links > 1 && (mode & 0o400) === 0
+}

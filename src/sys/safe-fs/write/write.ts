@@ -1,0 +1,119 @@
+import * as fs from 'node:fs'
+import type { ParsedPath } from '../../../domain/paths.ts'
+import type { FileInfo, PathOptions, WriteOptions } from '../../../ports/files.ts'
+import { hostFs } from '../../fs/host-fs.ts'
+import { copyContent } from './copy-content.ts'
+import { at, errnoOf } from '../descriptors.ts'
+import { named, refusal } from '../errors.ts'
+import { answer, infoOf, shownPath } from '../read/info.ts'
+import { makeDirectory } from './make-directory.ts'
+import { replaceFile } from './replace.ts'
+import { request, toBytes } from '../request.ts'
+import type { Root } from '../root.ts'
+import type { Spot, WalkOptions } from '../resolved-entry.ts'
+import { withSpot } from '../walk.ts'
+
+/** Where a file is to be put; refused if it cannot be. */
+export function target(root: Root, path: string, options: WriteOptions): ParsedPath {
+  const parsed = request(root, path, options, { root: false })
+  if (parsed.directory) throw refusal('not_a_file', path)
+  return parsed
+}
+
+/** A link that stays inside is written through, as by every editor: the file it leads to is replaced, the link stays. */
+export const through = (options: { parents?: boolean | undefined }): WalkOptions => ({
+  follow: true,
+  missing: options.parents === false ? undefined : 'make',
+  change: true,
+})
+
+export function write(root: Root, path: string, content: Uint8Array | string, options: WriteOptions = {}): FileInfo {
+  const bytes = toBytes(content)
+  const parsed = target(root, path, options)
+  return withSpot(root, parsed, through(options), (spot) => {
+    requireFile(spot, path, options)
+    const stats = named(path, () =>
+      replaceFile(root, spot, { ...options, keepExisting: options.existing === 'error' }, (fd) =>
+        hostFs.writeSync(fd, bytes),
+      ),
+    )
+    return answer(parsed, infoOf(shownPath(parsed, spot.names), stats))
+  })
+}
+
+export function append(root: Root, path: string, content: Uint8Array | string, options: WriteOptions = {}): FileInfo {
+  const bytes = toBytes(content)
+  const parsed = target(root, path, options)
+  for (;;) {
+    const info = withSpot(root, parsed, through(options), (spot) => {
+      requireFile(spot, path, options)
+      const stats = named(path, () => appendAt(root, spot, bytes, options))
+      return stats && answer(parsed, infoOf(shownPath(parsed, spot.names), stats))
+    })
+    if (info) return info
+  }
+}
+
+export function requireFile(spot: Spot, path: string, options: WriteOptions): void {
+  if (!spot.stats) return
+  if (options.existing === 'error') throw refusal('file_exists', path)
+  if (!spot.stats.isFile()) throw refusal('not_a_file', path)
+}
+
+/** Undefined if somebody else made the file in that instant: then there is one to append to. */
+function appendAt(root: Root, spot: Spot, bytes: Uint8Array, options: WriteOptions): fs.Stats | undefined {
+  const { fd, stats } = spot
+  if (fd === undefined || !stats) {
+    return appendToNew(root, spot, bytes, options)
+  }
+  // Another name of the same file may be outside, or protected: it must not change. So the file is copied first.
+  if (stats.nlink > 1) {
+    return replaceFile(root, spot, options, (to) => {
+      copyContent(fd, to)
+      appendTo(at(to), bytes, {})
+    })
+  }
+  return appendTo(at(fd), bytes, options)
+}
+
+function appendToNew(root: Root, spot: Spot, bytes: Uint8Array, options: WriteOptions): fs.Stats | undefined {
+  try {
+    return replaceFile(root, spot, { ...options, keepExisting: true }, (to) => hostFs.writeSync(to, bytes))
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST' && options.existing !== 'error') return undefined
+    throw error
+  }
+}
+
+function appendTo(path: string, bytes: Uint8Array, options: { durable?: boolean | undefined }): fs.Stats {
+  const fd = hostFs.openAppendSync(path)
+  try {
+    hostFs.writeSync(fd, bytes)
+    if (options.durable) hostFs.fsyncSync(fd)
+    return fs.fstatSync(fd)
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
+export function mkdir(
+  root: Root,
+  path: string,
+  options: PathOptions & { parents?: boolean; mode?: number } = {},
+): FileInfo {
+  const parsed = request(root, path, options)
+  const missing = options.parents ? 'make' : undefined
+  return withSpot(root, { ...parsed, directory: false }, { follow: true, missing, change: true }, (spot) => {
+    const { stats } = spot
+    if (stats && !(options.parents && stats.isDirectory())) throw refusal('file_exists', path)
+    const made = stats ?? named(path, () => makeAt(root, spot, options))
+    if (!made.isDirectory()) throw refusal('file_exists', path)
+    return answer(parsed, infoOf(shownPath(parsed, spot.names), made))
+  })
+}
+
+function makeAt(root: Root, spot: Spot, options: { parents?: boolean; mode?: number }): fs.Stats {
+  const made = makeDirectory(root, spot.dir, spot.name, options.mode ?? root.dirMode)
+  if (!made && !options.parents) throw Object.assign(new Error('EEXIST: mkdir'), { code: 'EEXIST', syscall: 'mkdir' })
+  return fs.lstatSync(at(spot.dir, spot.name))
+}
