@@ -233,7 +233,7 @@ time.sleep(1000)`
   test('its program may be where only its owner gets to', async () => {
     const folder = join(testFolder(), 'private')
     mkdirSync(folder, { mode: 0o700 })
-    for (const part of ['package.json', 'src/domain', 'src/sys/proxy'])
+    for (const part of ['package.json', 'src/domain', 'src/sys/home/bridge-socket.ts', 'src/drivers/sandbox/proxy'])
       cpSync(inRoot(part), join(folder, part), { recursive: true })
     if (uid !== undefined) chownSync(folder, uid, uid)
     const program = [...proxyCommand().slice(0, -1), join(folder, 'src/drivers/sandbox/proxy/main.ts')]

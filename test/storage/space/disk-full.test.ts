@@ -38,7 +38,7 @@ const isRoot = process.getuid?.() === 0
 
 it('on a full disk reading, destroying, erasing and recovering still work, and nothing is half done', () => {
   expect(execFileSync('unshare', ['--version'], { encoding: 'utf8' })).toContain('unshare')
-  const seen = onSmallDisk('tmpfs', '96m', 'programs/fill-disk.ts')
+  const seen = onSmallDisk('tmpfs', '96m', '../../support/programs/fill-disk.ts')
   expect(seen).toEqual({
     'fill the disk': 'ENOSPC',
     create: 'disk_full',
@@ -71,7 +71,7 @@ const ok = (when: string, ...lines: string[]): Record<string, string> =>
 const kinds = isRoot ? (['tmpfs', 'ext4'] as const) : (['tmpfs'] as const)
 
 it.each(kinds)('a %s of a few MB that a workspace has filled to the last byte', (kind) => {
-  const seen = onSmallDisk(kind, kind === 'tmpfs' ? '6m' : '12m', 'programs/full-disk.ts')
+  const seen = onSmallDisk(kind, kind === 'tmpfs' ? '6m' : '12m', '../../support/programs/full-disk.ts')
   expect(seen).toEqual({
     ...ok('with room', 'create a', 'create b', 'create c', 'create e', 'create f', 'destroy c'),
     'the reserve': '1048576',
