@@ -21,7 +21,7 @@ function onBtrfs(program: string): unknown {
 }
 
 it('a copy shares its blocks with the folder where the file system can, and is a copy all the same', () => {
-  const { imported, grownBy, size, copy, original } = onBtrfs('programs/share-blocks.ts') as Shared
+  const { imported, grownBy, size, copy, original } = onBtrfs('../support/programs/share-blocks.ts') as Shared
   expect(imported).toMatchObject({ files: 2, reflinked: 2, skipped: 0 })
   expect(grownBy).toBeLessThan(size / 4)
   expect({ copy, original }).toEqual({ copy: 'changed in the workspace', original: 'as it was' })
