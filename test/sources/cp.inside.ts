@@ -190,7 +190,7 @@ it('a copy that was killed leaves nothing once aw recover has run', { timeout: 6
   const large = join(base, 'large')
   fs.mkdirSync(large)
   for (let n = 0; n < 3000; n++) fs.writeFileSync(join(large, `${n}`), Buffer.alloc(4096, n))
-  const program = join(import.meta.dirname, '..', 'crash', 'program.ts')
+  const program = join(import.meta.dirname, '../crash/program.ts')
   const input = JSON.stringify({ from: large, to: 'one:work/copy' })
   const child = spawn(process.execPath, [program, 'call', home, 'cp', input], { stdio: 'ignore' })
   const unfinished = (): string[] => fs.readdirSync(path).filter((name) => name.startsWith('.aw-'))

@@ -103,7 +103,7 @@ it('a folder that a process died over can be used again at once', async () => {
   const folder = makeRepository(ground)
   await aw.create({ id: 'one', from: { folder } })
   commit(folder, 'README', 'changed\n')
-  const program = join(import.meta.dirname, '..', 'crash', 'program.ts')
+  const program = join(import.meta.dirname, '../crash/program.ts')
   const input = JSON.stringify({ id: 'dies', from: { folder } })
   for (const point of [12, 16, 20, 24, 28]) {
     try {

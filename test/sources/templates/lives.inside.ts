@@ -96,7 +96,7 @@ it('others recover while a set-up runs, and two run at once; neither is disturbe
 it('one whose process was killed leaves nothing once aw recover has run', { timeout: 60_000 }, async () => {
   const ground = await openGround()
   const { aw, base, home } = ground
-  const program = join(import.meta.dirname, '..', 'crash', 'program.ts')
+  const program = join(import.meta.dirname, '../../crash/program.ts')
   const mark = `986.${process.pid}`
   const input = { name: 'web', from: { folder: makeProject(base) }, setup: [`sleep ${mark}`] }
   const child = spawn(process.execPath, [program, 'call', home, 'template create', JSON.stringify(input)], {
