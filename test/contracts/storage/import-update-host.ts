@@ -88,7 +88,7 @@ export function importUpdateHostContract(open: OpenStorage): void {
 
   it('takes what it knows for nothing when it is damaged, or of another kind', async () => {
     const { subject, bases } = await toldFolder(open, sample)
-    const root = join(subject.storage.attachment({ area: 'volumes', name: 'v' }).path, '../../../src')
+    const root = join(subject.storage.attachment({ area: 'volumes', name: 'v' }).path, '../..')
     await settle()
     await bases.renew()
     for (const damage of ['byte', 'cut', 'version', 'empty'] as const) {
