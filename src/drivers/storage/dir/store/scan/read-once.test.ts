@@ -32,7 +32,7 @@ function scanned(alone: boolean, meddling: readonly string[], mode = 0): readonl
     import * as fs from 'node:fs'
     import { setTimeout as sleep } from 'node:timers/promises'
     import { look } from ${here('../../../../../sys/trees/stat.ts')}
-    import { parseEntry } from ${here('entry.ts')}
+    import { parseEntry } from ${here('../entry.ts')}
     import { scanTree } from ${here('scan.ts')}
     async function scanned(base, meddle) {
       fs.mkdirSync(base + '/tree/d/e', { recursive: true })
