@@ -1,3 +1,4 @@
+import { storageChoices } from '../domain/config/storage-drivers.ts'
 import { boolean, choice, object, optional, string, type JsonSchema } from '../api/schema.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import type { Arguments } from './input/arguments.ts'
@@ -104,9 +105,7 @@ export const builtins: readonly Builtin[] = [
       'again changes nothing, but mounts a pool that is not mounted, and enlarges it to a larger --size.',
     examples: ['aw init', 'aw init --storage btrfs --size 20G', 'aw init --check'],
     input: object({
-      storage: optional(
-        choice(['auto', 'btrfs', 'overlay', 'dir'], 'The storage driver; without it, what storage.driver says'),
-      ),
+      storage: optional(choice(storageChoices, 'The storage driver; without it, what storage.driver says')),
       size: optional(string('Size of the pool, as 500M or 20G; by default half of what is free')),
       check: optional(boolean('Read everything in the pool and compare it with its checksums')),
     }),

@@ -1,4 +1,5 @@
 import type { DeinitResult, InitOptions, InitResult } from '../init.ts'
+import { storageChoices } from '../domain/config/storage-drivers.ts'
 import { AwError } from '../domain/errors.ts'
 import { sizeText } from '../domain/space/size.ts'
 import type { BuiltinCommand } from './builtins.ts'
@@ -39,14 +40,16 @@ const where = ({ home, configFile, set }: Globals, { env, cwd }: Io): InitOption
   shortLived: true,
 })
 
-const drivers = ['auto', 'btrfs', 'overlay', 'dir'] as const
-
 function storageOf(text: string | undefined): InitOptions['storage'] {
-  const found = drivers.find((name) => name === text)
+  const found = storageChoices.find((name) => name === text)
   if (text === undefined || found !== undefined) return found
-  throw new AwError('invalid_input', `--storage is ${JSON.stringify(text)}; it must be one of ${drivers.join(', ')}`, {
-    data: { flag: '--storage', allowed: drivers },
-  })
+  throw new AwError(
+    'invalid_input',
+    `--storage is ${JSON.stringify(text)}; it must be one of ${storageChoices.join(', ')}`,
+    {
+      data: { flag: '--storage', allowed: storageChoices },
+    },
+  )
 }
 
 function assertNoArguments(args: readonly string[], command: string): void {

@@ -1,3 +1,4 @@
+import { storageChoices } from './storage-drivers.ts'
 import type { Kind } from './kinds.ts'
 import { sandboxKeys } from './sandbox-keys.ts'
 import { serverKeys } from './server-keys.ts'
@@ -54,7 +55,7 @@ export const configKeys = {
     about: 'The directory that holds the trees, on one mount; empty means HOME/storage; relative to the home',
   },
   'storage.driver': {
-    kind: ['auto', 'btrfs', 'overlay', 'dir'],
+    kind: storageChoices,
     default: 'auto',
     about: 'How trees are kept; auto takes the best that works when the storage root is made, and keeps to it',
   },

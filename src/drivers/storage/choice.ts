@@ -1,10 +1,11 @@
 import { basename, dirname, join } from 'node:path'
+import type { DriverName } from '../../domain/config/storage-drivers.ts'
 import { AwError, toAwError } from '../../domain/errors.ts'
 import type { Probe, StorageCapabilities } from '../../ports/storage-driver.ts'
 import { ensureDirectory } from '../../sys/fs/directories.ts'
 import { fileSystemOf, nearestExisting } from '../../sys/fs/file-system.ts'
 import { removeTree } from '../../sys/safe-fs/index.ts'
-import { drivers, ladder, type DriverName, type StoragePlace } from './registry.ts'
+import { drivers, ladder, type StoragePlace } from './registry.ts'
 
 /** Finds out which drivers work where a home keeps its trees, by trying them there. The caller holds the home's lock. */
 

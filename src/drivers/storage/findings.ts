@@ -1,3 +1,4 @@
+import type { DriverName } from '../../domain/config/storage-drivers.ts'
 import { toAwError } from '../../domain/errors.ts'
 import type { StorageCapabilities } from '../../ports/storage-driver.ts'
 import type { Finding } from '../../sys/home/inspect.ts'
@@ -5,7 +6,7 @@ import { openPlace } from './pool/place.ts'
 import { inspectPool } from './pool/report.ts'
 import { readClaim } from './root/claim.ts'
 import { tryDriver, wayTo, type Trial } from './choice.ts'
-import { drivers, storageLock, type DriverName, type StoragePlace } from './registry.ts'
+import { drivers, storageLock, type StoragePlace } from './registry.ts'
 
 /** What `aw doctor` says about drivers: each is tried for real where this home keeps its trees. */
 export async function storageFindings(place: StoragePlace): Promise<Finding[]> {

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { DriverName } from '../../domain/config/storage-drivers.ts'
 import { AwError } from '../../domain/errors.ts'
 import type { StorageDriver } from '../../ports/storage-driver.ts'
 import { lock, type HeldLock } from '../../sys/locks/lock.ts'
@@ -20,7 +21,6 @@ export interface StoragePlace {
   readonly patienceMs?: number | undefined
 }
 
-export type DriverName = 'btrfs' | 'overlay' | 'dir'
 export type Wanted = 'auto' | DriverName
 
 /** Loaded when they are used: most homes use one. */
