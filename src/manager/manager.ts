@@ -2,12 +2,13 @@ import type { Inputs, OperationName, Outputs, StreamName } from '../api/table.ts
 import { AwError } from '../domain/errors.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import { newId, type Core, type Request } from './core.ts'
-import { listBases, removeBase } from './sources/base-commands.ts'
+import { listBases, removeBase } from './sources/bases.ts'
 import { listAgents, showAgent } from './agents/look.ts'
 import { testAgent } from './agents/test.ts'
 import { cp } from './files/copy.ts'
 import { destroy } from './trash/destroy.ts'
-import { doctor, showConfig } from './workspaces/doctor.ts'
+import { showConfig } from './workspaces/config-show.ts'
+import { doctor } from './workspaces/doctor.ts'
 import { exportResults, importArchive } from './results/export.ts'
 import { fsDownload, fsUpload } from './files/file-streams.ts'
 import * as files from './files/files.ts'
@@ -25,7 +26,12 @@ import { acquireLease, adopt, releaseLease, renewLease } from './access/lease.ts
 import { start, stop } from './sandboxes/start.ts'
 import { events, sealAudit, verifyAudit } from './audit/events.ts'
 import { describe, snapshots, verify } from './snapshots/queries.ts'
-import * as look from './workspaces/queries.ts'
+import { exists } from './workspaces/exists.ts'
+import { list } from './workspaces/list.ts'
+import { path } from './workspaces/path.ts'
+import { paths } from './workspaces/paths.ts'
+import { adaptPrompt } from './workspaces/prompt-adapt.ts'
+import { show } from './workspaces/show.ts'
 import { checkpointSignal } from './kernel/operations.ts'
 import { purge } from './trash/purge.ts'
 import { recoverOperation } from './recovery/recover-operation.ts'
@@ -45,7 +51,8 @@ import { undeleteShared } from './shared/shared-trash.ts'
 import { shutdown } from './workspaces/shutdown.ts'
 import { templateLog } from './templates/setup/log.ts'
 import { snapshot } from './snapshots/snapshot.ts'
-import { create, ensure } from './workspaces/create.ts'
+import { create } from './workspaces/create.ts'
+import { ensure } from './workspaces/ensure.ts'
 import * as templates from './templates/templates.ts'
 import { tokenBook } from './access/token-book.ts'
 import { tokenTime } from './access/token-time.ts'
@@ -62,12 +69,12 @@ type UseCases = { [N in CallName]: (core: Core, input: Inputs[N], request: Reque
 const useCases: UseCases = {
   create,
   ensure,
-  list: look.list,
-  show: look.show,
-  path: look.path,
-  exists: look.exists,
-  paths: look.paths,
-  'prompt adapt': look.adaptPrompt,
+  list,
+  show,
+  path,
+  exists,
+  paths,
+  'prompt adapt': adaptPrompt,
   rename,
   label,
   ttl,

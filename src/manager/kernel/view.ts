@@ -1,7 +1,7 @@
 import type { Outputs } from '../../api/table.ts'
 import type { Snapshot } from '../../domain/workspace/snapshots.ts'
 import { baseNameOf, baseOf, nameOf, type Source, type Workspace } from '../../domain/workspace/state.ts'
-import { isOwnBase } from '../sources/bases.ts'
+import { isOwnBase } from '../sources/base-trees.ts'
 import type { Core } from '../core.ts'
 
 export type WorkspaceView = Outputs['show']

@@ -1,5 +1,5 @@
 import type { Place } from '../../ports/storage-driver.ts'
-import { basePlace, basesOf, eraseBase, isFinished, isOwnBase } from '../sources/bases.ts'
+import { basePlace, basesOf, eraseBase, isFinished, isOwnBase } from '../sources/base-trees.ts'
 import type { Core, Request } from '../core.ts'
 import { dropOwnBase, usedBases } from '../sources/own-base.ts'
 import { eraseBegun, mendShared, sharedTrees } from './shared.ts'

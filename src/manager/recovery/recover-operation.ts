@@ -1,5 +1,5 @@
 import { isLive, type OperationKind, type Workspace } from '../../domain/workspace/state.ts'
-import { ownBase } from '../sources/bases.ts'
+import { ownBase } from '../sources/base-trees.ts'
 import type { Core, OperationRef, Recovery, Request } from '../core.ts'
 import { closeFailed, createdEvent } from '../workspaces/provision.ts'
 import { closeLost, finishDestroy } from '../trash/destroy.ts'

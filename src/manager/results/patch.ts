@@ -1,7 +1,7 @@
 import type { Inputs, Outputs } from '../../api/table.ts'
 import { baseNameOf, baseOf, nameOf } from '../../domain/workspace/state.ts'
 import type { Place } from '../../ports/storage-driver.ts'
-import { basePlace, isListedBase } from '../sources/bases.ts'
+import { basePlace, isListedBase } from '../sources/base-trees.ts'
 import { withContents } from '../diff/baseline.ts'
 import type { Core, Request } from '../core.ts'
 import { shownPath } from '../diff/differences.ts'

@@ -1,110 +1,84 @@
-import { type Base, baseEventTypes, type BaseFacts, foldBases } from '../../domain/sources/bases.ts'
-import { AwError, toAwError } from '../../domain/errors.ts'
-import type { Lock } from '../../ports/host.ts'
-import type { CreateOptions, Place, SnapshotOptions } from '../../ports/storage-driver.ts'
-import { newEvent, type Core, type OperationRef, type Request } from '../core.ts'
-import { appendHome } from '../kernel/home-stream.ts'
-import { keptFold } from '../kernel/kept-fold.ts'
+import type { Inputs, Outputs } from '../../api/table.ts'
+import { AwError } from '../../domain/errors.ts'
+import { basePlace, basesOf, eraseBase, isOwnBase, lockGroup, usersOf } from './base-trees.ts'
+import { nameOf } from '../../domain/workspace/state.ts'
+import type { Core, Request } from '../core.ts'
+import { templatesOf } from '../templates/template-tree.ts'
 
-export const basePlace = (name: string): Place => ({ area: 'bases', name })
+export async function listBases(core: Core, input: Inputs['bases list']): Promise<Outputs['bases list']> {
+  const bases = await listable(core)
+  return Promise.all(
+    [...bases.values()].map(async ({ base, source, profile, created_at }) => ({
+      name: base,
+      source: { ...source },
+      profile,
+      created_at,
+      used_by: await usersOf(core, base),
+      bytes: input.sizes === true ? await sizeOf(core, base) : null,
+    })),
+  )
+}
 
-type Bases = ReadonlyMap<string, Base>
+/** What a single workspace began as is part of that workspace: it goes with it, and only then. */
+const listable = async (core: Core) => new Map([...(await basesOf(core))].filter(([base]) => !isOwnBase(base)))
 
-const folded = keptFold<Bases>(baseEventTypes, foldBases)
+const sizeOf = (core: Core, base: string): Promise<number | null> =>
+  core.storage.usage(basePlace(base), { maxFiles: 20_000 }).then(
+    ({ bytes }) => bytes,
+    () => null,
+  )
 
-/** The bases that the log knows, oldest first. */
-export const basesOf = ({ store }: Core): Promise<Bases> => folded(store, 'home')
+export async function removeBase(
+  core: Core,
+  input: Inputs['bases remove'],
+  request: Request,
+): Promise<Outputs['bases remove']> {
+  if (input.name.length < 8)
+    throw new AwError('invalid_input', 'That is too little of a name to tell which base is meant', {
+      hint: 'Give at least 8 characters of it; see them with: aw bases list',
+      data: { field: 'name' },
+    })
+  const bases = await listable(core)
+  const meant = [...bases.values()].filter(({ base }) => base === input.name || base.startsWith(input.name))
+  const [only] = meant
+  if (only === undefined || (meant.length > 1 && !bases.has(input.name)))
+    throw new AwError(
+      'base_not_found',
+      only === undefined ? `There is no base ${input.name}` : `${meant.length} bases begin with ${input.name}`,
+      { hint: 'See them: aw bases list', data: { base: input.name } },
+    )
+  const { base, group } = bases.get(input.name) ?? only
+  using _ = await lockGroup(core, request, group)
+  await assertNoTemplate(core, base)
+  if (input.force !== true) await assertUnused(core, base)
+  await eraseBase(core, request, base, 'user')
+  return { removed: base }
+}
 
-/** Bases are only made where a workspace begins as one in constant time; else they would cost what they save. */
-export const hasBases = ({ storage }: Core): boolean => storage.capabilities.fork === 'constant'
-
-/** A base that only one workspace began as, made by the operation that made its tree. */
-export const ownBase = ({ id }: Pick<OperationRef, 'id'>): string => `${own}${id}`
-
-export const isOwnBase = (base: string): boolean => base.startsWith(own)
-
-const own = 'began-'
-
-/** Whether it says what was there, without the contents of files. */
-export const isListedBase = async (core: Core, base: string): Promise<boolean> =>
-  (await basesOf(core)).get(base)?.listed === true
-
-/** One at a time makes a state of a thing; who waits then finds it. */
-export async function lockGroup(core: Core, request: Request, group: string): Promise<Lock> {
-  const lock = await core.host.lock(`base-${group}`, { timeoutMs: patienceMs, signal: request.signal })
-  if (lock !== undefined) return lock
-  throw new AwError('workspace_busy', 'Another process has been fetching the same source for an hour', {
-    hint: 'Try again; if that process is stuck, end it',
-    data: { group },
+async function assertUnused(core: Core, base: string): Promise<void> {
+  const users = (await core.store.list({ baseName: base })).filter(({ state }) => state !== 'purged')
+  const [first] = users
+  if (first === undefined) return
+  const gone = users.filter(({ state }) => state === 'trashed')
+  const [one] = gone
+  const all = users.length === 1 ? 'A workspace' : `${users.length} workspaces`
+  const where =
+    one === undefined ? '' : gone.length === users.length ? ' in the trash' : ` (${gone.length} of them in the trash)`
+  const which = users.length === 1 ? `: ${nameOf(first)}` : `, ${nameOf(first)} among them`
+  const erase = one === undefined ? '' : `Erase what is in the trash: aw purge ${nameOf(one)}. `
+  throw new AwError('base_in_use', `${all}${where} began as ${base}${which}`, {
+    hint: `${erase}Remove it all the same with --force: they stay, but cannot be compared with it any more`,
+    data: { base, used_by: users.map(nameOf), in_trash: gone.map(nameOf) },
   })
 }
 
-const patienceMs = 3_600_000
-
-/** Freezes a tree as a base. Needs the lock of its group. */
-export async function freezeBase(
-  core: Core,
-  request: Request,
-  place: Place,
-  base: string,
-  facts: BaseFacts,
-  { exclude }: Pick<SnapshotOptions, 'exclude'> = {},
-): Promise<void> {
-  const { listed } = facts
-  await appendHome(core, newEvent(core, request, 'base_started', { base }))
-  await core.storage.snapshot(place, basePlace(base), { consistent: true, listed, exclude, signal: request.signal })
-  await appendHome(core, newEvent(core, request, 'base_created', { base, ...facts }))
-}
-
-/** The next number of a group: one that no base of it has ever had, finished or not. Needs the lock of the group. */
-export async function nextNumber(core: Core, group: string): Promise<number> {
-  let last = 0
-  for await (const event of core.store.read('home', { types: ['base_started'] })) {
-    const name = event.type === 'base_started' ? event.data.base : ''
-    const number = name.startsWith(`${group}-`) ? Number(name.slice(group.length + 1)) : 0
-    if (Number.isSafeInteger(number)) last = Math.max(last, number)
-  }
-  return last + 1
-}
-
-/**
- * Whether it was finished. One on disk that the log does not know was left by a crash, and of what it was made from nothing
- * is known; but what a workspace names is its beginning.
- */
-export const isFinished = async (core: Core, base: string): Promise<boolean> =>
-  (await basesOf(core)).has(base) || (await usersOf(core, base)).length > 0
-
-/** A new tree that begins as a base. False if it is not there (any more), or was never finished. */
-export async function createFromBase(
-  core: Core,
-  request: Request,
-  place: Place,
-  base: string,
-  making: Pick<CreateOptions, 'after' | 'meanwhile'> = {},
-): Promise<boolean> {
-  if (!(await core.storage.exists(basePlace(base))) || !(await isFinished(core, base))) return false
-  try {
-    await core.storage.create(place, { from: basePlace(base), signal: request.signal, ...making })
-    return true
-  } catch (error) {
-    if (toAwError(error).code === 'snapshot_not_found') return false
-    throw error
-  }
-}
-
-/** Erases one for good. Needs the lock of its group, and that no workspace needs it. */
-export async function eraseBase(
-  core: Core,
-  request: Request,
-  base: string,
-  why: 'user' | 'unneeded' | 'replaced' | 'unfinished' | 'lost',
-): Promise<void> {
-  await core.storage.erase(basePlace(base))
-  await appendHome(core, newEvent(core, request, 'base_removed', { base, why }))
-}
-
-/** Names of workspaces that began as it and are not gone for good. */
-export async function usersOf(core: Core, base: string): Promise<string[]> {
-  const users = await core.store.list({ baseName: base })
-  return users.filter(({ state }) => state !== 'purged').map(({ task, agent }) => `${task}/${agent}`)
+async function assertNoTemplate(core: Core, base: string): Promise<void> {
+  const all = [...(await templatesOf(core)).values()].flat()
+  const template = all.find((one) => one.base === base)
+  if (template === undefined) return
+  const ref = `${template.name}@${template.version}`
+  throw new AwError('base_in_use', `${base} is the template ${ref}`, {
+    hint: `Remove that: aw template remove ${ref}`,
+    data: { base, template: ref },
+  })
 }

@@ -13,7 +13,7 @@ import {
   lockGroup,
   nextNumber,
   usersOf,
-} from './bases.ts'
+} from './base-trees.ts'
 import type { Core, Request } from '../core.ts'
 import { fill, isOuter, type Outer } from './fill.ts'
 

@@ -1,6 +1,6 @@
 import { baseNameOf, type Imported, type Source, type Workspace } from '../../domain/workspace/state.ts'
 import type { Place } from '../../ports/storage-driver.ts'
-import { basePlace, basesOf, eraseBase, freezeBase, hasBases, isOwnBase, lockGroup, ownBase } from './bases.ts'
+import { basePlace, basesOf, eraseBase, freezeBase, hasBases, isOwnBase, lockGroup, ownBase } from './base-trees.ts'
 import type { Core, OperationRef, Request } from '../core.ts'
 import { excluded } from '../snapshots/snapshots.ts'
 

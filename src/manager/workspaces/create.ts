@@ -4,19 +4,17 @@ import { AwError, toAwError } from '../../domain/errors.ts'
 import type { NewEvent } from '../../domain/log/event.ts'
 import { isWorkspaceId, type WorkspaceId } from '../../domain/ids.ts'
 import type { WorkspaceName } from '../../domain/names.ts'
-import { assertAllowed } from '../../domain/workspace/allow.ts'
-import { nameOf, type Source, type Workspace } from '../../domain/workspace/state.ts'
+import { nameOf, type Source } from '../../domain/workspace/state.ts'
 import type { Core, Request } from '../core.ts'
 import { createFrom, nameFor } from './provision.ts'
+import { isWaiting } from './failed-source.ts'
 import { destroy } from '../trash/destroy.ts'
 import { lookUp } from '../kernel/find.ts'
 import { fork } from '../snapshots/fork.ts'
-import { checkpointSignal, withWorkspace } from '../kernel/operations.ts'
 import { failRequest, firstRun, requestRun, type RunRequest } from '../runs/request.ts'
 import { withoutWorkspace } from '../runs/check.ts'
 import { sideOf } from '../diff/operands.ts'
 import { type Start, startOf } from '../sources/resolve.ts'
-import { isTreeGone, treeGone } from '../kernel/tree-gone.ts'
 import { view, type WorkspaceView } from '../kernel/view.ts'
 
 export const create = (core: Core, input: Inputs['create'], request: Request): Promise<WorkspaceView> =>
@@ -135,31 +133,6 @@ async function replacing<T>(
     if (holder === undefined || !isWaiting(holder)) throw error
     await destroy(core, { id: holder.id }, request)
     return make()
-  }
-}
-
-const isWaiting = ({ state, problem, operation }: Workspace): boolean =>
-  state === 'failed' && problem?.code === 'source_failed' && operation === null
-
-/** Idempotent: the live workspace of that name is the answer, whatever it was made from. */
-export async function ensure(core: Core, input: Inputs['ensure'], request: Request): Promise<WorkspaceView> {
-  for (let attempt = 0; ; attempt++) {
-    const found = await lookUp(core, input.id)
-    if (found?.operation === null && !isWaiting(found)) {
-      assertAllowed(found, 'path')
-      if (await isTreeGone(core, found)) throw treeGone(found)
-      return view(core, found)
-    }
-    try {
-      if (found === undefined || isWaiting(found)) return await create(core, input, request)
-      // Somebody works on it, or died over it: afterwards it is there, or the name is free.
-      await withWorkspace(core, request, found.id, async () => undefined)
-    } catch (error) {
-      // Somebody else made it in between: then it is there, or will be in an instant.
-      if (toAwError(error).code !== 'workspace_exists' || attempt === 200) throw error
-      await core.host.pause(25, request.signal)
-      checkpointSignal(request)
-    }
   }
 }
 

@@ -1,5 +1,4 @@
 import type { Inputs, Outputs } from '../../api/table.ts'
-import { configKeys, variableOf, type ConfigKey } from '../../domain/config/config.ts'
 import { toAwError } from '../../domain/errors.ts'
 import { sizeText } from '../../domain/space/size.ts'
 import type { Core, Finding, Request } from '../core.ts'
@@ -126,19 +125,4 @@ async function rebuilt(core: Core): Promise<Finding> {
   const { workspaces, changed } = await core.store.rebuild()
   const message = `the read model of ${workspaces} workspaces was made anew; ${changed.length} differed`
   return { name: 'read model', status: changed.length === 0 ? 'ok' : 'warning', message, hint: null }
-}
-
-export async function showConfig(core: Core): Promise<Outputs['config show']> {
-  const { settings, origins } = core.config
-  const from = (key: ConfigKey): string => {
-    const origin = origins[key]
-    if (origin === 'file') return core.configFile ?? 'file'
-    return origin === 'environment' ? variableOf(key) : origin === 'flag' ? '--set' : 'default'
-  }
-  const keys = Object.keys(configKeys) as ConfigKey[]
-  return {
-    home: core.home,
-    file: core.configFile ?? null,
-    settings: keys.map((key) => ({ key, value: settings[key], from: from(key), about: configKeys[key].about })),
-  }
 }

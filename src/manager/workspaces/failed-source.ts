@@ -10,6 +10,10 @@ import { undoLog } from '../kernel/undo.ts'
 export const isLostSource = ({ source }: Workspace, error: unknown): boolean =>
   source.kind === 'git' && toAwError(error).code === 'source_failed'
 
+/** It holds its name and nothing else: the source could not be had. */
+export const isWaiting = ({ state, problem, operation }: Workspace): boolean =>
+  state === 'failed' && problem?.code === 'source_failed' && operation === null
+
 /** Makes the workspace all the same, empty and `failed`. Answers the error to tell. */
 export async function keepEmpty(
   core: Core,
