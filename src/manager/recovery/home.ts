@@ -2,7 +2,7 @@ import type { Place } from '../../ports/storage-driver.ts'
 import { basePlace, basesOf, eraseBase, isFinished, isOwnBase } from '../sources/base-trees.ts'
 import type { Core, Request } from '../core.ts'
 import { dropOwnBase, usedBases } from '../sources/own-base.ts'
-import { eraseBegun, mendShared, sharedTrees } from './shared.ts'
+import { eraseBegun, mendShared, sharedTrees } from './recover-shared.ts'
 import { closeLostSetups } from '../templates/setup/records.ts'
 
 /**

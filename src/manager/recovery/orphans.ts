@@ -7,7 +7,7 @@ import { readMetadata, writeMetadata } from '../kernel/metadata.ts'
 import { volumeOf } from '../kernel/places.ts'
 import { holdToLimit } from '../space/size-limit.ts'
 import { existsAt, openTree } from '../kernel/trees.ts'
-import type { UndoLog } from '../kernel/undo.ts'
+import type { UndoLog } from '../kernel/rollback.ts'
 
 /**
  * Trees on disk that the log does not know, as `area/name`. One that can be written to becomes the tree of a workspace,

@@ -5,7 +5,7 @@ import { nameOf, type BoxFacts, type Workspace } from '../../domain/workspace/st
 import type { SandboxSpec } from '../../ports/sandbox-driver.ts'
 import { newEvent, type Core, type Request } from '../core.ts'
 import { appendHome } from '../kernel/home-stream.ts'
-import { makeToken } from '../access/tokens.ts'
+import { makeToken } from '../access/token.ts'
 
 /** A sandbox whose agent reaches the MCP tools of its own workspace, with a token that is valid as long as it stands. */
 

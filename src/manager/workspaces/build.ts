@@ -18,7 +18,7 @@ import { copying, importedOf, isOuter } from '../sources/fill.ts'
 import { type Content, makeContent, type Places } from '../sources/content.ts'
 import { beginAsTemplate } from '../templates/template-tree.ts'
 import { openTree, type Tree } from '../kernel/trees.ts'
-import type { UndoLog } from '../kernel/undo.ts'
+import type { UndoLog } from '../kernel/rollback.ts'
 
 /**
  * Builds a workspace's tree from its source where nobody sees it: in `tmp`, or at `whole` if it begins as a base. Durable

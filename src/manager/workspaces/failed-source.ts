@@ -4,7 +4,7 @@ import { buildTree } from './build.ts'
 import { newEvent, type Core, type OperationRef, type Request } from '../core.ts'
 import { append, whose } from '../kernel/operations.ts'
 import { stageOf, volumeOf } from '../kernel/places.ts'
-import { undoLog } from '../kernel/undo.ts'
+import { undoLog } from '../kernel/rollback.ts'
 
 /** A repository may be there tomorrow, and whoever asked for it may not be here now: the workspace waits for both. */
 export const isLostSource = ({ source }: Workspace, error: unknown): boolean =>

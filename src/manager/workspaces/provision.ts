@@ -21,7 +21,7 @@ import { dropOwnBase, withBeginning } from '../sources/own-base.ts'
 import { pathOf, volumeOf } from '../kernel/places.ts'
 import { broughtIn } from '../space/size-limit.ts'
 import { expiryOf } from './ttl.ts'
-import { undoLog, type UndoLog } from '../kernel/undo.ts'
+import { undoLog, type UndoLog } from '../kernel/rollback.ts'
 
 interface CreateOptions {
   /** The url of a repository with what is needed to get in. */

@@ -13,7 +13,7 @@ import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from 
 import { noBeginning } from '../recovery/orphans.ts'
 import { dropOwnBase } from '../sources/own-base.ts'
 import { stageOf, trashOf, treeName, volumeOf } from '../kernel/places.ts'
-import { undoLog } from '../kernel/undo.ts'
+import { undoLog } from '../kernel/rollback.ts'
 import { view, type WorkspaceView } from '../kernel/view.ts'
 
 /** A fresh tree from the same source; nothing of the old one leaks into it, and the old one is in the trash. */

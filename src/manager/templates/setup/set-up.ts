@@ -10,7 +10,7 @@ import type { Core, Request } from '../../core.ts'
 import { openTree } from '../../kernel/trees.ts'
 import { addedSince, fingerprintOf, type Fingerprint } from './fingerprint.ts'
 import { inputFiles, keyOf, sourceHash } from './inputs.ts'
-import { runSetup } from './run.ts'
+import { runSetup } from './run-commands.ts'
 
 interface Subject {
   readonly name: string

@@ -1,11 +1,11 @@
-import type { Inputs, Outputs } from '../../../api/table.ts'
-import { AwError } from '../../../domain/errors.ts'
-import type { CommandId } from '../../../domain/ids.ts'
-import { commandText, type SetupRecord } from '../../../domain/sources/template-setup.ts'
-import { findTemplate, type Template } from '../../../domain/sources/templates.ts'
-import type { Core } from '../../core.ts'
-import { templatesOf } from '../template-tree.ts'
-import { setupsOf } from './records.ts'
+import type { Inputs, Outputs } from '../../api/table.ts'
+import { AwError } from '../../domain/errors.ts'
+import type { CommandId } from '../../domain/ids.ts'
+import { commandText, type SetupRecord } from '../../domain/sources/template-setup.ts'
+import { findTemplate, type Template } from '../../domain/sources/templates.ts'
+import type { Core } from '../core.ts'
+import { templatesOf } from './template-tree.ts'
+import { setupsOf } from './setup/records.ts'
 
 type Log = Outputs['template log']
 
