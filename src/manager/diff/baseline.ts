@@ -10,10 +10,10 @@ import { isBelow, stepsOf } from './differences.ts'
 import { takeTree } from '../results/commit-history.ts'
 import { nothingKept, withDesk } from '../results/tree.ts'
 import { withGitBox } from '../sandboxes/git-box.ts'
-import type { KnownTree } from '../sandboxes/placeholders.ts'
+import { changesBetween, type KnownTree } from '../sandboxes/placeholders.ts'
 import { snapshotPlace, volumeOf } from '../kernel/places.ts'
 import { openScratch, withScratch } from '../files/scratch.ts'
-import { beforeAll } from '../snapshots/snapshots.ts'
+import { beforeAll } from '../snapshots/lookup.ts'
 import { fillAlone } from '../sources/content.ts'
 import { existsAt, openTree } from '../kernel/trees.ts'
 
@@ -81,6 +81,17 @@ const preventing: ReadonlySet<ErrorCode> = new Set([
 ])
 
 const kept = (place: Place): Beginning => ({ place, ...nothingHeld })
+
+/** In how many paths the tree differs from what the workspace began as. */
+export async function changesSinceBeginning(core: Core, request: Request, workspace: Workspace): Promise<number> {
+  await using began = await beginningOf(core, request, workspace)
+  const to = { workspace, place: volumeOf(workspace) }
+  const looking = { renames: false, signal: request.signal }
+  let count = 0
+  for await (const change of changesBetween(core, { workspace, ...began }, to, looking))
+    if (!isUnknown(began, change)) count += stepsOf(change).length
+  return count
+}
 
 /** A tree with a way to what it does not have itself: a base may be only a list of what was there. */
 export async function withContents<T extends KnownTree>(

@@ -7,7 +7,7 @@ import type { Core } from '../core.ts'
 import { findWorkspace, lookUp } from '../kernel/find.ts'
 import type { KnownTree } from '../sandboxes/placeholders.ts'
 import { snapshotPlace, volumeOf } from '../kernel/places.ts'
-import { isIdStart, resolveSnapshot } from '../snapshots/snapshots.ts'
+import { isIdStart, resolveSnapshot } from '../snapshots/lookup.ts'
 
 /** One of the trees that are compared. */
 export interface Side extends KnownTree {

@@ -5,7 +5,7 @@ import { newEvent, type Core, type Request } from '../core.ts'
 import { append, whose } from '../kernel/operations.ts'
 import { snapshotPlace } from '../kernel/places.ts'
 import { whenFree } from './reconcile.ts'
-import { snapshotsOf } from '../snapshots/snapshots.ts'
+import { snapshotsOf } from '../snapshots/lookup.ts'
 
 /** Snapshots on disk that the log does not know are told and kept; those that are gone from disk are taken from the log. */
 export async function reconcileSnapshots(

@@ -11,7 +11,7 @@ import { hasRepository, inBox, treeFrom, withDesk, type Desk } from './tree.ts'
 import { leftOutOfContent } from '../snapshots/omissions.ts'
 import { withFrozen } from '../snapshots/present-state.ts'
 import type { Side } from '../diff/operands.ts'
-import { snapshotsOf } from '../snapshots/snapshots.ts'
+import { snapshotsOf } from '../snapshots/lookup.ts'
 
 type Input = Inputs['export']
 type Result = Outputs['export']

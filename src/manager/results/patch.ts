@@ -12,7 +12,7 @@ import type { KnownTree } from '../sandboxes/placeholders.ts'
 import { snapshotPlace } from '../kernel/places.ts'
 import { withFrozen } from '../snapshots/present-state.ts'
 import { sideOf, type Side } from '../diff/operands.ts'
-import { beforeAll } from '../snapshots/snapshots.ts'
+import { beforeAll } from '../snapshots/lookup.ts'
 
 /** What differs from the beginning, or from a snapshot, as git tells it. */
 export async function exportPatch(

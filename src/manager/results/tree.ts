@@ -8,7 +8,7 @@ import type { Core, Request } from '../core.ts'
 import { withGitBox, type GitBox } from '../sandboxes/git-box.ts'
 import type { KnownTree } from '../sandboxes/placeholders.ts'
 import { withCopy, withScratch } from '../files/scratch.ts'
-import { snapshotsOf } from '../snapshots/snapshots.ts'
+import { snapshotsOf } from '../snapshots/lookup.ts'
 import { existsAt, openTree } from '../kernel/trees.ts'
 
 /** What an export works on. */

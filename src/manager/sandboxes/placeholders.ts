@@ -6,7 +6,7 @@ import type { FileHandle } from '../../ports/files.ts'
 import type { Beside, DiffOptions, Place, ReadOptions } from '../../ports/storage-driver.ts'
 import { bareChange, type ToldChange } from '../diff/visible-changes.ts'
 import type { Core } from '../core.ts'
-import { excluded, snapshotsOf } from '../snapshots/snapshots.ts'
+import { excluded, snapshotsOf } from '../snapshots/lookup.ts'
 import { openTree } from '../kernel/trees.ts'
 
 /**

@@ -6,7 +6,7 @@ import { nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import { newEvent, type Core, type Request } from '../core.ts'
 import { findWorkspace } from '../kernel/find.ts'
 import { append, whose, withWorkspace } from '../kernel/operations.ts'
-import { resolveSnapshot } from './snapshots.ts'
+import { resolveSnapshot } from './lookup.ts'
 
 export async function branch(core: Core, input: Inputs['branch'], request: Request): Promise<Outputs['branch']> {
   const found = await findWorkspace(core, input.id)

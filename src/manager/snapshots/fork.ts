@@ -12,7 +12,7 @@ import { leftOutOf, telling } from './omissions.ts'
 import { readDocuments } from '../kernel/metadata.ts'
 import { checkpointSignal, withWorkspace } from '../kernel/operations.ts'
 import { forgetState, presentState } from './present-state.ts'
-import { resolveSnapshot, snapshotsOf } from './snapshots.ts'
+import { resolveSnapshot, snapshotsOf } from './lookup.ts'
 import { view } from '../kernel/view.ts'
 
 type Forks = Outputs['fork']

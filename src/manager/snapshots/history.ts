@@ -5,7 +5,7 @@ import type { Workspace } from '../../domain/workspace/state.ts'
 import type { Core } from '../core.ts'
 import { countChanges } from '../diff/differences.ts'
 import { findWorkspace } from '../kernel/find.ts'
-import { snapshotsOf } from './snapshots.ts'
+import { snapshotsOf } from './lookup.ts'
 
 type Command = Outputs['history'][number]
 

@@ -7,7 +7,7 @@ import { isBelow, stepsOf } from '../diff/differences.ts'
 import { intentOf } from '../kernel/operations.ts'
 import { snapshotPlace, volumeOf } from '../kernel/places.ts'
 import { asBytes } from './restore-paths.ts'
-import { excluded } from './snapshots.ts'
+import { excluded } from './lookup.ts'
 
 /** Before paths are replaced: what came to them after they were kept is kept too, beside that. Answers how, if it did. */
 export async function keepLater(core: Core, workspace: Workspace, paths: string[]): Promise<Frozen | undefined> {

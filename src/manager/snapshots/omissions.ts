@@ -3,7 +3,7 @@ import { profileOf } from '../../domain/workspace/profiles.ts'
 import { baseOf, type Workspace } from '../../domain/workspace/state.ts'
 import type { Place } from '../../ports/storage-driver.ts'
 import type { Core } from '../core.ts'
-import { snapshotsOf } from './snapshots.ts'
+import { snapshotsOf } from './lookup.ts'
 
 /** What a frozen tree could not hold of the one it was taken of: told wherever it is taken for that one. */
 

@@ -7,10 +7,10 @@ import { differs } from '../diff/differences.ts'
 import { leftOutIn, leftOutOf, wouldLeaveOut } from './omissions.ts'
 import { withWorkspace } from '../kernel/operations.ts'
 import { snapshotPlace, volumeOf } from '../kernel/places.ts'
-import { removeSnapshots } from './remove.ts'
+import { removeSnapshots } from './snapshot-remove.ts'
 import type { Side } from '../diff/operands.ts'
 import { takeSnapshot } from './snapshot.ts'
-import { forksOf, snapshotsOf } from './snapshots.ts'
+import { forksOf, snapshotsOf } from './lookup.ts'
 
 interface Taking {
   readonly reason: SnapshotFacts['reason']

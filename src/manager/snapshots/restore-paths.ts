@@ -9,7 +9,7 @@ import { refreshMetadata } from '../kernel/metadata.ts'
 import { intentOf } from '../kernel/operations.ts'
 import { withoutPassing } from '../sandboxes/placeholders.ts'
 import { snapshotPlace, volumeOf } from '../kernel/places.ts'
-import { excluded } from './snapshots.ts'
+import { excluded } from './lookup.ts'
 import { openTree } from '../kernel/trees.ts'
 
 /**

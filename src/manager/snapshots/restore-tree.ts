@@ -10,11 +10,11 @@ import { keepLater } from './late-writes.ts'
 import { refreshMetadata } from '../kernel/metadata.ts'
 import { abandon, append, begin, giveUp, intentOf, isFenced, whose } from '../kernel/operations.ts'
 import { snapshotPlace, volumeOf } from '../kernel/places.ts'
-import { removeSnapshots } from './remove.ts'
+import { removeSnapshots } from './snapshot-remove.ts'
 import { asBytes, placePaths, removePassing, stagePaths, unstage } from './restore-paths.ts'
 import { heldTo } from '../space/size-limit.ts'
 import { factsOf } from './snapshot.ts'
-import { excluded } from './snapshots.ts'
+import { excluded } from './lookup.ts'
 
 type Restored = Omit<Outputs['restore'], 'ended'>
 

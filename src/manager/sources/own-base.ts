@@ -2,7 +2,7 @@ import { baseNameOf, type Imported, type Source, type Workspace } from '../../do
 import type { Place } from '../../ports/storage-driver.ts'
 import { basePlace, basesOf, eraseBase, freezeBase, hasBases, isOwnBase, lockGroup, ownBase } from './base-trees.ts'
 import type { Core, OperationRef, Request } from '../core.ts'
-import { excluded } from '../snapshots/snapshots.ts'
+import { excluded } from '../snapshots/lookup.ts'
 
 /**
  * Where no base or snapshot shows what a workspace began as, its tree becomes a base of its own when it is made: `diff`

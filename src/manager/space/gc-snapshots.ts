@@ -6,8 +6,8 @@ import type { Core, Request } from '../core.ts'
 import { checkpointSignal, withWorkspace } from '../kernel/operations.ts'
 import { snapshotPlace } from '../kernel/places.ts'
 import { unforked } from '../trash/purge.ts'
-import { removeSnapshots } from '../snapshots/remove.ts'
-import { excluded, neededIds, snapshotsOf } from '../snapshots/snapshots.ts'
+import { removeSnapshots } from '../snapshots/snapshot-remove.ts'
+import { excluded, neededIds, snapshotsOf } from '../snapshots/lookup.ts'
 
 export interface SpareSnapshot {
   readonly snapshot: SnapshotId

@@ -9,7 +9,7 @@ import { snapshotPlace, trashOf, volumeOf } from '../kernel/places.ts'
 import { everything, rulerFor, usual, type Bounds, type Ruler } from './measure.ts'
 import { beganAs, gradeOf, growthOf, maxBytesOf } from './size-limit.ts'
 import { sharedAreas, sharedPlace } from '../shared/shared-areas.ts'
-import { snapshotsOf } from '../snapshots/snapshots.ts'
+import { snapshotsOf } from '../snapshots/lookup.ts'
 import { reservations, spaceWarnings, totalWarnings } from './space-report.ts'
 
 type Report = Outputs['usage']

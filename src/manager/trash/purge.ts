@@ -10,7 +10,7 @@ import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from 
 import { dropOwnBase } from '../sources/own-base.ts'
 import { eraseAll, erasingOf, snapshotPlace, trashOf } from '../kernel/places.ts'
 import { settleDestroyed } from './settle-destroyed.ts'
-import { forksOf, snapshotsOf } from '../snapshots/snapshots.ts'
+import { forksOf, snapshotsOf } from '../snapshots/lookup.ts'
 
 export async function purge(core: Core, input: Inputs['purge'], request: Request): Promise<Outputs['purge']> {
   try {

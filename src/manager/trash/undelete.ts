@@ -13,7 +13,7 @@ import { refreshMetadata } from '../kernel/metadata.ts'
 import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from '../kernel/operations.ts'
 import { erasingOf, pathOf, trashOf, volumeOf } from '../kernel/places.ts'
 import { settleDestroyed } from './settle-destroyed.ts'
-import { snapshotsOf } from '../snapshots/snapshots.ts'
+import { snapshotsOf } from '../snapshots/lookup.ts'
 import { revokeTokensOf } from './token-revocation.ts'
 import { view, type WorkspaceView } from '../kernel/view.ts'
 

@@ -2,40 +2,12 @@ import type { Inputs, Outputs } from '../../api/table.ts'
 import { AwError } from '../../domain/errors.ts'
 import type { SnapshotId } from '../../domain/ids.ts'
 import type { WorkspaceEventData } from '../../domain/workspace/events.ts'
-import type { Snapshot } from '../../domain/workspace/snapshots.ts'
 import { nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import { newEvent, type Core, type OperationRef, type Request } from '../core.ts'
 import { findWorkspace } from '../kernel/find.ts'
 import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from '../kernel/operations.ts'
 import { eraseAll, snapshotPlace } from '../kernel/places.ts'
-import { checkedLabel } from './snapshot.ts'
-import { forksOf, resolveAmong, snapshotsOf } from './snapshots.ts'
-import { snapshotView, type SnapshotView } from '../kernel/view.ts'
-
-export async function labelSnapshot(
-  core: Core,
-  input: Inputs['snapshot label'],
-  request: Request,
-): Promise<SnapshotView> {
-  const { id } = await findWorkspace(core, input.id)
-  const label = labelOf(input)
-  return withWorkspace(core, request, id, async (workspace) => {
-    const found = ownSnapshot(workspace, await snapshotsOf(core, id), input.snapshot)
-    const data = { ...whose(workspace), snapshot: found.snapshot, label }
-    const after = await append(core, request, workspace, [newEvent(core, request, 'snapshot_labelled', data)])
-    return snapshotView({ ...found, label }, after)
-  })
-}
-
-/** A label that was forgotten on the way must not erase the one there is. */
-function labelOf({ label, remove = false }: Inputs['snapshot label']): string | null {
-  if (label !== undefined && !remove) return checkedLabel(label)
-  if (label === undefined && remove) return null
-  throw new AwError('invalid_input', remove ? 'A label is given or taken away, not both' : 'There is no label', {
-    hint: 'Give a label, or --remove to take it away',
-    data: { field: 'label' },
-  })
-}
+import { forksOf, ownSnapshot, snapshotsOf } from './lookup.ts'
 
 export async function removeSnapshot(
   core: Core,
@@ -50,21 +22,6 @@ export async function removeSnapshot(
     await removeSnapshots(core, request, workspace, [...ids], 'user')
     return { removed: [...ids] }
   })
-}
-
-/** The one a fork began as belongs to the workspace it was forked from. */
-function ownSnapshot(workspace: Workspace, all: ReadonlyMap<SnapshotId, Snapshot>, ref: string): Snapshot {
-  const id = resolveAmong(workspace, all, ref)
-  const found = all.get(id)
-  if (found !== undefined) return found
-  throw new AwError(
-    'snapshot_not_found',
-    `${id} is a snapshot of the workspace that ${nameOf(workspace)} was forked from`,
-    {
-      hint: 'Name that workspace',
-      data: { id: workspace.id, snapshot: id },
-    },
-  )
 }
 
 async function assertUnforked(core: Core, id: SnapshotId): Promise<void> {
