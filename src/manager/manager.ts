@@ -9,9 +9,11 @@ import { cp } from './files/cp.ts'
 import { destroy } from './trash/destroy.ts'
 import { showConfig } from './workspaces/config-show.ts'
 import { doctor } from './workspaces/doctor.ts'
-import { exportResults, importArchive } from './results/export.ts'
-import { fsDownload, fsUpload } from './files/file-streams.ts'
-import * as files from './files/files.ts'
+import { exportResults } from './results/export.ts'
+import { importArchive } from './results/import.ts'
+import { fsDownload } from './files/fs-download.ts'
+import { fsUpload } from './files/fs-upload.ts'
+import * as fs from './files/fs.ts'
 import { branch } from './snapshots/branch.ts'
 import { connect } from './sandboxes/connect.ts'
 import { diff } from './diff/diff.ts'
@@ -22,15 +24,17 @@ import { gc } from './space/gc.ts'
 import { history } from './snapshots/history.ts'
 import { label } from './workspaces/label.ts'
 import { limit } from './space/limit.ts'
-import { acquireLease, adopt, releaseLease, renewLease } from './access/lease.ts'
+import { adopt } from './access/adopt.ts'
+import { acquireLease, releaseLease, renewLease } from './access/lease.ts'
 import { start, stop } from './sandboxes/start.ts'
-import { events, sealAudit, verifyAudit } from './audit/events.ts'
 import { exists } from './workspaces/exists.ts'
 import { list } from './workspaces/list.ts'
 import { path } from './workspaces/path.ts'
 import { paths } from './workspaces/paths.ts'
 import { adaptPrompt } from './workspaces/prompt-adapt.ts'
 import { show } from './workspaces/show.ts'
+import { sealAudit, verifyAudit } from './audit/audit.ts'
+import { events } from './audit/events.ts'
 import { describe } from './snapshots/describe.ts'
 import { snapshots } from './snapshots/snapshots.ts'
 import { verify } from './snapshots/verify.ts'
@@ -52,7 +56,6 @@ import { redo } from './snapshots/redo.ts'
 import { restore } from './snapshots/restore.ts'
 import { undo } from './snapshots/undo.ts'
 import * as shared from './shared/shared.ts'
-import { undeleteShared } from './shared/shared-trash.ts'
 import { shutdown } from './workspaces/shutdown.ts'
 import { templateLog } from './templates/template-log.ts'
 import { snapshot } from './snapshots/snapshot.ts'
@@ -127,23 +130,23 @@ const useCases: UseCases = {
   'shared create': shared.createShared,
   'shared list': shared.listShared,
   'shared remove': shared.removeShared,
-  'shared undelete': undeleteShared,
+  'shared undelete': shared.undeleteShared,
   'lease acquire': acquireLease,
   'lease renew': renewLease,
   'lease release': releaseLease,
   adopt,
-  'fs read': files.fsRead,
-  'fs write': files.fsWrite,
-  'fs append': files.fsAppend,
+  'fs read': fs.fsRead,
+  'fs write': fs.fsWrite,
+  'fs append': fs.fsAppend,
   'fs upload': fsUpload,
-  'fs list': files.fsList,
-  'fs tree': files.fsTree,
-  'fs stat': files.fsStat,
-  'fs resolve': files.fsResolve,
-  'fs mkdir': files.fsMkdir,
-  'fs move': files.fsMove,
-  'fs copy': files.fsCopy,
-  'fs remove': files.fsRemove,
+  'fs list': fs.fsList,
+  'fs tree': fs.fsTree,
+  'fs stat': fs.fsStat,
+  'fs resolve': fs.fsResolve,
+  'fs mkdir': fs.fsMkdir,
+  'fs move': fs.fsMove,
+  'fs copy': fs.fsCopy,
+  'fs remove': fs.fsRemove,
   'token create': tokens.createToken,
   'token list': tokens.listTokens,
   'token revoke': tokens.revokeToken,

@@ -12,8 +12,12 @@ import { append, whose, withWorkspace } from '../kernel/operations.ts'
 const defaultTtlMs = 60_000
 
 /** About a lease, not under it: which one the caller has had so far does not matter. */
-const withLeases = <T>(core: Core, request: Request, id: Workspace['id'], work: (workspace: Workspace) => Promise<T>) =>
-  withWorkspace(core, withoutLease(request), id, work)
+export const withLeases = <T>(
+  core: Core,
+  request: Request,
+  id: Workspace['id'],
+  work: (workspace: Workspace) => Promise<T>,
+) => withWorkspace(core, withoutLease(request), id, work)
 
 export async function acquireLease(
   core: Core,
@@ -22,22 +26,16 @@ export async function acquireLease(
 ): Promise<Outputs['lease acquire']> {
   const { id } = await findWorkspace(core, input.id)
   return withLeases(core, request, id, async (workspace) => {
-    const { lease } = await taken(core, request, workspace, input)
+    const { lease } = await takeLease(core, request, workspace, input)
     return leaseView(workspace, lease)
   })
 }
 
-/** Takes a lease over, from nobody or, if that is forced, from a holder who has not been heard of for long enough. */
-export async function adopt(core: Core, input: Inputs['adopt'], request: Request): Promise<Outputs['adopt']> {
-  const { id } = await findWorkspace(core, input.id)
-  const idleMs = core.config.settings['leases.force_after_seconds'] * 1000
-  return withLeases(core, request, id, async (workspace) => {
-    const { lease, previous } = await taken(core, request, workspace, input, input.force === true ? idleMs : undefined)
-    return { ...leaseView(workspace, lease), adopted_from: previous?.holder ?? null }
-  })
-}
-
-async function taken(
+/**
+ * Acquires the lease and logs it. Needs the lock.
+ * @param idleMs take it from a holder who has been idle for so long
+ */
+export async function takeLease(
   core: Core,
   request: Request,
   workspace: Workspace,
@@ -123,7 +121,7 @@ function times(core: Core, ttlMs = defaultTtlMs): { now: string; expiresAt: stri
   return { now: now.toISOString(), expiresAt: new Date(now.getTime() + ttlMs).toISOString() }
 }
 
-const leaseView = (workspace: Workspace, lease: Lease): Outputs['lease acquire'] => ({
+export const leaseView = (workspace: Workspace, lease: Lease): Outputs['lease acquire'] => ({
   id: lease.id,
   workspace: nameOf(workspace),
   holder: lease.holder,

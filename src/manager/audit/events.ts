@@ -56,13 +56,3 @@ async function filterOf(core: Core, input: Inputs['events']) {
   const name = parseName(ref)
   return { types, correlation, task: name.task, agent: name.agent }
 }
-
-export const verifyAudit = (
-  core: Core,
-  _input: Inputs['audit verify'],
-  request: Request,
-): Promise<Outputs['audit verify']> => core.store.verify({ ...(request.signal && { signal: request.signal }) })
-
-export async function sealAudit(core: Core): Promise<Outputs['audit seal']> {
-  return { checkpoint: (await core.store.seal(core.clock.now().toISOString())) ?? null }
-}

@@ -1,7 +1,7 @@
 import type { Inputs, Outputs } from '../../api/table.ts'
 import { AwError } from '../../domain/errors.ts'
 import { parseName } from '../../domain/names.ts'
-import type { SharedArea } from '../../domain/workspace/shared-areas.ts'
+import type { SharedArea, TrashedArea } from '../../domain/workspace/shared-areas.ts'
 import { checkedShortName } from '../../domain/names.ts'
 import { nameOf } from '../../domain/workspace/state.ts'
 import type { Place } from '../../ports/storage-driver.ts'
@@ -9,7 +9,7 @@ import { newEvent, newId, type Core, type Request } from '../core.ts'
 import { appendHome } from '../kernel/home-stream.ts'
 import { trashOf } from '../kernel/places.ts'
 import { assertFreeName, lockArea, sharedAreas, sharedPath, sharedPlace } from './shared-areas.ts'
-import { purgeShared } from './shared-trash.ts'
+import { lockTrashed, purgeShared, trashedShared } from './shared-trash.ts'
 
 type View = Outputs['shared create']
 
@@ -116,5 +116,42 @@ async function assertUnused(core: Core, area: SharedArea): Promise<void> {
   throw new AwError('workspace_active', `${area.name} is in use by ${some.join(', ')}`, {
     hint: 'End these processes first',
     data: { name: area.name, processes: users },
+  })
+}
+
+/** Back from the trash, as it was. What the log is told first is what recovery then brings about. */
+export async function undeleteShared(
+  core: Core,
+  input: Inputs['shared undelete'],
+  request: Request,
+): Promise<Outputs['shared undelete']> {
+  const { trash, tree, task, created_at, name: former } = await findTrashed(core, input.trash)
+  const name = checkedShortName(input.as ?? former, 'a shared area')
+  using _ = await lockArea(core, request, name)
+  using lock = await lockTrashed(core, request, trash)
+  await findTrashed(core, trash)
+  await assertFreeName(core, name)
+  const place = sharedPlace({ tree })
+  await appendHome(core, newEvent(core, request, 'shared_undeleted', { trash, name, task, tree }))
+  try {
+    await core.storage.move(trashOf(trash), place)
+    await core.host.publish(sharedPath(core, name), core.storage.attachment(place).path)
+  } catch (error) {
+    if (await core.storage.exists(place)) await core.storage.move(place, trashOf(trash))
+    await appendHome(core, newEvent(core, request, 'shared_removed', { name, trash }))
+    throw error
+  }
+  lock.retire()
+  return { name, task, path: sharedPath(core, name), created_at }
+}
+
+/** By its name in the trash; or the last one that had this name. */
+async function findTrashed(core: Core, ref: string): Promise<TrashedArea> {
+  const all = await trashedShared(core)
+  const found = all.find(({ trash }) => trash === ref) ?? all.findLast(({ name }) => name === ref)
+  if (found !== undefined && (await core.storage.exists(trashOf(found.trash)))) return found
+  throw new AwError('shared_not_found', `There is no shared area ${JSON.stringify(ref)} in the trash`, {
+    hint: 'See them: aw shared list --trashed',
+    data: { trash: ref },
   })
 }

@@ -3,71 +3,17 @@ import { AwError } from '../../domain/errors.ts'
 import { quotePath } from '../../domain/paths.ts'
 import { assertAllowed } from '../../domain/workspace/allow.ts'
 import { nameOf, type Workspace } from '../../domain/workspace/state.ts'
-import type { FileReader } from '../../ports/files.ts'
 import type { CommandInput } from '../../ports/sandbox-driver.ts'
 import type { Core, Request } from '../core.ts'
 import { assertFileSize, largestFile } from './file-size.ts'
-import { absoluteIn, openWithin, within } from './files.ts'
+import { absoluteIn, within } from './within.ts'
 import { findWorkspace } from '../kernel/find.ts'
 import { assertLease } from '../access/lease-fence.ts'
 import { checkpointSignal } from '../kernel/operations.ts'
 import { assertRoom, assertRoomFor, roomToGrow } from '../space/size-limit.ts'
 import { sizeAt } from '../kernel/trees.ts'
 
-/** Files of any size, in and out piece by piece: no more of them is in memory than one piece. No lock is held. */
-
-const pieceBytes = 256 * 1024
-
-/** All of it is of the file that was there at the beginning, also if it is replaced, or its workspace goes. */
-export async function* fsDownload(
-  core: Core,
-  input: Inputs['fs download'],
-  request: Request,
-): AsyncGenerator<Outputs['fs download']> {
-  checkpointSignal(request)
-  const { tree, workspace } = await openWithin(core, request, input.id, 'read')
-  let file: FileReader | undefined
-  const close = (): void => {
-    file?.[Symbol.dispose]()
-    tree[Symbol.dispose]()
-  }
-  // Nobody may ever ask for the next piece.
-  request.signal?.addEventListener('abort', close)
-  try {
-    checkpointSignal(request)
-    file = tree.open(input.path, { absolute: absoluteIn(workspace, input.absolute) })
-    yield* piecesOf(file, input, request)
-  } finally {
-    request.signal?.removeEventListener('abort', close)
-    close()
-  }
-}
-
-async function* piecesOf(
-  file: FileReader,
-  { path, offset = 0, length = Infinity }: Inputs['fs download'],
-  request: Request,
-): AsyncGenerator<Outputs['fs download']> {
-  const { size, mtime } = file
-  const end = Math.max(offset, Math.min(size, offset + length))
-  // An empty part has a piece, too: it tells the size.
-  for (let at = offset, isFirst = true; at < end || isFirst; isFirst = false) {
-    const data = await file.read(at, Math.min(pieceBytes, end - at))
-    checkpointSignal(request)
-    if (data.length === 0 && at < end) throw cutShort(path)
-    yield { size, offset: at, mtime, data }
-    checkpointSignal(request)
-    at += data.length
-  }
-}
-
-const cutShort = (path: string): AwError =>
-  new AwError('filesystem_error', `The file became shorter while it was read: ${quotePath(path)}`, {
-    hint: 'Somebody writes to it; read it again',
-    data: { path },
-  })
-
-/** Whole or not at all, whatever happens while it comes in. */
+/** A file of any size, one piece in memory at a time; whole or not at all, whatever happens meanwhile. No lock is held. */
 export const fsUpload = (core: Core, input: Inputs['fs upload'], request: Request): Promise<Outputs['fs upload']> =>
   within(core, request, input.id, 'write', async (tree, workspace) => {
     const { path, parents, existing, mode } = input
