@@ -18,7 +18,8 @@ import {
   laterSandboxes,
 } from './drivers/later.ts'
 import { linuxHost } from './drivers/host/linux.ts'
-import { openStorage, type StoragePlace } from './drivers/storage/registry.ts'
+import { openStorage } from './drivers/storage/open.ts'
+import type { StoragePlace } from './drivers/storage/registry.ts'
 import { dirShelf } from './drivers/archives/shelf.ts'
 import { dirSizes } from './drivers/sizes/dir.ts'
 import { dirTexts } from './drivers/texts/dir.ts'

@@ -1,5 +1,5 @@
 import { type AwError, toAwError } from '../../domain/errors.ts'
-import { isWorkspaceId, type WorkspaceId } from '../../domain/ids.ts'
+import { isWorkspaceId } from '../../domain/ids.ts'
 import { isLive, isLost, nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import type { Place } from '../../ports/storage-driver.ts'
 import { revokeLostBridges } from '../sandboxes/bridge.ts'
@@ -15,6 +15,7 @@ import { reconcileHome } from './home.ts'
 import { relocate } from '../workspaces/rename.ts'
 import { removeScratch, strayScratch } from '../files/scratch.ts'
 import { settleDestroyed } from '../trash/settle-destroyed.ts'
+import { whenFree } from './when-free.ts'
 
 export interface Reconciled {
   readonly failed: { id: string; name: string; operation: string; message: string }[]
@@ -117,22 +118,6 @@ async function closeLostTrash(
     },
     false,
   )
-}
-
-/** Busy workspaces are somebody's business already: for them the answer is `otherwise`. */
-export async function whenFree<T>(
-  core: Core,
-  request: Request,
-  id: WorkspaceId,
-  work: (workspace: Workspace) => Promise<T>,
-  otherwise: T,
-): Promise<T> {
-  try {
-    return await withWorkspace(core, request, id, work)
-  } catch (error) {
-    if (toAwError(error).code === 'workspace_busy') return otherwise
-    throw error
-  }
 }
 
 const blocked = (workspace: Workspace): Reconciled['failed'][number] => ({

@@ -14,10 +14,10 @@ import { evolve } from '../../../domain/workspace/evolve.ts'
 import { isLive, type Workspace } from '../../../domain/workspace/state.ts'
 import type { AppendLimits, AppendResult } from '../../../ports/event-store.ts'
 import type { Database } from './database.ts'
-import { assertFormat } from './format.ts'
 import { isMuchLater, noteTime } from './latest.ts'
 import { countLive, holderOf, parseFold, reservedUnder, saveWorkspace } from './read-model.ts'
 import { eventById, insertRecord, records } from './records.ts'
+import { assertFormat } from './schema.ts'
 
 /** Inside a write transaction: checks everything, then stores the events and brings every table up to date. */
 export function append(

@@ -8,7 +8,7 @@ import { durableFile } from '../../../sys/fs/durable-file.ts'
 import { append } from './append.ts'
 import { migrations, type Migration } from './migrations.ts'
 import { rebuild } from './rebuild.ts'
-import { currentFormat, schema } from './schema.ts'
+import { assertFormat, currentFormat, schema } from './schema.ts'
 
 /** The format this program writes, and the way to it from older ones. */
 export interface Formats {
@@ -32,15 +32,6 @@ export async function prepareHome(database: Database, home: Home): Promise<void>
   if (found === undefined) await database.transaction(() => createUnlessThere(database, home))
   if (found !== undefined && found < current) await migrate(database, home)
   assertFormat(await database.reading(() => readFormat(database)), current)
-}
-
-/** Also asked inside every append: a newer program may have migrated the home meanwhile. */
-export function assertFormat(found: number | undefined, current: number): void {
-  if (found === current) return
-  throw new AwError('home_version', `The home has format ${found}; this version of aw writes format ${current}`, {
-    hint: 'Use the version of aw that wrote it, or a newer one',
-    data: { format: found ?? null, supported: current },
-  })
 }
 
 function readFormat(database: Database): number | undefined {

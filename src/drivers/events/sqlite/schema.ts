@@ -1,6 +1,17 @@
+import { AwError } from '../../../domain/errors.ts'
+
 /** The tables of a home. `docs/spec/event-log.md` explains each; change one only with a migration. */
 
 export const currentFormat = 5
+
+/** Also asked inside every append: a newer program may have migrated the home meanwhile. */
+export function assertFormat(found: number | undefined, current: number): void {
+  if (found === current) return
+  throw new AwError('home_version', `The home has format ${found}; this version of aw writes format ${current}`, {
+    hint: 'Use the version of aw that wrote it, or a newer one',
+    data: { format: found ?? null, supported: current },
+  })
+}
 
 export const schema = `
 CREATE TABLE meta (

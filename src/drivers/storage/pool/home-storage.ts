@@ -12,7 +12,8 @@ import { dropPool, poolImage, readPool, writePool } from './record.ts'
 import { dropClaim, readClaim } from '../root/claim.ts'
 import { assertRoot, readMarker } from '../root/root.ts'
 import { assertWorks, best, forgetTrials } from '../choice.ts'
-import { makeStorage, storageLock, type StoragePlace, type Wanted } from '../registry.ts'
+import { makeStorage } from '../open.ts'
+import { storageLock, type StoragePlace, type Wanted } from '../registry.ts'
 import { areas } from '../root/tree-root.ts'
 
 /** Setting up the storage of a home on purpose, and giving it up again. Both can be repeated after a crash anywhere. */
