@@ -40,8 +40,9 @@ export function importsOf(file: SourceFile): readonly Import[] {
   ]
 }
 
-/** The names between the braces as they are written, `type` included; none for a whole module. */
+/** The names between the braces as they are written, `type` included; of a whole module the star and its name. */
 function namesIn(clause: string): readonly string[] {
+  if (clause.startsWith('*')) return [clause]
   const inside = /\{([^}]*)\}/.exec(clause)?.[1] ?? ''
   return inside
     .split(',')

@@ -7,15 +7,19 @@ export interface SourceFile {
   readonly text: string
 }
 
-const root = dirname(dirname(import.meta.dirname))
+/** Of the project. */
+export const root = dirname(dirname(import.meta.dirname))
 const notOurs = new Set(['node_modules', 'dist', 'coverage', '.git'])
 
-/** Reads the files that match, in order. Rules that read nothing pass on anything, so nothing read is an error. */
-export function readFiles(...patterns: readonly string[]): readonly SourceFile[] {
+/** Reads the files that match, in order. */
+export const readFiles = (...patterns: readonly string[]): readonly SourceFile[] => pathsOf(...patterns).map(readOne)
+
+/** Files and folders that match, in order. Rules that read nothing pass on anything, so finding nothing is an error. */
+export function pathsOf(...patterns: readonly string[]): readonly string[] {
   const exclude = (name: string): boolean => notOurs.has(name.split('/').at(-1) ?? name)
   const paths = patterns.flatMap((pattern) => globSync(pattern, { cwd: root, exclude }))
   if (paths.length === 0) throw new Error(`No file matches ${patterns.join(', ')}`)
-  return [...new Set(paths)].sort().map(readOne)
+  return [...new Set(paths)].sort()
 }
 
 export const readOne = (path: string): SourceFile => ({ path, text: readFileSync(join(root, path), 'utf8') })

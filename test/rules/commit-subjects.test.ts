@@ -1,0 +1,66 @@
+/** The subject of a commit fits on one line of `git log`; the why goes into the body. */
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { root } from './source-tree.ts'
+
+const most = 72
+
+/** The rule holds from the commit on that added this file. */
+const rule = 'test/rules/commit-subjects.test.ts'
+
+/** Merges aside. What others commit on branches that do not have the rule yet is not held to it. */
+function subjects(checkout: string): string[] {
+  const log = (...args: readonly string[]): string[] => git(checkout, 'log', '--no-merges', ...args)
+  const first = log('--diff-filter=A', '--format=%H', '--', rule).at(-1)
+  if (first === undefined) return []
+  return [...log('--format=%s', '--ancestry-path', `${first}..HEAD`), ...log('--format=%s', '-1', first)]
+}
+
+/** The checkout may belong to another user, and may be tested from one of its own hooks. */
+function git(checkout: string, ...args: readonly string[]): string[] {
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_')))
+  const settings = ['safe.directory=*', 'user.name=a', 'user.email=a@example', 'core.hooksPath=/dev/null']
+  const given = [...settings.flatMap((setting) => ['-c', setting]), ...args]
+  const output = execFileSync('git', given, { cwd: checkout, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+  return output.split('\n').filter((line) => line !== '')
+}
+
+const tooLong = (subject: string): string[] =>
+  subject.length > most ? [`${subject}: ${subject.length} characters, and ${most} are the most`] : []
+
+test('commit subjects have at most 72 characters', () => {
+  if (existsSync(join(root, '.git'))) expect(subjects(root).flatMap(tooLong)).toEqual([])
+  // A tarball has no history to check.
+  else expect(existsSync(join(root, '.git'))).toBe(false)
+})
+
+test('the rule finds a long subject', () => {
+  expect(tooLong('a'.repeat(most))).toEqual([])
+  expect(tooLong('a'.repeat(most + 1))).toHaveLength(1)
+})
+
+test('the rule reads the history from the commit on that added it, without merges', () => {
+  const checkout = mkdtempSync(join(tmpdir(), 'aw-subjects-'))
+  try {
+    const commit = (subject: string) => git(checkout, 'commit', '-q', '--allow-empty', '--no-gpg-sign', '-m', subject)
+    git(checkout, 'init', '-q', '-b', 'main')
+    commit('before')
+    expect(subjects(checkout)).toEqual([])
+    git(checkout, 'branch', 'other')
+    mkdirSync(dirname(join(checkout, rule)), { recursive: true })
+    writeFileSync(join(checkout, rule), '')
+    git(checkout, 'add', '.')
+    commit('adds the rule')
+    git(checkout, 'checkout', '-q', 'other')
+    commit('does not know the rule')
+    git(checkout, 'checkout', '-q', 'main')
+    git(checkout, 'merge', '-q', '--no-gpg-sign', '-m', 'merges', 'other')
+    commit('after')
+    expect(subjects(checkout)).toEqual(['after', 'adds the rule'])
+  } finally {
+    rmSync(checkout, { recursive: true })
+  }
+})
