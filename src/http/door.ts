@@ -1,32 +1,38 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable, type Duplex } from 'node:stream'
-import { limited, type HomeFacts } from '../access/limited.ts'
-import { assertScope, type Principal } from '../access/principal.ts'
+import type { HomeFacts } from '../access/limited.ts'
+import type { Principal } from '../access/principal.ts'
 import type { Operation } from '../api/operation.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import type { JsonLimits } from '../domain/text/strict-json.ts'
 import type { Answers } from '../ports/answers.ts'
 import type { Manager } from '../ports/manager.ts'
+import {
+  addressOf,
+  admission,
+  type AdmissionLimits,
+  type Admitted,
+  type Arrival,
+  type RouteLookup,
+  type Ready,
+  type Wanted,
+} from './admission.ts'
 import { sendProblem } from './answer.ts'
-import { callerOf, type Authenticate, type Caller, type Entrance } from './authenticate.ts'
+import type { Authenticate, Entrance } from './authenticate.ts'
 import { bodyOf } from './limits/body.ts'
 import { callOf, cursor, sendAnswer, sendWithProgress, wantsLines, type Call } from './call.ts'
-import { contextOf } from './context.ts'
 import { sendFile } from './download.ts'
 import { operationAt, streamAt } from './routes/operation-at.ts'
-import { assertAddressed, headerOf } from './guard.ts'
-import { flights, type FlightLimits } from './limits/in-flight.ts'
-import { heldBytes, type Held } from './held.ts'
+import { headerOf } from './guard.ts'
 import { inputOf } from './input.ts'
 import { leftAlone } from './detach-on-shutdown.ts'
 import { whyEnded } from './lines.ts'
 import type { Metrics } from './metrics.ts'
 import { assertRepeatable, noteOf, onceOnly } from './idempotency.ts'
 import { ownRoutes, type Asked, type ClosedRoute, type OwnRoute } from './routes/own-routes.ts'
-import { rated, rateLimiter, type Rates } from './limits/rates.ts'
-import { rechecking } from './recheck.ts'
+import { rated } from './limits/rates.ts'
 import { Refusal } from './refusal.ts'
-import { targetOf, type Found, type Target } from './routes/routes.ts'
+import type { Found, Query, Target } from './routes/routes.ts'
 import { asBadRequest, isSession, sessionRoute } from './session.ts'
 import { socketDoor } from './sockets.ts'
 import { assertSame, type Stamps } from './version-check.ts'
@@ -34,12 +40,9 @@ import { sendItems, sendStream, type StreamLimits } from './stream.ts'
 import { traceHeaders, traceOf, type Trace } from './trace.ts'
 import { whenLeft } from './limits/until-left.ts'
 
-export interface DoorLimits extends FlightLimits, StreamLimits {
-  readonly rates: Rates
+export interface DoorLimits extends AdmissionLimits, StreamLimits {
   readonly bodyBytes: number
   readonly uploadBytes: number
-  /** Of bodies in memory, all requests together. */
-  readonly heldBytes: number
   readonly json: JsonLimits
 }
 
@@ -53,7 +56,7 @@ export interface DoorOptions {
   /** Told of each answer. */
   readonly log: (record: Readonly<Record<string, unknown>>) => void
   /** Whether requests are taken: not before all was looked at, and not any more when it ends. */
-  readonly ready: () => { readonly ready: boolean; readonly reason?: string }
+  readonly ready: Ready
   /** What this daemon is: a client of another version, or that reads other settings, is told so and does it itself. */
   readonly stamps?: Stamps
   /** Addresses that are no operations: by method and path. */
@@ -62,19 +65,13 @@ export interface DoorOptions {
 
 export type HttpDoor = ReturnType<typeof httpDoor>
 
-/**
- * The operations over HTTP. Of each request is checked, in this order: who it is meant for and which page it comes from,
- * the token, the scope, the rate, the body. What is left is one call of the manager.
- */
+/** The operations over HTTP: what passed all checks (see `admission`) is answered in one of three ways. */
 export function httpDoor(options: DoorOptions) {
-  const { manager, facts, authenticate, answers, limits, metrics, log, ready } = options
-  const rates = rateLimiter(limits.rates)
-  const flying = flights(limits)
-  const holding = heldBytes(limits.heldBytes)
-  const recheck = rechecking(authenticate)
+  const { answers, limits, metrics, log, ready } = options
+  const { admit, rates, flying } = admission(options)
   const leaving = new AbortController()
   let ownCount = 0
-  const once = onceOnly({ answers, manager })
+  const once = onceOnly({ answers, manager: options.manager })
   const sockets = socketDoor(limits.json)
   const own: Readonly<Record<string, OwnRoute>> = {
     ...ownRoutes({ metrics, ready, flying, all: () => own }),
@@ -87,7 +84,7 @@ export function httpDoor(options: DoorOptions) {
     for (const [name, value] of Object.entries(traceHeaders(trace))) response.setHeader(name, value)
     response.once('close', () => answered(trace, begin, response.statusCode, response.writableFinished))
     try {
-      await route(request, response, entrance, trace)
+      await route({ request, entrance, trace }, response)
     } catch (error) {
       if (toAwError(error).code === 'internal')
         log({
@@ -107,125 +104,83 @@ export function httpDoor(options: DoorOptions) {
     log({ ...about, status, ms: Math.round(ms * 100) / 100, whole })
   }
 
-  async function route(request: IncomingMessage, response: ServerResponse, entrance: Entrance, trace: Trace) {
-    assertAddressed(request, entrance.hosts)
-    const target = targetOf(request.url ?? '/')
-    assertServed(target.path, entrance)
-    const { segments } = target
+  async function route(arrival: Arrival, response: ServerResponse): Promise<void> {
+    const { request, entrance, trace } = arrival
+    const target = addressOf(request, entrance)
     const method = request.method ?? ''
-    // Whoever looks whether it is well may do without the answer's body.
-    const asked = method === 'HEAD' ? 'GET' : method
-    const named = [target.path, target.path.replace(/\/[^/]*$/, '/:id')].map((path) => `${asked} ${path}`)
-    const name = named.find((one) => segments !== undefined && Object.hasOwn(own, one)) ?? ''
-    const plain = method === 'HEAD' && own[name]?.open !== true ? undefined : own[name]
-    if (plain?.open === true) return plain.handle({ request, response, requestId: trace.requestId })
+    const { name, route } = ownAt(method, target)
+    const asked = { request, response, requestId: trace.requestId }
+    if (route?.open === true) return route.handle(asked)
     assertSame(request.headers, options.stamps)
-    const caller = await callerOf(request, entrance, authenticate)
-    trace.actor = caller.principal.actor
-    const counted = caller.secret === undefined ? undefined : trace.actor
-    if (plain !== undefined) {
-      trace.operation = name
-      return performOwn(plain, { request, response, requestId: trace.requestId }, caller, counted, trace)
+    if (route !== undefined) {
+      using admitted = await admit(arrival, wantedOwn(name, route))
+      return await performOwn(route, asked, admitted)
     }
-    assertReady()
     const ofSession = isSession(target.path)
-    const found = ofSession ? sessionRoute(method, target.path, caller.principal) : operationAt(method, segments)
-    trace.operation = found.operation.name
-    assertScope(caller.principal, found.operation.scope, found.operation.name)
-    if (counted !== undefined) rates.take(counted, found.operation)
-    using _ = flying.enter(counted, kindOf(found.operation))
-    using held = holding(counted === undefined)
+    using admitted = await admit(arrival, {
+      needsReady: true,
+      find: (principal) =>
+        wantedOf(ofSession ? sessionRoute(method, target.path, principal) : operationAt(method, target.segments)),
+    })
     try {
-      await perform(request, response, target, found, caller, trace, held)
+      await perform(asked, target.query, admitted)
     } catch (error) {
       throw ofSession ? asBadRequest(toAwError(error)) : error
     }
   }
 
+  /** HEAD is for whoever asks whether it is well, and does without the answer's body. */
+  function ownAt(method: string, { path, segments }: Target): { name: string; route: OwnRoute | undefined } {
+    const asked = method === 'HEAD' ? 'GET' : method
+    const names = [path, path.replace(/\/[^/]*$/, '/:id')].map((one) => `${asked} ${one}`)
+    const name = names.find((one) => segments !== undefined && Object.hasOwn(own, one)) ?? ''
+    const route = own[name]
+    return { name, route: method === 'HEAD' && route?.open !== true ? undefined : route }
+  }
+
   /** What is no operation may do several, or go on for long: it has the same limits, and ends with its token. */
-  async function performOwn(
-    route: ClosedRoute,
-    asked: Asked,
-    caller: Caller,
-    counted: string | undefined,
-    trace: Trace,
-  ) {
-    const countOne = (): void => {
-      if (counted !== undefined) rates.take(counted, undefined)
-    }
-    const { about, holds, undoes = false } = route
-    if (undoes) assertReady()
-    if (about.scope !== undefined) assertScope(caller.principal, about.scope, about.summary)
-    countOne()
-    using _ = flying.enter(holds && counted, holds ?? 'inFlight')
-    using held = holding(counted === undefined)
+  async function performOwn(route: ClosedRoute, asked: Asked, admitted: Admitted<Wanted>): Promise<void> {
+    const { caller, counted, countOne, held } = admitted
     const stop = new AbortController()
-    if (!undoes) stop.signal.addEventListener('abort', () => asked.response.destroy())
+    if (route.undoes !== true) stop.signal.addEventListener('abort', () => asked.response.destroy())
     // Under an id that no request can have: whoever cancels one, or speaks MCP, may send the same id with all.
-    const flight = { stop, follows: holds === 'streams' }
-    using _tracked = flying.track(caller.principal.actor, `own ${++ownCount}`, flight)
-    using _checked = recheck(caller, stop)
-    const context = contextOf(asked.request, caller.principal, trace.correlationId)
-    const own = managerFor(caller)
-    const manager = leftAlone(counted === undefined ? own : rated(own, rates, counted), leaving.signal)
+    using _ = admitted.begin(`own ${++ownCount}`, { stop, follows: route.holds === 'streams' })
+    const context = admitted.context()
+    const limited = counted === undefined ? admitted.manager : rated(admitted.manager, rates, counted)
+    const manager = leftAlone(limited, leaving.signal)
     await route.handle({ ...asked, caller, manager, context, countOne, held, signal: stop.signal })
   }
 
-  function assertServed(path: string, { only = path }: Entrance): void {
-    if (path !== only) throw new Refusal(404, 'invalid_input', 'There is nothing at this address')
-  }
-
-  function assertReady(): void {
-    const { ready: isReady, reason = 'The daemon is ending' } = ready()
-    if (!isReady) throw new Refusal(503, 'daemon_unavailable', reason, undefined, { 'Retry-After': '1' })
-  }
-
-  /** The same checks, for a connection that is to become a WebSocket: a stream with input of its own. */
+  /** A connection that is to become a WebSocket: a stream with input of its own. */
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, entrance: Entrance): Promise<void> {
     const [begin, trace] = [performance.now(), traceOf(request)]
     const { requestId } = trace
     socket.on('error', () => undefined)
     try {
-      assertAddressed(request, entrance.hosts)
-      const { segments, path, query } = targetOf(request.url ?? '/')
-      assertServed(path, entrance)
-      const caller = await callerOf(request, entrance, authenticate)
-      assertReady()
-      trace.actor = caller.principal.actor
-      const found = streamAt(segments)
-      trace.operation = found.operation.name
-      assertScope(caller.principal, found.operation.scope, found.operation.name)
-      const counted = caller.secret === undefined ? undefined : caller.principal.actor
-      if (headerOf(request, 'idempotency-key') !== undefined) assertRepeatable(found.operation, {})
-      if (counted !== undefined) rates.take(counted, found.operation)
-      using _ = flying.enter(counted, 'streams')
+      const { segments, query } = addressOf(request, entrance)
+      const find = (): OperationWanted => wantedStream(request, streamAt(segments))
+      using admitted = await admit({ request, entrance, trace }, { needsReady: true, find })
+      const { found } = admitted.wanted
+      const { operation } = found
       const stop = new AbortController()
-      const leave = leaveOf(found.operation)
-      const follows = found.operation.input.properties?.['follow'] !== undefined
-      using _tracked = flying.track(caller.principal.actor, requestId, { stop, leave, follows })
-      using _checked = recheck(caller, stop, { isOfMany: found.operation.name === 'events' })
-      const context = contextOf(request, caller.principal, trace.correlationId)
+      const leave = leaveOf(operation)
+      const follows = operation.input.properties?.['follow'] !== undefined
+      using _ = admitted.begin(requestId, { stop, leave, follows }, { isOfMany: operation.name === 'events' })
+      const context = admitted.context()
       const opened = sockets.accept(request, socket, head, traceHeaders(trace))
-      await sockets.serve(opened, { manager: managerFor(caller), found, query, context, requestId, stop, leave })
+      await sockets.serve(opened, { manager: admitted.manager, found, query, context, requestId, stop, leave })
       answered(trace, begin, 101, true)
     } catch (error) {
       answered(trace, begin, sockets.refuse(socket, error, trace), true)
     }
   }
 
-  const managerFor = ({ principal }: Caller): Manager => limited(manager, principal, facts)
-
-  async function perform(
-    request: IncomingMessage,
-    response: ServerResponse,
-    target: Target,
-    found: Found,
-    caller: Caller,
-    { requestId, correlationId }: Trace,
-    held: Held,
-  ): Promise<void> {
+  async function perform(asked: Asked, given: Query, admitted: Admitted<OperationWanted>): Promise<void> {
+    const { request, response, requestId } = asked
+    const { caller, held, manager, wanted } = admitted
+    const { found } = wanted
     const { operation } = found
-    const query = new Map(target.query)
+    const query = new Map(given)
     const page = query.get(cursor) ?? []
     if (page.length > 1 || !/^\d{1,9}$/.test(page[0] ?? '0'))
       throw new Refusal(400, 'invalid_input', 'The cursor is not one that came with a page')
@@ -236,20 +191,14 @@ export function httpDoor(options: DoorOptions) {
     const input = { ...found.defaults, ...inputOf(found, query, body.json) }
     const stop = new AbortController()
     const leave = leaveOf(operation)
-    using _tracked = flying.track(caller.principal.actor, requestId, { stop, leave, follows: input['follow'] === true })
+    // What takes something away may be what ends the token.
+    const recheck = operation.kind === 'destructive' ? false : { isOfMany: operation.name === 'events' }
+    using _ = admitted.begin(requestId, { stop, leave, follows: input['follow'] === true }, recheck)
     // Whoever runs something and leaves, leaves it running; everything else that nobody waits for is undone.
     if (operation.outlives !== true) whenLeft(response, () => stop.abort(new AwError('aborted', 'The caller has left')))
-    // What takes something away may be what ends the token.
-    using _checked =
-      operation.kind === 'destructive' ? undefined : recheck(caller, stop, { isOfMany: operation.name === 'events' })
-    const context = {
-      ...contextOf(request, caller.principal, correlationId),
-      signal: stop.signal,
-      ...(body.input && { input: body.input }),
-    }
-    const by = { manager: managerFor(caller), requestId, stop, leave }
+    const context = { ...admitted.context(), signal: stop.signal, ...(body.input && { input: body.input }) }
     try {
-      await answer({ request, response, operation, input, context, ...by }, caller.principal)
+      await answer({ request, response, operation, input, context, manager, requestId, stop, leave }, caller.principal)
     } catch (error) {
       throw whyEnded(error, stop.signal)
     }
@@ -286,8 +235,30 @@ export function httpDoor(options: DoorOptions) {
   }
 }
 
+interface OperationWanted extends Wanted {
+  readonly found: Found
+}
+
+const wantedOf = (found: Found): OperationWanted => {
+  const { operation } = found
+  const { name, scope, form } = operation
+  return { found, name, title: name, scope, operation, holds: form === 'stream' ? 'streams' : 'inFlight' }
+}
+
+/** What a WebSocket answers is not kept, so that only a read may come with an idempotency key. */
+const wantedStream = (request: IncomingMessage, found: Found): OperationWanted => ({
+  ...wantedOf(found),
+  check() {
+    if (headerOf(request, 'idempotency-key') !== undefined) assertRepeatable(found.operation, {})
+  },
+})
+
+const wantedOwn = (name: string, { about, holds, undoes = false }: ClosedRoute): RouteLookup<Wanted> => ({
+  name,
+  needsReady: undoes,
+  find: () => ({ name, title: about.summary, scope: about.scope, holds }),
+})
+
 /** Whoever lets go of these leaves them to themselves. */
 const leaveOf = ({ outlives }: Operation): AbortController | undefined =>
   outlives === true ? new AbortController() : undefined
-
-const kindOf = ({ form }: Operation): keyof FlightLimits => (form === 'stream' ? 'streams' : 'inFlight')
