@@ -1,12 +1,11 @@
 import { storageChoices } from '../domain/config/storage-drivers.ts'
+import type { Operation } from '../api/operation.ts'
 import { boolean, choice, object, optional, string, type JsonSchema } from '../api/schema.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import type { Arguments } from './input/arguments.ts'
-import type { Flagged } from './input/flags.ts'
 import type { Globals } from './input/globals.ts'
 import type { Io } from './io.ts'
-import { gitOperation } from './sandbox/git-operation.ts'
-import { shellOperation } from './sandbox/shell-operation.ts'
+import { gitOperation, shellOperation } from './sandbox/exec-variants.ts'
 
 /** Commands that are about the command line or the home itself and so have no operation behind them. */
 export interface Builtin {
@@ -20,20 +19,16 @@ export interface Builtin {
   /** Its first argument is the name of a workspace. */
   readonly workspace?: true
   /** Those operations that it stands with in help; the command line's own if left out. */
-  readonly group?: string
+  readonly group?: Operation['group']
   readonly errors?: readonly ErrorCode[]
-  /** Its own flags, as the input of an operation. */
-  readonly input?: JsonSchema
+  /** Its own flags, as the input of an operation; made when the command is the one that is asked for. */
+  readonly input?: () => JsonSchema
   readonly hidden?: true
   readonly load: () => Promise<BuiltinCommand>
 }
 
 /** `given`: also the flags of its own, and the program that it is to run. */
 export type BuiltinCommand = (args: readonly string[], globals: Globals, io: Io, given: Arguments) => Promise<number>
-
-/** Undefined for a command with global flags only. */
-export const flagged = ({ name, input }: Builtin): Flagged | undefined =>
-  input === undefined ? undefined : { name, input }
 
 export const builtins: readonly Builtin[] = [
   {
@@ -60,9 +55,11 @@ export const builtins: readonly Builtin[] = [
       'In the sandbox that aw start made, else in one of its own that ends with it. The shell is /bin/bash if it is ' +
       'there, else /bin/sh; any other program can be named. It needs a terminal, whose keys and size it gets.',
     examples: ['aw shell fix-login', 'aw shell fix-login --allow github', 'aw shell fix-login -- python3'],
-    input: shellOperation.input,
-    group: shellOperation.group,
-    errors: shellOperation.errors,
+    input: () => shellOperation().input,
+    group: 'Sandboxes',
+    get errors() {
+      return shellOperation().errors
+    },
     workspace: true,
     load: async () => (await import('./sandbox/shell.ts')).shellCommand,
   },
@@ -74,9 +71,11 @@ export const builtins: readonly Builtin[] = [
       'Everything after the workspace is for git. A repository that an agent has worked in can make git run programs: ' +
       'so it runs in a sandbox of the level namespace, the one that aw start made or one of its own, and never outside.',
     examples: ['aw git fix-login status', 'aw git fix-login log --oneline -5', 'aw git fix-login diff HEAD~1'],
-    input: gitOperation.input,
-    group: shellOperation.group,
-    errors: shellOperation.errors,
+    input: () => gitOperation().input,
+    group: 'Sandboxes',
+    get errors() {
+      return gitOperation().errors
+    },
     workspace: true,
     load: async () => (await import('./sandbox/git.ts')).gitCommand,
   },
@@ -89,7 +88,7 @@ export const builtins: readonly Builtin[] = [
       'where something that was started in the sandbox listens; aw start makes one that stays. 0:PORT takes any port ' +
       'that is free here. Ctrl-C ends it.',
     examples: ['aw forward fix-login 3000', 'aw forward fix-login 8080:3000'],
-    group: shellOperation.group,
+    group: 'Sandboxes',
     errors: ['workspace_not_found', 'invalid_state', 'sandbox_gone', 'invalid_input', 'unsupported'],
     workspace: true,
     load: async () => (await import('./sandbox/forward.ts')).forwardCommand,
@@ -104,11 +103,12 @@ export const builtins: readonly Builtin[] = [
       'storage root, for snapshots and forks in constant time. Root may do so for another user with --home. The same ' +
       'again changes nothing, but mounts a pool that is not mounted, and enlarges it to a larger --size.',
     examples: ['aw init', 'aw init --storage btrfs --size 20G', 'aw init --check'],
-    input: object({
-      storage: optional(choice(storageChoices, 'The storage driver; without it, what storage.driver says')),
-      size: optional(string('Size of the pool, as 500M or 20G; by default half of what is free')),
-      check: optional(boolean('Read everything in the pool and compare it with its checksums')),
-    }),
+    input: () =>
+      object({
+        storage: optional(choice(storageChoices, 'The storage driver; without it, what storage.driver says')),
+        size: optional(string('Size of the pool, as 500M or 20G; by default half of what is free')),
+        check: optional(boolean('Read everything in the pool and compare it with its checksums')),
+      }),
     load: async () => (await import('./init.ts')).initCommand,
   },
   {
@@ -119,7 +119,7 @@ export const builtins: readonly Builtin[] = [
       'Unmounts and deletes a pool, and forgets which driver was chosen. Refused while there is a workspace, also in ' +
       'the trash, a template, or any other tree; bases that no workspace needs go with it. The log stays. The next use of the home chooses anew.',
     examples: ['aw deinit', 'aw deinit --yes'],
-    input: object({ yes: optional(boolean('Delete the image of the pool; without it, it is only named')) }),
+    input: () => object({ yes: optional(boolean('Delete the image of the pool; without it, it is only named')) }),
     load: async () => (await import('./init.ts')).deinitCommand,
   },
   {
@@ -137,16 +137,17 @@ export const builtins: readonly Builtin[] = [
       'aw hook uninstall claude --yes',
     ],
     words: ['install', 'uninstall', 'claude'],
-    input: object({
-      scope: optional(
-        choice(
-          ['user', 'project', 'local'],
-          'Which settings: yours for every project (the default), those of this project that are shared, or yours for it',
+    input: () =>
+      object({
+        scope: optional(
+          choice(
+            ['user', 'project', 'local'],
+            'Which settings: yours for every project (the default), those of this project that are shared, or yours for it',
+          ),
         ),
-      ),
-      yes: optional(boolean('Do not ask')),
-      dry_run: optional(boolean('Only show the difference')),
-    }),
+        yes: optional(boolean('Do not ask')),
+        dry_run: optional(boolean('Only show the difference')),
+      }),
     errors: ['invalid_config', 'permission_denied', 'version_conflict'],
     load: async () => (await import('./hook/hook.ts')).hookCommand,
   },
@@ -160,17 +161,18 @@ export const builtins: readonly Builtin[] = [
       'output, and ends with its input. With --workspace its tools are about that workspace alone.',
     examples: ['aw mcp install claude', 'aw mcp install codex --dry-run', 'aw mcp --workspace fix-login'],
     words: ['install', 'uninstall', 'claude', 'codex'],
-    input: object({
-      workspace: optional(string('Only the tools of this workspace')),
-      scope: optional(
-        choice(
-          ['user', 'project'],
-          'Which configuration: yours (the default), or that of this project, which is shared',
+    input: () =>
+      object({
+        workspace: optional(string('Only the tools of this workspace')),
+        scope: optional(
+          choice(
+            ['user', 'project'],
+            'Which configuration: yours (the default), or that of this project, which is shared',
+          ),
         ),
-      ),
-      yes: optional(boolean('Do not ask')),
-      dry_run: optional(boolean('Only show the difference')),
-    }),
+        yes: optional(boolean('Do not ask')),
+        dry_run: optional(boolean('Only show the difference')),
+      }),
     errors: ['workspace_not_found', 'invalid_config', 'permission_denied', 'version_conflict'],
     load: async () => (await import('./mcp/mcp.ts')).mcpCommand,
   },
@@ -184,14 +186,15 @@ export const builtins: readonly Builtin[] = [
       'what a dead process left. Other commands go through it as long as it runs. Ctrl-C or --stop ends it: what is under ' +
       'way may finish, runs and sandboxes go on unless shutdown.policy says otherwise.',
     examples: ['aw serve', 'aw serve --listen 127.0.0.1:7433', 'aw serve --detach', 'aw serve --stop'],
-    input: object({
-      listen: optional(
-        string('Also listen at this address of the loopback, with tokens; port 0 takes any that is free'),
-      ),
-      detach: optional(boolean('Return when it takes requests, and let it go on')),
-      stop: optional(boolean('End the one that runs')),
-      status: optional(boolean('Tell whether one runs (exit code 0 or 3)')),
-    }),
+    input: () =>
+      object({
+        listen: optional(
+          string('Also listen at this address of the loopback, with tokens; port 0 takes any that is free'),
+        ),
+        detach: optional(boolean('Return when it takes requests, and let it go on')),
+        stop: optional(boolean('End the one that runs')),
+        status: optional(boolean('Tell whether one runs (exit code 0 or 3)')),
+      }),
     errors: ['invalid_state', 'invalid_config', 'sandbox_unenforceable', 'daemon_unavailable', 'timeout'],
     load: async () => (await import('./daemon/serve.ts')).serveCommand,
   },

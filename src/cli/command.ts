@@ -3,6 +3,7 @@ import type { Table } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
 import { nearest } from '../domain/text/nearest.ts'
 import { builtins, type Builtin } from './builtins.ts'
+import { commandFlags, type CommandFlags } from './input/flags.ts'
 
 export type Command =
   | { readonly kind: 'operation'; readonly operation: Operation; readonly rest: readonly string[] }
@@ -77,6 +78,13 @@ export function findCommand(args: readonly string[], table: Table): Command {
     if (isGroup(name, table)) return { kind: 'group', group: name, rest: args.slice(count) }
   }
   throw unknownCommand(words[0] ?? args[0] ?? '', table)
+}
+
+/** What the command takes besides global flags. */
+export function flagsOfCommand(command: Command): CommandFlags {
+  if (command.kind === 'operation') return commandFlags(command.operation)
+  const { name, input } = command.kind === 'builtin' ? command.builtin : {}
+  return commandFlags(name === undefined || input === undefined ? undefined : { name, input: input() })
 }
 
 const isGroup = (name: string, table: Table): boolean => table.some((entry) => entry.name.startsWith(`${name} `))

@@ -1,58 +1,69 @@
+import type { Table } from '../api/table.ts'
 import { commandAt, leadingGlobals, sortArguments } from './input/arguments.ts'
 import { callOperation } from './call.ts'
-import { flagged } from './builtins.ts'
-import { findCommand, groupError, type Command } from './command.ts'
+import { findCommand, flagsOfCommand, groupError, type Command } from './command.ts'
 import { reportError } from './errors.ts'
-import { commandField, type Flagged } from './input/flags.ts'
+import type { CommandFlags } from './input/flags.ts'
 import { cannotRun } from './exit-codes.ts'
 import { readGlobals, wantsJson, type Globals } from './input/globals.ts'
 import { assertText, type Io } from './io.ts'
 
 /** Runs one command line and answers with its exit code. Nothing is thrown, nothing is left running. */
 export async function run(args: readonly string[], io: Io): Promise<number> {
+  let line: Line | undefined
   try {
     assertText(args)
-    return await dispatch(args, io)
+    const { globals: leading, rest } = leadingGlobals(args)
+    const globals = readGlobals(leading)
+    if (globals.version) return await printVersion(globals, io)
+    if (globals.help || rest.length === 0) return await help(rest, globals, io)
+    line = lineOf(rest, io.table)
+    return await dispatch(line, leading, io)
   } catch (error) {
-    const { own, runs } = ownWords(args, io)
+    const { own, runs } = ownWords(args, line ?? triedLine(args, io.table))
     const code = await reportError(error, io, { json: wantsJson(own), noColor: own.includes('--no-color') })
     // The smaller exit codes are those of the program that was to be run.
     return runs && code !== 0 && code < cannotRun ? cannotRun : code
   }
 }
 
-/** The words that are for us, and whether the others are a program to be run. */
-function ownWords(args: readonly string[], io: Io): { own: readonly string[]; runs: boolean } {
+/** A command that was found, and what it takes. */
+interface Line {
+  readonly command: Command
+  readonly taken: CommandFlags
+  /** Where in the rest of the command the program begins that it is to run. */
+  readonly end: number
+}
+
+function lineOf(words: readonly string[], table: Table): Line {
+  const command = findCommand(words, table)
+  const taken = flagsOfCommand(command)
+  return { command, taken, end: commandAt(command.rest, taken) }
+}
+
+/** Something failed before the command was looked for; undefined if there is none. */
+function triedLine(args: readonly string[], table: Table): Line | undefined {
   try {
-    const { rest } = leadingGlobals(args)
-    const command = findCommand(rest, io.table)
-    const taking = takerOf(command)
-    const before = args.length - command.rest.length
-    const own = args.slice(0, before + commandAt(command.rest, taking))
-    return { own, runs: taking !== undefined && commandField(taking) !== undefined }
+    return lineOf(leadingGlobals(args).rest, table)
   } catch {
-    return { own: args, runs: false }
+    return undefined
   }
 }
 
-function takerOf(command: Command): Flagged | undefined {
-  if (command.kind === 'operation') return command.operation
-  return command.kind === 'builtin' ? flagged(command.builtin) : undefined
+/** The words that are for us, and whether the others are a program to be run. */
+function ownWords(args: readonly string[], line: Line | undefined): { own: readonly string[]; runs: boolean } {
+  if (line === undefined) return { own: args, runs: false }
+  const { command, taken, end } = line
+  return { own: args.slice(0, args.length - command.rest.length + end), runs: taken.runs }
 }
 
-async function dispatch(args: readonly string[], io: Io): Promise<number> {
-  const leading = leadingGlobals(args)
-  const globals = readGlobals(leading.globals)
-  if (globals.version) return printVersion(globals, io)
-  if (globals.help || leading.rest.length === 0) return help(leading.rest, globals, io)
-  const command = findCommand(leading.rest, io.table)
-  const taking = takerOf(command)
-  if (asksForHelp(command.rest.slice(0, commandAt(command.rest, taking))))
-    return help(wordsOf(command), withGlobals(leading.globals, command), io)
+async function dispatch(line: Line, leading: ReadonlyMap<string, readonly string[]>, io: Io): Promise<number> {
+  const { command, taken, end } = line
+  if (asksForHelp(command.rest.slice(0, end))) return help(wordsOf(command), withGlobals(leading, command), io)
   if (command.kind === 'group') throw groupError(command.group, command.rest[0], io.table)
 
-  const given = sortArguments(command.rest, taking)
-  const all = readGlobals(mergeGlobals(leading.globals, given.globals))
+  const given = sortArguments(command.rest, taken, end)
+  const all = readGlobals(mergeGlobals(leading, given.globals))
   if (all.version) return printVersion(all, io)
   if (command.kind === 'operation') return callOperation(command.operation, given, all, io)
   const runBuiltin = await command.builtin.load()

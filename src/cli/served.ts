@@ -4,6 +4,7 @@ import { operations } from '../api/table.ts'
 import { leadingGlobals, sortArguments } from './input/arguments.ts'
 import { hasOwnDoor } from './call.ts'
 import { findCommand } from './command.ts'
+import { commandFlags } from './input/flags.ts'
 import { readGlobals } from './input/globals.ts'
 import { mergeGlobals } from './run.ts'
 
@@ -16,7 +17,7 @@ export function isServed(args: readonly string[]): boolean {
     const leading = leadingGlobals(args)
     const command = findCommand(leading.rest, operations)
     if (command.kind !== 'operation' || !isOfWords(command.operation)) return false
-    const given = sortArguments(command.rest, command.operation)
+    const given = sortArguments(command.rest, commandFlags(command.operation))
     const { home, configFile, set } = readGlobals(mergeGlobals(leading.globals, given.globals))
     const brings = home !== undefined || configFile !== undefined || Object.keys(set).length > 0
     return !brings && [...given.fields].every(([field, texts]) => isWord(command.operation, field, texts))

@@ -8,8 +8,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { operations, type Table } from '../../src/api/table.ts'
 import { sortArguments } from '../../src/cli/input/arguments.ts'
-import { flagged } from '../../src/cli/builtins.ts'
-import { findCommand } from '../../src/cli/command.ts'
+import { findCommand, flagsOfCommand } from '../../src/cli/command.ts'
 import { inputsOf } from '../../src/cli/input/input.ts'
 import { processIo } from '../../src/cli/io.ts'
 import { inRoot, root } from '../../tools/root.ts'
@@ -54,7 +53,7 @@ describe('commands', () => {
     const command = findCommand(words, table)
     expect(command.kind).not.toBe('group')
     const operation = command.kind === 'operation' ? command.operation : undefined
-    const given = sortArguments(command.rest, command.kind === 'builtin' ? flagged(command.builtin) : operation)
+    const given = sortArguments(command.rest, flagsOfCommand(command))
     const io = { ...processIo(), stdin: async () => Buffer.from('text') }
     const isFile = command.rest.some((word) => word.startsWith('@'))
     if (operation !== undefined && !isFile) expect(await inputsOf(operation, given, io)).not.toEqual([])
@@ -71,9 +70,7 @@ describe('commands', () => {
     const [words = []] = awCallsIn(code.replaceAll(/[[\]]/g, ' '))
     if (words[0]?.startsWith('-') === true) return
     const command = findCommand(words, table)
-    const taking = command.kind === 'builtin' ? flagged(command.builtin) : undefined
-    const operation = command.kind === 'operation' ? command.operation : taking
-    expect(() => sortArguments(command.rest, operation)).not.toThrow()
+    expect(() => sortArguments(command.rest, flagsOfCommand(command))).not.toThrow()
   })
 })
 

@@ -34,8 +34,9 @@ export function cliPage(entries: Table = operations): string {
   ].join('\n\n')
 }
 
-function ownSection({ name, usage, summary, details, examples, input = {} }: Builtin): string {
-  const parts = [`### ${name}`, code(usage), `${summary}. ${details}`, flagTable({ name, input })]
+function ownSection({ name, usage, summary, details, examples, input }: Builtin): string {
+  const flags = flagTable({ name, input: input?.() ?? {} })
+  const parts = [`### ${name}`, code(usage), `${summary}. ${details}`, flags]
   return [...parts, code(examples.join('\n'))].filter((part) => part !== undefined).join('\n\n')
 }
 

@@ -60,7 +60,8 @@ export function completionModel(table: Table): readonly CommandModel[] {
     const model = commandModel(operation)
     return operation.name === 'doctor' ? [model, { ...model, name: 'check' }] : [model]
   })
-  const own = visibleBuiltins().map(({ name, summary, words, workspace, input = {} }): CommandModel => {
+  const own = visibleBuiltins().map(({ name, summary, words, workspace, ...builtin }): CommandModel => {
+    const input = builtin.input?.() ?? {}
     const first = name === 'help' ? helpWords(table) : workspace === true ? ('live' as const) : words
     const flags = shownFlags({ name, input }).map((flag) => ownFlag(flag))
     const runs = commandField({ input }) !== undefined

@@ -77,7 +77,8 @@ function groupPage(group: string, table: Table, page: Page): string {
 }
 
 function builtinPage(builtin: Builtin, page: Page): string {
-  const { name, summary, usage, details, examples, input, errors = [] } = builtin
+  const { name, summary, usage, details, examples, errors = [] } = builtin
+  const input = builtin.input?.()
   return pageOf(
     {
       summary,

@@ -1,7 +1,7 @@
 import type { Operation } from '../../api/operation.ts'
 import { AwError } from '../../domain/errors.ts'
 import { nearest } from '../../domain/text/nearest.ts'
-import { commandField, flagsOf, positionName, usage, type Flag, type Flagged } from './flags.ts'
+import { positionName, usage, type CommandFlags, type Flag } from './flags.ts'
 import { findGlobal, globalFlags } from './globals.ts'
 
 /** What stands on the command line, sorted but not yet understood. */
@@ -14,6 +14,8 @@ export interface Arguments {
   readonly positionals: readonly string[]
   /** A program and its arguments, where the command takes one and it is there. */
   readonly command?: readonly string[] | undefined
+  /** What the command takes, by which all of this was sorted. */
+  readonly flags: readonly Flag[]
 }
 
 /** The global flags before the command's words. */
@@ -39,8 +41,8 @@ export function leadingGlobals(args: readonly string[]): { globals: Map<string, 
  * Where the program begins that the command is to run: after `--`, or at the first word after the workspace, as people
  * know it from other tools. From there on nothing is a flag of ours. At the end, for a command that runs none.
  */
-export function commandAt(args: readonly string[], operation: Flagged | undefined): number {
-  const flags = operation === undefined || commandField(operation) === undefined ? [] : flagsOf(operation)
+export function commandAt(args: readonly string[], { flags: own, runs }: CommandFlags): number {
+  const flags = runs ? own : []
   // What it is to do stands where other commands name a workspace: only -- tells it from a program.
   const hasPrompt = flags.some(({ schema }) => schema['x-cli'] === 'prompt')
   let named = false
@@ -62,14 +64,13 @@ export function commandAt(args: readonly string[], operation: Flagged | undefine
   return args.length
 }
 
-/** Sorts what follows the command's words. `operation` is undefined for a command with global flags only. */
-export function sortArguments(args: readonly string[], operation: Flagged | undefined): Arguments {
-  const flags = operation === undefined ? [] : flagsOf(operation)
+/** Sorts what follows the command's words. */
+export function sortArguments(args: readonly string[], taken: CommandFlags, end = commandAt(args, taken)): Arguments {
+  const { name, flags, runs } = taken
   const fields = new Map<string, string[]>()
   const typed = new Map<string, string>()
   const globals = new Map<string, string[]>()
   const positionals: string[] = []
-  const end = commandAt(args, operation)
   const after = args.slice(args[end] === '--' ? end + 1 : end)
   for (let i = 0; i < end; i++) {
     const word = args[i] ?? ''
@@ -91,13 +92,12 @@ export function sortArguments(args: readonly string[], operation: Flagged | unde
       continue
     }
     const global = findGlobal(token.name)
-    if (global === undefined) throw unknownFlag(token.name, namesOf(flags), operation?.name)
+    if (global === undefined) throw unknownFlag(token.name, namesOf(flags), name)
     if (global.value === undefined) add(globals, global.name, switchValue(token))
     else add(globals, global.name, token.value ?? valueAfter(args, i++, token.name))
   }
-  if (operation === undefined || commandField(operation) === undefined)
-    return { fields, typed, globals, positionals: [...positionals, ...after] }
-  return { fields, typed, globals, positionals, ...(end < args.length && { command: after }) }
+  if (!runs) return { fields, typed, globals, positionals: [...positionals, ...after], flags }
+  return { fields, typed, globals, positionals, ...(end < args.length && { command: after }), flags }
 }
 
 interface Token {

@@ -40,6 +40,20 @@ export function flagsOf(operation: Omit<Flagged, 'name'> & { readonly name?: str
   })
 }
 
+/** What one command takes, derived once when the command is found. */
+export interface CommandFlags {
+  /** Undefined for a command with global flags only. */
+  readonly name?: string | undefined
+  readonly flags: readonly Flag[]
+  /** A program may stand at the end of its line. */
+  readonly runs: boolean
+}
+
+export const commandFlags = (command: Flagged | undefined): CommandFlags =>
+  command === undefined
+    ? { flags: [], runs: false }
+    : { name: command.name, flags: flagsOf(command), runs: commandField(command) !== undefined }
+
 /** Those that help tells of: a program stands at the end of the line, as it is. */
 export const shownFlags = (operation: Parameters<typeof flagsOf>[0]): readonly Flag[] =>
   flagsOf(operation).filter(({ schema }) => schema['x-cli'] !== 'command')

@@ -10,7 +10,7 @@ import { AwError } from '../../domain/errors.ts'
 import { nearest } from '../../domain/text/nearest.ts'
 import { missing, type Arguments } from './arguments.ts'
 import { commandsOf, otherWords } from '../command.ts'
-import { commandField, flagsOf, readsStdin, repeatedAt, usage, type Flag } from './flags.ts'
+import { commandField, readsStdin, repeatedAt, usage, type Flag } from './flags.ts'
 import { splitPair } from './globals.ts'
 import type { Io } from '../io.ts'
 
@@ -18,8 +18,8 @@ type Input = Record<string, unknown>
 
 /** Turns the arguments into the operation's input, checked. A batch gives one input for each of its items. */
 export async function inputsOf(operation: Operation, given: Arguments, io: Io): Promise<Input[]> {
-  const flags = flagsOf(operation)
-  const texts = placePositionals(operation, given, flags, io.table)
+  const { flags } = given
+  const texts = placePositionals(operation, given, io.table)
   const first = operation.batch === true ? operation.positional[0] : undefined
   const items = first === undefined ? [] : (texts.get(first) ?? [])
   const shared: Input = {}
@@ -37,12 +37,7 @@ export async function inputsOf(operation: Operation, given: Arguments, io: Io): 
 }
 
 /** Positions fill the fields that no flag has filled, in order; one that may be repeated takes what is left over. */
-function placePositionals(
-  operation: Operation,
-  given: Arguments,
-  flags: readonly Flag[],
-  table: Table,
-): Map<string, readonly string[]> {
+function placePositionals(operation: Operation, given: Arguments, table: Table): Map<string, readonly string[]> {
   const texts = new Map(given.fields)
   const command = commandField(operation)
   if (command !== undefined && given.command !== undefined)
@@ -59,7 +54,7 @@ function placePositionals(
     if (taken.length > 0) texts.set(field, [...(texts.get(field) ?? []), ...taken])
   }
   if (words.length > 0) throw unexpected(operation, words[0] ?? '', given.positionals[0] ?? '', table)
-  for (const flag of flags) {
+  for (const flag of given.flags) {
     const values = texts.get(flag.field) ?? []
     if (flag.kind === 'one' && flag.field !== many && values.length > 1) throw twice(labelOf(flag, given))
   }

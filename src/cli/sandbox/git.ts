@@ -2,12 +2,12 @@ import type { BuiltinCommand } from '../builtins.ts'
 import { placeOf } from '../connect.ts'
 import { inputsOf } from '../input/input.ts'
 import { hasTerminal } from './exec.ts'
-import { gitOperation } from './git-operation.ts'
+import { gitOperation } from './exec-variants.ts'
 import { onTerminal, runHere, type ExecInput } from './here.ts'
 
 /** `aw git ID status` */
 export const gitCommand: BuiltinCommand = async (_args, globals, io, given) => {
-  const [first] = await inputsOf(gitOperation, given, io)
+  const [first] = await inputsOf(gitOperation(), given, io)
   const { argv = [], ...rest } = first as Partial<ExecInput>
   // The repository in a workspace can make git run programs: it never does so outside of these walls.
   const input: ExecInput = { ...rest, argv: ['git', ...argv], isolation: 'namespace' }

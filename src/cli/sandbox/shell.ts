@@ -5,11 +5,11 @@ import { placeOf } from '../connect.ts'
 import { inputsOf } from '../input/input.ts'
 import { hasTerminal } from './exec.ts'
 import { onTerminal, runHere, type ExecInput } from './here.ts'
-import { shellOperation } from './shell-operation.ts'
+import { shellOperation } from './exec-variants.ts'
 
 /** `aw shell ID [-- COMMAND]` */
 export const shellCommand: BuiltinCommand = async (_args, globals, io, given) => {
-  const [first] = await inputsOf(shellOperation, given, io)
+  const [first] = await inputsOf(shellOperation(), given, io)
   const input = first as Partial<ExecInput>
   if (!hasTerminal(io))
     throw new AwError('invalid_input', 'aw shell needs a terminal to show and to type on', {
