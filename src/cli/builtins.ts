@@ -9,7 +9,7 @@ import { gitOperation, shellOperation } from './sandbox/exec-variants.ts'
 
 /** Commands that are about the command line or the home itself and so have no operation behind them. */
 export interface Builtin {
-  readonly name: string
+  readonly name: BuiltinName
   readonly summary: string
   readonly usage: string
   readonly details: string
@@ -24,8 +24,21 @@ export interface Builtin {
   /** Its own flags, as the input of an operation; made when the command is the one that is asked for. */
   readonly input?: () => JsonSchema
   readonly hidden?: true
-  readonly load: () => Promise<BuiltinCommand>
 }
+
+export type BuiltinName =
+  | 'help'
+  | 'tour'
+  | 'shell'
+  | 'git'
+  | 'forward'
+  | 'init'
+  | 'deinit'
+  | 'hook'
+  | 'mcp'
+  | 'serve'
+  | 'completion'
+  | '__names'
 
 /** `given`: also the flags of its own, and the program that it is to run. */
 export type BuiltinCommand = (args: readonly string[], globals: Globals, io: Io, given: Arguments) => Promise<number>
@@ -37,7 +50,6 @@ export const builtins: readonly Builtin[] = [
     usage: 'aw help [COMMAND]',
     details: 'Without a command: all of them. aw help exit-codes lists what the exit codes mean.',
     examples: ['aw help', 'aw help create', 'aw help exit-codes'],
-    load: async () => (await import('./help/help.ts')).helpCommand,
   },
   {
     name: 'tour',
@@ -45,7 +57,6 @@ export const builtins: readonly Builtin[] = [
     usage: 'aw tour',
     details: 'Runs real commands in a temporary home and removes it at the end. Your own workspaces are not touched.',
     examples: ['aw tour'],
-    load: async () => (await import('./tour.ts')).tourCommand,
   },
   {
     name: 'shell',
@@ -61,7 +72,6 @@ export const builtins: readonly Builtin[] = [
       return shellOperation().errors
     },
     workspace: true,
-    load: async () => (await import('./sandbox/shell.ts')).shellCommand,
   },
   {
     name: 'git',
@@ -77,7 +87,6 @@ export const builtins: readonly Builtin[] = [
       return gitOperation().errors
     },
     workspace: true,
-    load: async () => (await import('./sandbox/git.ts')).gitCommand,
   },
   {
     name: 'forward',
@@ -91,7 +100,6 @@ export const builtins: readonly Builtin[] = [
     group: 'Sandboxes',
     errors: ['workspace_not_found', 'invalid_state', 'sandbox_gone', 'invalid_input', 'unsupported'],
     workspace: true,
-    load: async () => (await import('./sandbox/forward.ts')).forwardCommand,
   },
   {
     name: 'init',
@@ -109,7 +117,6 @@ export const builtins: readonly Builtin[] = [
         size: optional(string('Size of the pool, as 500M or 20G; by default half of what is free')),
         check: optional(boolean('Read everything in the pool and compare it with its checksums')),
       }),
-    load: async () => (await import('./init.ts')).initCommand,
   },
   {
     name: 'deinit',
@@ -120,7 +127,6 @@ export const builtins: readonly Builtin[] = [
       'the trash, a template, or any other tree; bases that no workspace needs go with it. The log stays. The next use of the home chooses anew.',
     examples: ['aw deinit', 'aw deinit --yes'],
     input: () => object({ yes: optional(boolean('Delete the image of the pool; without it, it is only named')) }),
-    load: async () => (await import('./init.ts')).deinitCommand,
   },
   {
     name: 'hook',
@@ -149,7 +155,6 @@ export const builtins: readonly Builtin[] = [
         dry_run: optional(boolean('Only show the difference')),
       }),
     errors: ['invalid_config', 'permission_denied', 'version_conflict'],
-    load: async () => (await import('./hook/hook.ts')).hookCommand,
   },
   {
     name: 'mcp',
@@ -174,7 +179,6 @@ export const builtins: readonly Builtin[] = [
         dry_run: optional(boolean('Only show the difference')),
       }),
     errors: ['workspace_not_found', 'invalid_config', 'permission_denied', 'version_conflict'],
-    load: async () => (await import('./mcp/mcp.ts')).mcpCommand,
   },
   {
     name: 'serve',
@@ -196,7 +200,6 @@ export const builtins: readonly Builtin[] = [
         status: optional(boolean('Tell whether one runs (exit code 0 or 3)')),
       }),
     errors: ['invalid_state', 'invalid_config', 'sandbox_unenforceable', 'daemon_unavailable', 'timeout'],
-    load: async () => (await import('./daemon/serve.ts')).serveCommand,
   },
   {
     name: 'completion',
@@ -206,7 +209,6 @@ export const builtins: readonly Builtin[] = [
       'Completes commands, flags, choices and the names of your workspaces. The first lines of each script say how to install it.',
     examples: ['source <(aw completion bash)', 'aw completion fish > ~/.config/fish/completions/aw.fish'],
     words: ['bash', 'zsh', 'fish'],
-    load: async () => (await import('./completion/completion.ts')).completionCommand,
   },
   {
     name: '__names',
@@ -215,6 +217,5 @@ export const builtins: readonly Builtin[] = [
     details: 'Called by the completion scripts. Prints nothing when something is wrong.',
     examples: [],
     hidden: true,
-    load: async () => (await import('./completion/completion.ts')).namesCommand,
   },
 ]

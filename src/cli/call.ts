@@ -9,7 +9,7 @@ import { explained } from './help/explain.ts'
 import type { Globals } from './input/globals.ts'
 import { inputsOf } from './input/input.ts'
 import { ClosedOutput, type Io } from './io.ts'
-import type { ProgressLine } from './output/progress.ts'
+import { progressLine, type ProgressLine } from './output/progress.ts'
 import { rendererFor, streamRendererFor } from './render/renderers.ts'
 import type { Renderer, Shown, View } from './render/view.ts'
 import { exitCodeOf, textDefaults } from './output/verdict.ts'
@@ -48,7 +48,7 @@ export async function callOperation(operation: Operation, given: Arguments, glob
   const inputs = await inputsOf(operation, given, io)
   const { json, quiet } = globals
   await using manager = await io.connect(placeOf(globals, io))
-  using progress = await progressLine(io, quiet)
+  using progress = progressLine(io, quiet)
   const told = new Set<string>()
   const onProgress = (news: Progress): void => {
     if (news.made === undefined || json) return progress?.show(news)
@@ -179,9 +179,3 @@ const jsonText = (output: unknown, io: Io): string =>
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 
 const bytesAsText = (_: string, value: unknown): unknown => (value instanceof Uint8Array ? base64(value) : value)
-
-export async function progressLine(io: Io, quiet: boolean): Promise<ProgressLine | undefined> {
-  if (quiet || !io.stderr.isTerminal) return undefined
-  const { startProgress } = await import('./output/progress.ts')
-  return startProgress(io)
-}

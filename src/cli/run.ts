@@ -1,12 +1,15 @@
 import type { Table } from '../api/table.ts'
 import { commandAt, leadingGlobals, sortArguments } from './input/arguments.ts'
+import type { BuiltinCommand, BuiltinName } from './builtins.ts'
 import { callOperation } from './call.ts'
 import { findCommand, flagsOfCommand, groupError, type Command } from './command.ts'
 import { reportError } from './errors.ts'
 import type { CommandFlags } from './input/flags.ts'
 import { cannotRun } from './exit-codes.ts'
-import { readGlobals, wantsJson, type Globals } from './input/globals.ts'
+import { mergeGlobals, readGlobals, wantsJson, type Globals } from './input/globals.ts'
 import { assertText, type Io } from './io.ts'
+
+export type Run = typeof run
 
 /** Runs one command line and answers with its exit code. Nothing is thrown, nothing is left running. */
 export async function run(args: readonly string[], io: Io): Promise<number> {
@@ -66,8 +69,24 @@ async function dispatch(line: Line, leading: ReadonlyMap<string, readonly string
   const all = readGlobals(mergeGlobals(leading, given.globals))
   if (all.version) return printVersion(all, io)
   if (command.kind === 'operation') return callOperation(command.operation, given, all, io)
-  const runBuiltin = await command.builtin.load()
+  const runBuiltin = await builtinCommands[command.builtin.name]()
   return runBuiltin(given.positionals, all, io, given)
+}
+
+/** What the commands without an operation do. Those that run command lines themselves are given `run`. */
+const builtinCommands: Readonly<Record<BuiltinName, () => Promise<BuiltinCommand>>> = {
+  help: async () => (await import('./help/help.ts')).helpCommand,
+  tour: async () => (await import('./tour.ts')).tourCommand(run),
+  shell: async () => (await import('./sandbox/shell.ts')).shellCommand,
+  git: async () => (await import('./sandbox/git.ts')).gitCommand,
+  forward: async () => (await import('./sandbox/forward.ts')).forwardCommand,
+  init: async () => (await import('./init.ts')).initCommand,
+  deinit: async () => (await import('./init.ts')).deinitCommand,
+  hook: async () => (await import('./hook/hook.ts')).hookCommand,
+  mcp: async () => (await import('./mcp/mcp.ts')).mcpCommand,
+  serve: async () => (await import('./daemon/serve.ts')).serveCommand(run),
+  completion: async () => (await import('./completion/completion.ts')).completionCommand,
+  __names: async () => (await import('./completion/completion.ts')).namesCommand,
 }
 
 async function help(words: readonly string[], globals: Globals, io: Io): Promise<number> {
@@ -93,12 +112,3 @@ const withGlobals = (leading: ReadonlyMap<string, readonly string[]>, command: C
   ...readGlobals(leading),
   ...(command.rest.includes('--no-color') ? { noColor: true } : {}),
 })
-
-export function mergeGlobals(
-  first: ReadonlyMap<string, readonly string[]>,
-  second: ReadonlyMap<string, readonly string[]>,
-): Map<string, readonly string[]> {
-  const merged = new Map(first)
-  for (const [name, values] of second) merged.set(name, [...(merged.get(name) ?? []), ...values])
-  return merged
-}

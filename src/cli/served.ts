@@ -5,8 +5,7 @@ import { leadingGlobals, sortArguments } from './input/arguments.ts'
 import { hasOwnDoor } from './call.ts'
 import { findCommand } from './command.ts'
 import { commandFlags } from './input/flags.ts'
-import { readGlobals } from './input/globals.ts'
-import { mergeGlobals } from './run.ts'
+import { mergeGlobals, readGlobals } from './input/globals.ts'
 
 /**
  * Whether a daemon can run a command line for somebody else and tell what it would have shown: nothing in it is about what

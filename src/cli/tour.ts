@@ -5,7 +5,7 @@ import { paint, wantsColor, type Paint } from './output/color.ts'
 import type { Globals } from './input/globals.ts'
 import type { Io, Output } from './io.ts'
 import { wrap } from './output/layout.ts'
-import { run } from './run.ts'
+import type { Run } from './run.ts'
 
 interface Step {
   readonly why: string
@@ -45,13 +45,13 @@ const steps: readonly Step[] = [
 ]
 
 /** `aw tour`: the commands a user would type, run for real in a home that is gone afterwards. */
-export async function tourCommand(_args: readonly string[], globals: Globals, io: Io): Promise<number> {
+export const tourCommand = (run: Run) => async (_args: readonly string[], globals: Globals, io: Io) => {
   const look = paint(wantsColor(io.stdout.isTerminal, io.env, globals.noColor))
   const place = await mkdtemp(join(tmpdir(), 'aw-tour-'))
   try {
     await io.stdout.write(`${intro(look)}\n`)
     for (const step of steps) {
-      const exitCode = await take(step, place, globals, io, look)
+      const exitCode = await take(run, step, place, globals, io, look)
       if (exitCode !== 0) return exitCode
     }
     await io.stdout.write(`${ending(look)}\n`)
@@ -65,7 +65,7 @@ export async function tourCommand(_args: readonly string[], globals: Globals, io
   }
 }
 
-async function take(step: Step, place: string, globals: Globals, io: Io, look: Paint): Promise<number> {
+async function take(run: Run, step: Step, place: string, globals: Globals, io: Io, look: Paint): Promise<number> {
   const piped = step.stdin === undefined ? '' : `echo '${step.stdin.trimEnd()}' | `
   const why = wrap(step.why, Math.min(io.stdout.columns, 100) - 2).map((line) => look.dim(`# ${line}`))
   await io.stdout.write(`\n${why.join('\n')}\n${look.green('$')} ${look.bold(`${piped}aw ${step.args.join(' ')}`)}\n`)

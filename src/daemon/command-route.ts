@@ -1,11 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { parse } from '../api/parse.ts'
 import { boolean, integer, list, object, pairs, string, type Infer } from '../api/schema.ts'
-import { operations } from '../api/table.ts'
-import { bringsSettings, underLease } from '../cli/connect.ts'
-import { ClosedOutput, type Io, type Output } from '../cli/io.ts'
-import { run } from '../cli/run.ts'
-import { isServed } from '../cli/served.ts'
 import { AwError } from '../domain/errors.ts'
 import type { JsonLimits } from '../domain/text/strict-json.ts'
 import { always } from '../http/answer.ts'
@@ -34,13 +29,43 @@ const body = object({
 
 type Asked = Infer<typeof body>
 
+/** A command line that was typed elsewhere, with as much of the caller as it needs. */
+export interface TypedCommand {
+  readonly args: readonly string[]
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+  /** Of the terminal. */
+  readonly size: { readonly columns: number; readonly rows: number }
+  readonly stdout: TypedOutput
+  readonly stderr: TypedOutput
+  /** With the rights of the caller. It stays open when the command is over. */
+  readonly manager: Manager
+  /** Fires when the caller has left. */
+  readonly signal: AbortSignal
+}
+
+export interface TypedOutput {
+  readonly isTerminal: boolean
+  /** Rejects once the caller has left. */
+  write(chunk: string | Uint8Array): Promise<void>
+}
+
+/** The command line, which whoever starts the daemon hands in. */
+export interface CommandLine {
+  /** Whether it can be run for somebody else: nothing but its words matters, and it brings no settings. */
+  serves(args: readonly string[], env: Readonly<Record<string, string>>): boolean
+  /** Answers with the exit code. */
+  run(command: TypedCommand): Promise<number>
+}
+
 interface Options {
+  readonly commandLine: CommandLine
   readonly json: JsonLimits
   /** Whether the settings are still those that the daemon was started with. */
   readonly isCurrent: () => boolean
 }
 
-export const commandRoute = ({ json, isCurrent }: Options): Record<string, OwnRoute> => ({
+export const commandRoute = ({ commandLine, json, isCurrent }: Options): Record<string, OwnRoute> => ({
   'POST /api/daemon/command': {
     about: {
       id: 'daemon_command',
@@ -57,10 +82,10 @@ export const commandRoute = ({ json, isCurrent }: Options): Record<string, OwnRo
       const asked = parse(body, await jsonBody(by.request, mostBytes, json, by.held))
       // From elsewhere, relative paths and terminals mean nothing.
       const isNear = by.caller.secret === undefined
-      if (!isNear || !isCurrent() || !isServed(asked.args) || bringsSettings(asked.env)) throw notHere()
+      if (!isNear || !isCurrent() || !commandLine.serves(asked.args, asked.env)) throw notHere()
       by.response.writeHead(200, { ...always, 'Content-Type': 'application/octet-stream' })
       by.response.flushHeaders()
-      const code = await run(asked.args, ioFor(asked, by))
+      const code = await commandLine.run(typedCommand(asked, by))
       by.response.end(frame('exit', Buffer.of(code)))
     },
   },
@@ -81,34 +106,23 @@ function frame(kind: keyof typeof kinds, content: Uint8Array): Buffer {
   return Buffer.concat([head, content])
 }
 
-function ioFor({ cwd, env, stdout, stderr, columns, rows }: Asked, by: AskedBy): Io {
-  const { response, manager, context } = by
+function typedCommand({ args, cwd, env, stdout, stderr, columns, rows }: Asked, by: AskedBy): TypedCommand {
   const left = new AbortController()
   // As Ctrl-C does: what was begun is undone.
-  whenLeft(response, () => left.abort(new AwError('aborted', 'The caller has left')))
-  const output = (kind: 'stdout' | 'stderr', isTerminal: boolean): Output => {
-    const write = (chunk: string | Uint8Array): Promise<void> => sent(response, frame(kind, Buffer.from(chunk)))
-    return { isTerminal, columns, write, flow: write }
-  }
+  whenLeft(by.response, () => left.abort(new AwError('aborted', 'The caller has left')))
+  const output = (kind: 'stdout' | 'stderr', isTerminal: boolean): TypedOutput => ({
+    isTerminal,
+    write: (chunk) => sent(by.response, frame(kind, Buffer.from(chunk))),
+  })
   return {
+    args,
+    cwd,
+    env,
+    size: { columns, rows },
     stdout: output('stdout', stdout),
     stderr: output('stderr', stderr),
-    stdin: () => Promise.reject(notHere()),
-    input: () => {
-      throw notHere()
-    },
-    stdinIsTerminal: false,
-    terminal: { size: () => ({ columns, rows }), raw: () => Promise.reject(notHere()) },
-    env,
-    cwd,
-    now: () => Date.now(),
+    manager: askedBy(by.manager, by.context, by.signal),
     signal: left.signal,
-    takeSignals: () => ({ [Symbol.dispose]: () => undefined }),
-    connect: async ({ lease }) => {
-      const own = askedBy(manager, context, by.signal)
-      return lease === undefined ? own : underLease(own, lease)
-    },
-    table: operations,
   }
 }
 
@@ -129,6 +143,6 @@ const askedBy = (manager: Manager, by: CallContext, ending: AbortSignal): Manage
 
 const sent = (response: ServerResponse, bytes: Uint8Array): Promise<void> =>
   new Promise((resolve, reject) => {
-    if (response.destroyed) return reject(new ClosedOutput('The caller has left'))
-    response.write(bytes, (error) => (error ? reject(new ClosedOutput(error.message, { cause: error })) : resolve()))
+    if (response.destroyed) return reject(new Error('The caller has left'))
+    response.write(bytes, (error) => (error ? reject(error) : resolve()))
   })

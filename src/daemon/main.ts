@@ -2,3 +2,4 @@
 export { startDaemon, type Daemon, type DaemonOptions } from './serve.ts'
 export { reportLines } from './checks.ts'
 export { detach, findDaemon, stopDaemon } from './control.ts'
+export type { CommandLine, TypedCommand, TypedOutput } from './command-route.ts'

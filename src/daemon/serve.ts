@@ -14,7 +14,7 @@ import { countFromHere } from '../sys/fs/crash-points.ts'
 import { removeSocket, socketOf, stampOf, takeHome, logOf, turnLog } from '../sys/home/daemon-place.ts'
 import { version } from '../version.ts'
 import { startChecks, type StartReport } from './checks.ts'
-import { commandRoute } from './command-route.ts'
+import { commandRoute, type CommandLine } from './command-route.ts'
 import { openEntrances } from './entrances.ts'
 import { startLoops } from './loops.ts'
 import { mcpRoutes } from './mcp-routes.ts'
@@ -24,6 +24,8 @@ export interface DaemonOptions extends OpenOptions {
   /** As `server.listen`. */
   readonly listen?: string | undefined
   readonly signal: AbortSignal
+  /** Runs the command lines of `aw-call`. */
+  readonly commandLine: CommandLine
   /** One record for each thing worth telling: a request, a loop, the start and the end. */
   readonly log: (record: Readonly<Record<string, unknown>>) => void
 }
@@ -40,7 +42,8 @@ export interface Daemon {
 }
 
 /** Everything is looked at before the first connection is taken: the settings, the walls, what was left undone. */
-export async function startDaemon({ listen, signal, log, ...options }: DaemonOptions): Promise<Daemon> {
+export async function startDaemon(given: DaemonOptions): Promise<Daemon> {
+  const { listen, signal, commandLine, log, ...options } = given
   const opened = await openHome(options)
   const { manager, config, configFile, places, restLeases, noteTime, answers } = opened
   const { home } = places
@@ -61,6 +64,7 @@ export async function startDaemon({ listen, signal, log, ...options }: DaemonOpt
     const mcp = mcpRoutes(version(), jsonOf(config.settings))
     const stamps = { version: version(), config: stampOf(configFile) }
     const command = commandRoute({
+      commandLine,
       json: jsonOf(config.settings),
       isCurrent: () => stampOf(join(home, 'aw.toml')) === stamps.config,
     })

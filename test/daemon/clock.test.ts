@@ -2,6 +2,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { startDaemon, type Daemon } from '../../src/daemon/serve.ts'
 import { openManager } from '../../src/aw.ts'
+import { commandLine } from '../../src/cli/daemon/command-line.ts'
+import { run } from '../../src/cli/run.ts'
 import { place } from '../cli/built.ts'
 
 const begin = Date.now()
@@ -10,7 +12,13 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
 afterEach(() => void vi.useRealTimers())
 
 const serve = (home: string): Promise<Daemon> =>
-  startDaemon({ home, listen: '127.0.0.1:0', signal: new AbortController().signal, log: () => undefined })
+  startDaemon({
+    home,
+    listen: '127.0.0.1:0',
+    signal: new AbortController().signal,
+    commandLine: commandLine(run),
+    log: () => undefined,
+  })
 
 const ask = async ({ url }: Daemon, token: string): Promise<number> =>
   (await fetch(`${url}/api/workspaces`, { headers: { authorization: `Bearer ${token}`, connection: 'close' } })).status

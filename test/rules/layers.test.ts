@@ -44,7 +44,7 @@ const table: Readonly<Record<string, Row>> = {
     outside: ['node:*', 'smol-toml'],
   },
   daemon: {
-    parts: ['access', 'api', 'aw.ts', 'cli', 'client', 'domain', 'http', 'mcp', 'ports', 'sys', 'version.ts'],
+    parts: ['access', 'api', 'aw.ts', 'client', 'domain', 'http', 'mcp', 'ports', 'sys', 'version.ts'],
     outside: ['node:*'],
   },
   'init.ts': { parts: ['aw.ts', 'domain', 'drivers', 'ports', 'sys'], outside: ['node:*'] },
@@ -109,6 +109,7 @@ test.each([
   ['src/api/a.ts', `import type { Manager } from '../ports/manager.ts'`],
   ['src/cli/a.ts', `import { openManager } from '../aw.ts'`],
   ['src/cli/a.ts', `const { create } = await import('../manager/create.ts')`],
+  ['src/daemon/a.ts', `import type { Io } from '../cli/io.ts'`],
   ['src/index.ts', `export { Manager } from './ports/manager.ts'`],
   ['src/elsewhere/a.ts', ''],
 ])('the rule finds %s: %s', (path, text) => {

@@ -9,28 +9,38 @@ import { placeOf } from '../connect.ts'
 import type { Globals } from '../input/globals.ts'
 import type { Io } from '../io.ts'
 import { loadPart } from '../part.ts'
+import type { Run } from '../run.ts'
 import { visible } from '../output/text.ts'
+import { commandLine } from './command-line.ts'
 
 /** `aw serve`: the daemon of a home, here or detached; and what tells of it and ends it. */
-export const serveCommand: BuiltinCommand = async (args, globals, io, { fields }) => {
-  if (args.length > 0)
-    throw new AwError('invalid_input', `aw serve takes no ${JSON.stringify(args[0])}`, { hint: 'See aw help serve' })
-  const given = (name: string): string | undefined => fields.get(name)?.at(-1)
-  const verbs = ['detach', 'stop', 'status'].filter((name) => given(name) === 'true')
-  if (verbs.length > 1)
-    throw new AwError('invalid_input', `--${verbs.join(' and --')} do not go together`, { hint: 'See aw help serve' })
-  const listen = given('listen')
-  if (verbs[0] === 'detach') return detached(listen, globals, io)
-  if (verbs[0] === 'stop') return stopped(globals, io)
-  if (verbs[0] === 'status') return told(globals, io)
-  return serve(listen, globals, io)
-}
+export const serveCommand =
+  (run: Run): BuiltinCommand =>
+  async (args, globals, io, { fields }) => {
+    if (args.length > 0)
+      throw new AwError('invalid_input', `aw serve takes no ${JSON.stringify(args[0])}`, { hint: 'See aw help serve' })
+    const given = (name: string): string | undefined => fields.get(name)?.at(-1)
+    const verbs = ['detach', 'stop', 'status'].filter((name) => given(name) === 'true')
+    if (verbs.length > 1)
+      throw new AwError('invalid_input', `--${verbs.join(' and --')} do not go together`, { hint: 'See aw help serve' })
+    const listen = given('listen')
+    if (verbs[0] === 'detach') return detached(listen, globals, io)
+    if (verbs[0] === 'stop') return stopped(globals, io)
+    if (verbs[0] === 'status') return told(globals, io)
+    return serve(run, listen, globals, io)
+  }
 
-async function serve(listen: string | undefined, globals: Globals, io: Io): Promise<number> {
+async function serve(run: Run, listen: string | undefined, globals: Globals, io: Io): Promise<number> {
   const { startDaemon, reportLines } = loadPart('daemon')
   if (!globals.quiet && io.stderr.isTerminal) await io.stderr.write('looking at this machine and at what was left …\n')
   const log = logger(globals, io)
-  const daemon = await startDaemon({ ...placeOf(globals, io), listen, signal: io.signal, log })
+  const daemon = await startDaemon({
+    ...placeOf(globals, io),
+    listen,
+    signal: io.signal,
+    commandLine: commandLine(run),
+    log,
+  })
   try {
     const found = reportLines(daemon.report)
     const { socket, url = null } = daemon

@@ -13,8 +13,8 @@ import {
   usage,
   type Flag,
 } from '../input/flags.ts'
-import { globalRows, type Page } from './help.ts'
-import { rows, wrap } from '../output/layout.ts'
+import { globalFlags } from '../input/globals.ts'
+import { rows, wrap, type Page } from '../output/layout.ts'
 
 /**
  * All there is to know about one command.
@@ -112,4 +112,15 @@ export function errorsText({ input, errors }: Pick<Operation, 'input' | 'errors'
   })
   const same = `  exit ${cannotRun}, whatever the code; a program that cannot be started is ${notExecutable}, one that is not there ${notFound}\n`
   return `${runs ? same : ''}${rows(entries, page)}`
+}
+
+export function globalRows(page: Page): string {
+  return rows(
+    globalFlags.map((flag) => {
+      const short = flag.short === undefined ? '' : `-${flag.short}, `
+      const value = flag.choices?.join('|') ?? flag.value
+      return [`${short}--${flag.name}${value === undefined ? '' : ` ${value}`}`, flag.about]
+    }),
+    page,
+  )
 }

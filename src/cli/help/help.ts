@@ -1,12 +1,12 @@
 import type { Table } from '../../api/table.ts'
 import type { Builtin } from '../builtins.ts'
-import { paint, wantsColor, type Paint } from '../output/color.ts'
+import { paint, wantsColor } from '../output/color.ts'
 import { commandsOf, findCommand, groupError, unknownCommand, visibleBuiltins } from '../command.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { globalFlags, type Globals } from '../input/globals.ts'
-import { errorsText, flagRows, operationPage, pageOf } from './help-page.ts'
+import type { Globals } from '../input/globals.ts'
+import { errorsText, flagRows, globalRows, operationPage, pageOf } from './help-page.ts'
 import type { Io } from '../io.ts'
-import { rows } from '../output/layout.ts'
+import { rows, type Page } from '../output/layout.ts'
 
 /** `aw help`, `aw help create`, `aw create --help` */
 export async function helpCommand(words: readonly string[], globals: Globals, io: Io): Promise<number> {
@@ -16,11 +16,6 @@ export async function helpCommand(words: readonly string[], globals: Globals, io
   }
   await io.stdout.write(`${helpFor(words, io.table, page)}\n`)
   return 0
-}
-
-export interface Page {
-  readonly paint: Paint
-  readonly width: number
 }
 
 export function helpFor(words: readonly string[], table: Table, page: Page): string {
@@ -101,15 +96,4 @@ function exitCodePage(page: Page): string {
     `${page.paint.bold('Exit codes')}\n${rows(entries, page)}`,
     'With --json an error says its code by name.',
   ].join('\n\n')
-}
-
-export function globalRows(page: Page): string {
-  return rows(
-    globalFlags.map((flag) => {
-      const short = flag.short === undefined ? '' : `-${flag.short}, `
-      const value = flag.choices?.join('|') ?? flag.value
-      return [`${short}--${flag.name}${value === undefined ? '' : ` ${value}`}`, flag.about]
-    }),
-    page,
-  )
 }

@@ -60,6 +60,16 @@ export function readGlobals(given: ReadonlyMap<string, readonly string[]>): Glob
   }
 }
 
+/** Those before the command's words and those after them. */
+export function mergeGlobals(
+  first: ReadonlyMap<string, readonly string[]>,
+  second: ReadonlyMap<string, readonly string[]>,
+): Map<string, readonly string[]> {
+  const merged = new Map(first)
+  for (const [name, values] of second) merged.set(name, [...(merged.get(name) ?? []), ...values])
+  return merged
+}
+
 /** Asked before anything is parsed: an error in the flags must have the form the caller wanted. */
 export function wantsJson(args: readonly string[]): boolean {
   const end = args.indexOf('--')

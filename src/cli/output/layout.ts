@@ -1,4 +1,10 @@
-import type { Page } from '../help/help.ts'
+import type { Paint } from './color.ts'
+
+/** What a page of text is set for. */
+export interface Page {
+  readonly paint: Paint
+  readonly width: number
+}
 
 /** Two columns, the second wrapped below itself. */
 export function rows(entries: readonly (readonly [string, string])[], page: Page, least = 0): string {

@@ -14,7 +14,11 @@ const pace = 80
 /** Whoever reads no more is told no more: nobody waits for him, and nothing is kept for ever. */
 const mostUnread = 1024 * 1024
 
-export function startProgress(io: Io): ProgressLine {
+/** Undefined where nobody would see it. */
+export const progressLine = (io: Io, quiet: boolean): ProgressLine | undefined =>
+  quiet || !io.stderr.isTerminal ? undefined : startProgress(io)
+
+function startProgress(io: Io): ProgressLine {
   const begin = io.now()
   let last = 0
   let isShown = false

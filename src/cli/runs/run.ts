@@ -1,12 +1,12 @@
 import type { Inputs, Outputs } from '../../api/table.ts'
 import { toAwError, type AwError } from '../../domain/errors.ts'
 import type { Door } from '../call.ts'
-import { progressLine } from '../call.ts'
 import { placeOf } from '../connect.ts'
 import { cannotRun } from '../exit-codes.ts'
 import { explained } from '../help/explain.ts'
 import { inputsOf } from '../input/input.ts'
 import { ClosedOutput, type TakenSignal } from '../io.ts'
+import { progressLine } from '../output/progress.ts'
 import { codeOfSignal } from '../sandbox/exit-code.ts'
 import { couldNot, type Session } from '../sandbox/here.ts'
 import { jsonShower, lineShower, plainShower } from '../sandbox/shower.ts'
@@ -52,7 +52,7 @@ async function followRuns(
     : input.count === undefined
       ? plainShower(session)
       : lineShower(session)
-  using progress = await progressLine(io, globals.quiet)
+  using progress = progressLine(io, globals.quiet)
   const items = manager.stream('run', input, {
     signal: state.stop.signal,
     onProgress: (news) => (news.made === undefined ? progress?.show(news) : undefined),
