@@ -1,7 +1,7 @@
 import { toAwError, type AwError } from '../domain/errors.ts'
 import { paint, wantsColor } from './output/color.ts'
 import { ClosedOutput, type Io } from './io.ts'
-import { visible } from './output/text.ts'
+import { visible } from '../domain/text/visible.ts'
 
 export interface ErrorForm {
   readonly json: boolean

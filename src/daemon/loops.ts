@@ -3,6 +3,7 @@ import { longestMs } from '../domain/text/longest.ts'
 import { newCorrelationId } from '../http/trace.ts'
 import type { Answers } from '../ports/answers.ts'
 import type { Manager } from '../ports/manager.ts'
+import type { Log } from './log.ts'
 
 export interface Loops {
   readonly manager: Manager
@@ -13,7 +14,7 @@ export interface Loops {
   readonly reopen: () => Promise<boolean>
   /** Begins the daemon's own log anew if it has grown long. */
   readonly turnLog: () => boolean
-  readonly log: (record: Readonly<Record<string, unknown>>) => void
+  readonly log: Log
   readonly signal: AbortSignal
 }
 

@@ -16,6 +16,7 @@ import { version } from '../version.ts'
 import { startChecks, type StartReport } from './checks.ts'
 import { commandRoute, type CommandLine } from './command-route.ts'
 import { openEntrances } from './entrances.ts'
+import type { Log } from './log.ts'
 import { startLoops } from './loops.ts'
 import { mcpRoutes } from './mcp-routes.ts'
 import { selfRoutes } from './self-routes.ts'
@@ -27,7 +28,7 @@ export interface DaemonOptions extends OpenOptions {
   /** Runs the command lines of `aw-call`. */
   readonly commandLine: CommandLine
   /** One record for each thing worth telling: a request, a loop, the start and the end. */
-  readonly log: (record: Readonly<Record<string, unknown>>) => void
+  readonly log: Log
 }
 
 export interface Daemon {

@@ -10,7 +10,7 @@ import type { Globals } from '../input/globals.ts'
 import type { Io } from '../io.ts'
 import { loadPart } from '../part.ts'
 import type { Run } from '../run.ts'
-import { visible } from '../output/text.ts'
+import { visible } from '../../domain/text/visible.ts'
 import { commandLine } from './command-line.ts'
 
 /** `aw serve`: the daemon of a home, here or detached; and what tells of it and ends it. */
@@ -31,9 +31,10 @@ export const serveCommand =
   }
 
 async function serve(run: Run, listen: string | undefined, globals: Globals, io: Io): Promise<number> {
-  const { startDaemon, reportLines } = loadPart('daemon')
+  const { startDaemon, daemonLog, reportLines } = loadPart('daemon')
   if (!globals.quiet && io.stderr.isTerminal) await io.stderr.write('looking at this machine and at what was left …\n')
-  const log = logger(globals, io)
+  const form = io.stderr.isTerminal && !globals.json ? 'words' : 'json'
+  const log = globals.quiet ? () => undefined : daemonLog({ to: process.stderr, form })
   const daemon = await startDaemon({
     ...placeOf(globals, io),
     listen,
@@ -95,18 +96,6 @@ function suggestions(home: string, url: string | undefined, env: Io['env']): str
   const source = isCheckout ? ['--from', 'docs'] : []
   const token = url === undefined ? [] : [['token', 'create', '--scope', 'admin']]
   return [['create', ...source], ['list'], ['tour'], ...token].map((args) => commandText([...aw, ...at, ...args]))
-}
-
-/** One line a record: JSON for programs, a few words for people. */
-function logger({ json, quiet }: Globals, io: Io): (record: Readonly<Record<string, unknown>>) => void {
-  return (record) => {
-    if (quiet) return
-    const at = new Date(io.now()).toISOString()
-    const isPlain = io.stderr.isTerminal && !json
-    const words = Object.entries(record).map(([key, value]) => `${key}=${visible(String(value))}`)
-    const line = isPlain ? `${at.slice(11, 23)} ${words.join(' ')}` : JSON.stringify({ at, ...record })
-    void io.stderr.write(`${line}\n`).catch(() => undefined)
-  }
 }
 
 async function detached(listen: string | undefined, globals: Globals, io: Io): Promise<number> {

@@ -1,7 +1,6 @@
 import type { Operation } from '../../api/operation.ts'
 import type { JsonSchema } from '../../api/schema.ts'
 import { ownFields, shorts } from './own-flags.ts'
-import { kebab } from '../output/text.ts'
 
 /** A field of an operation's input as the command line offers it. */
 export interface Flag {
@@ -53,6 +52,8 @@ export const commandFlags = (command: Flagged | undefined): CommandFlags =>
   command === undefined
     ? { flags: [], runs: false }
     : { name: command.name, flags: flagsOf(command), runs: commandField(command) !== undefined }
+
+export const kebab = (field: string): string => field.replaceAll('_', '-')
 
 /** Those that help tells of: a program stands at the end of the line, as it is. */
 export const shownFlags = (operation: Parameters<typeof flagsOf>[0]): readonly Flag[] =>

@@ -6,7 +6,7 @@ import type { BuiltinCommand } from '../builtins.ts'
 import { placeOf } from '../connect.ts'
 import type { Globals } from '../input/globals.ts'
 import { ClosedOutput, type Io } from '../io.ts'
-import { visible } from '../output/text.ts'
+import { visible } from '../../domain/text/visible.ts'
 import { loadPart } from '../part.ts'
 
 /** `aw mcp`, and what writes it into the configuration of its clients. */

@@ -1,7 +1,7 @@
 import type { Progress } from '../../ports/manager.ts'
 import type { Io } from '../io.ts'
 import { bytes, count } from '../render/units.ts'
-import { visible } from './text.ts'
+import { visible } from '../../domain/text/visible.ts'
 
 /** One line on the terminal that tells how far long work has come, and leaves no trace. */
 export interface ProgressLine extends Disposable {

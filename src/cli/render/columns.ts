@@ -1,5 +1,5 @@
 import { wrap } from '../output/layout.ts'
-import { visible } from '../output/text.ts'
+import { visible } from '../../domain/text/visible.ts'
 import type { View } from './view.ts'
 
 export interface Cell {

@@ -1,5 +1,5 @@
 import { pairsOf } from './columns.ts'
-import { visible } from '../output/text.ts'
+import { visible } from '../../domain/text/visible.ts'
 import type { Shown, View } from './view.ts'
 
 /** Any answer, field by field: what an operation looks like before somebody gives it a better form. */

@@ -1,5 +1,5 @@
 import type { GitSource, Imported } from '../../domain/workspace/state.ts'
-import { visible } from '../output/text.ts'
+import { visible } from '../../domain/text/visible.ts'
 import type { Shown, View } from './view.ts'
 
 /** Scripts take this line as it is, so it is the path and nothing else. */

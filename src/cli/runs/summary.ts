@@ -3,7 +3,7 @@ import { paint, wantsColor } from '../output/color.ts'
 import { columns, type Row } from '../render/columns.ts'
 import { count } from '../render/units.ts'
 import type { Session } from '../sandbox/here.ts'
-import { visible } from '../output/text.ts'
+import { visible } from '../../domain/text/visible.ts'
 
 export type EndedItem = Outputs['run']
 type Run = NonNullable<EndedItem['run']>

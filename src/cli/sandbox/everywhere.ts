@@ -1,7 +1,7 @@
 import type { Outputs } from '../../api/table.ts'
 import { paint, wantsColor } from '../output/color.ts'
 import { ClosedOutput, type TakenSignal } from '../io.ts'
-import { visible } from '../output/text.ts'
+import { visible } from '../../domain/text/visible.ts'
 import { codeOfFailure, codeOfSignal, exitCodeOf } from './exit-code.ts'
 import { bytesOf, cancelled, endOf, type ExecInput, type Session } from './here.ts'
 import { notesOn, tellNotes } from './notes.ts'

@@ -1,5 +1,5 @@
 import { paint, wantsColor } from '../output/color.ts'
-import { visible } from '../output/text.ts'
+import { visible } from '../../domain/text/visible.ts'
 import type { Ended } from './exit-code.ts'
 import type { ExecInput, Session } from './here.ts'
 

@@ -1,7 +1,7 @@
 import type { Outputs } from '../../../api/table.ts'
 import { isGitsOwn } from '../../../domain/git/patch.ts'
 import type { Paint } from '../../output/color.ts'
-import { visible } from '../../output/text.ts'
+import { visible } from '../../../domain/text/visible.ts'
 import { bytes } from '../units.ts'
 import type { Shown, StreamRenderer, View } from '../view.ts'
 

@@ -1,6 +1,6 @@
 import type { Outputs } from '../../../api/table.ts'
 import { isGitsOwn } from '../../../domain/git/patch.ts'
-import { visible } from '../../output/text.ts'
+import { visible } from '../../../domain/text/visible.ts'
 import { letters, painterOf } from './diff.ts'
 import { count } from '../units.ts'
 import type { Shown, View } from '../view.ts'

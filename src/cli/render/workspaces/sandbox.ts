@@ -1,5 +1,5 @@
 import type { Outputs } from '../../../api/table.ts'
-import { visible } from '../../output/text.ts'
+import { visible } from '../../../domain/text/visible.ts'
 import { columns, type Cell, type Row } from '../columns.ts'
 import { age, bytes, count } from '../units.ts'
 import { wallsOf } from './workspace.ts'

@@ -1,5 +1,5 @@
 import type { Outputs } from '../../../api/table.ts'
-import { visible } from '../../output/text.ts'
+import { visible } from '../../../domain/text/visible.ts'
 import { pairsOf } from '../columns.ts'
 import { age, timeLeft } from '../units.ts'
 import { sizeOf, sourceOf, stateCell, wallsOf } from './workspace.ts'

@@ -1,5 +1,5 @@
 import type { Outputs } from '../../../api/table.ts'
-import { visible } from '../../output/text.ts'
+import { visible } from '../../../domain/text/visible.ts'
 import { columns, type Row } from '../columns.ts'
 import { runCells, whatOf } from './runs.ts'
 import { age, count } from '../units.ts'

@@ -1,5 +1,5 @@
 import type { Outputs } from '../../../api/table.ts'
-import { visible } from '../../output/text.ts'
+import { visible } from '../../../domain/text/visible.ts'
 import type { Shown, View } from '../view.ts'
 
 type Entry = NonNullable<Outputs['fs tree']['entries']>[number]

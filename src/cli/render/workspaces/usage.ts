@@ -1,6 +1,6 @@
 import type { Outputs } from '../../../api/table.ts'
 import { wrap } from '../../output/layout.ts'
-import { visible } from '../../output/text.ts'
+import { visible } from '../../../domain/text/visible.ts'
 import { columns, type Row } from '../columns.ts'
 import { bytes, count, shortBase } from '../units.ts'
 import type { Shown, View } from '../view.ts'

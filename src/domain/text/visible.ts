@@ -11,5 +11,3 @@ function escapeOne(character: string): string {
   const code = character.codePointAt(0) ?? 0
   return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`
 }
-
-export const kebab = (field: string): string => field.replaceAll('_', '-')
