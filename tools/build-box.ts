@@ -9,7 +9,7 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { inRoot } from './root.ts'
 
@@ -122,8 +122,10 @@ async function build(product: Product): Promise<void> {
   }
 }
 
+/** Sorted by file name, not by folder: the order of linking decides the bytes, and moving a file must not change them. */
 async function sourceNames({ sources }: Product): Promise<string[]> {
-  return (await readdir(sources)).filter((name) => /\.[ch]$/.test(name)).toSorted()
+  const names = (await readdir(sources, { recursive: true })).filter((name) => /\.[ch]$/.test(name)).toSorted()
+  return names.toSorted((a, b) => (basename(a) < basename(b) ? -1 : basename(a) > basename(b) ? 1 : 0))
 }
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "box.h"
-#include "hold.h"
-#include "init.h"
-#include "unmount.h"
+#include "supervise/box.h"
+#include "mounts/hold.h"
+#include "init/init.h"
+#include "mounts/unmount.h"
 #include "walls.h"
 
 int main(int count, char **arguments) {

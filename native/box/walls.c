@@ -26,7 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common.h"
+#include "common/common.h"
 
 static void tell(const char *wall, bool held, const char *what) {
   printf("%s %s %s\n", wall, held ? "held" : "open", what);

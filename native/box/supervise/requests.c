@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "box.h"
-#include "tags.h"
+#include "../common/tags.h"
 
 /* Beyond so much for init, the next frame waits in its client. */
 #define INIT_QUEUE_MOST (1u << 20)

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "init.h"
-#include "tags.h"
+#include "../common/tags.h"
 
 static const struct {
   const char *name;

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "init.h"
-#include "procs.h"
-#include "tags.h"
+#include "../common/procs.h"
+#include "../common/tags.h"
 
 #define LINGER_MS 100
 #define NEVER INT64_MAX

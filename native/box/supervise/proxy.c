@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "box.h"
-#include "kernel.h"
-#include "procs.h"
+#include "../common/kernel.h"
+#include "../common/procs.h"
 
 #define SOCKET_FD 3
 #define LOG_FD 4

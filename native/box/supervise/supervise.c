@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "box.h"
-#include "kernel.h"
-#include "launch.h"
+#include "../common/kernel.h"
+#include "../launch/launch.h"
 
 /* More than there may be clients: one too many is told so, and not that nobody listens. */
 #define BACKLOG 1024

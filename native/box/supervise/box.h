@@ -7,8 +7,8 @@
 #include <sys/types.h>
 
 #include "spec.h"
-#include "tags.h"
-#include "wire.h"
+#include "../common/tags.h"
+#include "../common/wire.h"
 
 #define CLIENTS_MOST 256
 #define SLOTS_MOST 1024

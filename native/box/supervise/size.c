@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "box.h"
-#include "kernel.h"
+#include "../common/kernel.h"
 
 /* Measuring takes at most one part in so many of the time, however large the tree is. */
 #define REST 20

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common.h"
-#include "kernel.h"
+#include "../common/common.h"
+#include "../common/kernel.h"
 
 static bool write_own(const char *path, const char *text) {
   int fd = open(path, O_WRONLY | O_CLOEXEC);

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kernel.h"
+#include "../common/kernel.h"
 #include "stage.h"
 
 #define INIT_SOCKET 3

@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kernel.h"
+#include "../common/kernel.h"
 #include "launch.h"
-#include "overlay.h"
+#include "../mounts/overlay.h"
 
 void enter_user_namespace(void) {
   struct problem problem;

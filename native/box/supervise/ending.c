@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "box.h"
-#include "procs.h"
+#include "../common/procs.h"
 
 #define LAST_WORDS_MS 1000
 #define EMPTY_MS 50

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "init.h"
-#include "tags.h"
+#include "../common/tags.h"
 #include "way.h"
 
 /* So often a name may be taken that nobody could know. */

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "box.h"
-#include "kernel.h"
-#include "tags.h"
+#include "../common/kernel.h"
+#include "../common/tags.h"
 
 #define LOG_LEAST (64u << 10)
 #define LOG_USUAL (64u << 20)

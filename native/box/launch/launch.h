@@ -4,7 +4,7 @@
 
 #include <sys/types.h>
 
-#include "spec.h"
+#include "../supervise/spec.h"
 
 /* Why a step failed, as the child tells it through a pipe. */
 struct failure {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "box.h"
-#include "tags.h"
+#include "../common/tags.h"
 
 static int received = -1;
 

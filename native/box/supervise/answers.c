@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "box.h"
-#include "tags.h"
+#include "../common/tags.h"
 
 static void to_client(const struct slot *slot, uint8_t type, const void *data, size_t length) {
   if (slot->client) wire_send(&slot->client->wire, type, slot->id, data, length);

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common.h"
+#include "../common/common.h"
 
 /* Undone is what is wanted: the process may have ended, and what is mounted gone with it. */
 static bool is_gone(int error) { return error == ENOENT || error == ESRCH || error == EINVAL; }

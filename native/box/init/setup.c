@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "init.h"
-#include "tags.h"
+#include "../common/tags.h"
 
 #define FILTER_MOST 4096
 

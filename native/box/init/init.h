@@ -8,9 +8,9 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "common.h"
-#include "kernel.h"
-#include "wire.h"
+#include "../common/common.h"
+#include "../common/kernel.h"
+#include "../common/wire.h"
 
 #define JOBS_MOST 1024
 #define DRAINS_MOST 256

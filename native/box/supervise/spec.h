@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "common.h"
-#include "tags.h"
+#include "../common/common.h"
+#include "../common/tags.h"
 
 #define SPEC_MOST (1u << 20)
 

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "procs.h"
+#include "../common/procs.h"
 #include "setup.h"
 
 #define SOCKET_FD 3

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "init.h"
-#include "procs.h"
-#include "tags.h"
+#include "../common/procs.h"
+#include "../common/tags.h"
 
 /* How long it may take until everything stands, and how often it is tried anew. */
 #define ROUND_MS 250

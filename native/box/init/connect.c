@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "init.h"
-#include "tags.h"
+#include "../common/tags.h"
 
 #define CONNECT_MS 10000
 

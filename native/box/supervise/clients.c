@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "box.h"
-#include "tags.h"
+#include "../common/tags.h"
 
 /* Where there are no descriptors left, the next try must not come at once. */
 #define ACCEPT_AGAIN_MS 100

@@ -2,7 +2,7 @@
 #ifndef AW_STAGE_H
 #define AW_STAGE_H
 
-#include "spec.h"
+#include "../supervise/spec.h"
 
 /* All end the process with a report if they fail. */
 void enter_user_namespace(void);
