@@ -9,14 +9,7 @@ import { assertPlaces } from './drivers/config/places.ts'
 import { dirAnswers } from './drivers/answers/dir.ts'
 import { sqliteEvents } from './drivers/events/sqlite/sqlite.ts'
 import { inspectHost } from './sys/home/inspect.ts'
-import {
-  laterAgents,
-  laterArchives,
-  laterRepositories,
-  laterResults,
-  laterKeptLogs,
-  laterSandboxes,
-} from './drivers/later.ts'
+import { lazy } from './drivers/lazy.ts'
 import { linuxHost } from './drivers/host/linux.ts'
 import { openStorage } from './drivers/storage/open.ts'
 import type { StoragePlace } from './drivers/storage/registry.ts'
@@ -126,34 +119,43 @@ export async function openHome(options: OpenOptions = {}): Promise<OpenedHome> {
     throw error
   })
   reserve.keep()
+  const avoid = [home, basePath, place.root]
+  const sandboxes = lazy(() => sandboxesIn(join(home, 'run')))
   const manager = makeManager(
     {
       store,
       storage,
       files: shortLived === true ? lightFiles : safeFiles,
-      host: linuxHost({ home, storageRoot: place.root, locks, avoid: [home, basePath, place.root] }),
+      host: linuxHost({ home, storageRoot: place.root, locks, avoid }),
       texts: dirTexts({ directory: texts }),
       sizes: dirSizes({ directory: join(home, 'sizes') }),
-      repositories: laterRepositories({ root: join(home, 'mirrors'), avoid: [home, basePath, place.root] }),
-      results: laterResults({ avoid: [home, basePath, place.root] }),
-      archives: laterArchives,
+      repositories: lazy(async () => {
+        const { gitRepositories } = await import('./drivers/repositories/git.ts')
+        return gitRepositories({ root: join(home, 'mirrors'), avoid })
+      }),
+      results: lazy(async () => (await import('./drivers/results/git.ts')).gitResults({ avoid })),
+      archives: lazy(async () => (await import('./drivers/archives/tar.ts')).tarArchives),
       shelf: dirShelf(archives),
       variables: dirVariables({ directory: variables }),
       requests: dirRequests({ directory: requests }),
-      agents: laterAgents({
-        directory: join(home, 'agents'),
-        profiles: join(home, 'agents.d'),
-        env: options.env ?? process.env,
-        get userHome() {
-          return homedir()
-        },
-        avoid: [home, basePath, place.root],
-        owner: place.owner,
+      agents: lazy(async () => {
+        const { linuxAgents } = await import('./drivers/agents/linux.ts')
+        return linuxAgents({
+          directory: join(home, 'agents'),
+          profiles: join(home, 'agents.d'),
+          env: options.env ?? process.env,
+          userHome: homedir(),
+          avoid,
+          owner: place.owner,
+        })
       }),
       bridge: { directory: bridgeDirectory(home), isOpen: () => hasBridge(home) },
-      logs: laterKeptLogs(join(home, 'runs')),
+      logs: lazy(
+        async () => (await import('./drivers/kept-logs/dir.ts')).dirKeptLogs({ directory: join(home, 'runs') }),
+        'read',
+      ),
       follower: followerOf(options, home, configFile),
-      sandboxes: laterSandboxes(join(home, 'run')),
+      sandboxes: (isolation) => sandboxes.of(isolation),
       clock,
       config,
       basePath,
@@ -180,6 +182,15 @@ export async function openHome(options: OpenOptions = {}): Promise<OpenedHome> {
     configFile,
     places: { home, basePath, storageRoot: place.root },
   }
+}
+
+/** @param run where each box has a directory of its own */
+async function sandboxesIn(run: string) {
+  const [{ sandboxDrivers }, { proxyCommand }] = await Promise.all([
+    import('./drivers/sandbox/registry.ts'),
+    import('./drivers/sandbox/proxy/program.ts'),
+  ])
+  return { of: sandboxDrivers({ run, proxy: proxyCommand() }) }
 }
 
 /**
@@ -231,4 +242,5 @@ export const removeHome = (home: string): Promise<boolean> => removeTree(dirname
 export { writeUntranslated } from './sys/home/terminal.ts'
 
 /** What of the user's own a command may look at or change outside the home. */
-export const usersOwn = () => import('./sys/users-own.ts')
+export { checkoutAt } from './sys/git/work-tree.ts'
+export { readUserFile, replaceUserFile, type UserFile } from './sys/home/user-file.ts'

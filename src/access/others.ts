@@ -3,7 +3,7 @@ import { AwError, toAwError } from '../domain/errors.ts'
 import { isSnapshotId } from '../domain/ids.ts'
 import type { Manager } from '../ports/manager.ts'
 import { reaches, type Principal } from './principal.ts'
-import { saidIn } from './said.ts'
+import { saidIn } from './redact.ts'
 
 const ids = /ws_[0-9a-z]{26}/g
 const hidden = '(hidden)'

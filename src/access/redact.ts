@@ -1,6 +1,5 @@
 import { AwError } from '../domain/errors.ts'
 import type { Inside } from './inside.ts'
-import { saidIn } from './said.ts'
 
 /** What a home calls its places; none of it is told to those who only see a workspace from inside. */
 export interface Places {
@@ -109,3 +108,7 @@ export async function redactedError(error: AwError, tell: <T>(value: T) => Promi
 const anyPath = /(?<![\w.~/*:<>-])\/[^\s"'`,;:)]+/g
 
 const escaped = (path: string): string => path.replaceAll(/[.\\+?^${}()|[\]*]/g, String.raw`\$&`)
+
+/** What a caller has said itself, as text: it may be said back to them. Not content, which may be megabytes. */
+export const saidIn = (input: object): string =>
+  JSON.stringify(Object.fromEntries(Object.entries(input).filter(([, value]) => !(value instanceof Uint8Array))))

@@ -33,8 +33,7 @@ const fromWorkspace = (manager: Manager, asked: Asked, around: View, io: Io): Pr
   createNamed(manager, asked, { task: around.task, from: { workspace: around.id } }, io)
 
 async function fromFolder(manager: Manager, asked: Asked, io: Io): Promise<View> {
-  const { usersOwn } = await import('../../aw.ts')
-  const { checkoutAt } = await usersOwn()
+  const { checkoutAt } = await import('../../aw.ts')
   const { root, exclude, lists, repository } = checkoutAt(asked.cwd)
   const from = { folder: root, exclude: [...exclude], ignored: lists ? ('listed' as const) : ('all' as const) }
   const made = await createNamed(manager, asked, { task: sanitizeSegment(basename(root)), profile: 'repo', from }, io)

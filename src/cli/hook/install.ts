@@ -1,10 +1,11 @@
+import type { UserFile } from '../../aw.ts'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import type { Arguments } from '../input/arguments.ts'
 import type { Globals } from '../input/globals.ts'
 import type { Io } from '../io.ts'
-import { changeUserFile, readUserFile, type UserFile } from '../user-file/change.ts'
+import { changeUserFile } from '../user-file/change.ts'
 import { ownCommand, sharedCommand } from '../user-file/own-program.ts'
 import { commandsIn, withHooks, withoutHooks } from './claude-settings.ts'
 
@@ -51,6 +52,7 @@ function scopeOf(text = 'user'): Scope {
 
 /** Where Claude Code looks when it is started in this directory. What a project holds must not lead us out of it. */
 async function settingsOf(scope: Scope, { env, cwd }: Io): Promise<UserFile> {
+  const { readUserFile } = await import('../../aw.ts')
   if (scope === 'user')
     return readUserFile(join(env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] || homedir(), '.claude'), 'settings.json'), {
       mode: 0o600,

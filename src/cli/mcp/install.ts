@@ -1,10 +1,11 @@
+import type { UserFile } from '../../aw.ts'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import type { Arguments } from '../input/arguments.ts'
 import type { Globals } from '../input/globals.ts'
 import type { Io } from '../io.ts'
-import { changeUserFile, readUserFile, type UserFile } from '../user-file/change.ts'
+import { changeUserFile } from '../user-file/change.ts'
 import { ownCommand, sharedCommand } from '../user-file/own-program.ts'
 import { claudeConfiguration } from './claude.ts'
 import { codexConfiguration } from './codex.ts'
@@ -70,10 +71,10 @@ export async function changeConfiguration(
 }
 
 /** What a project holds must not lead us out of it. */
-const fileOf = (client: Client, scope: Scope, io: Io): Promise<UserFile> =>
-  scope === 'user'
-    ? readUserFile(client.place(scope, io), { mode: 0o600 })
-    : readUserFile(client.place(scope, io), { within: io.cwd, mode: 0o644 })
+async function fileOf(client: Client, scope: Scope, io: Io): Promise<UserFile> {
+  const { readUserFile } = await import('../../aw.ts')
+  return readUserFile(client.place(scope, io), scope === 'user' ? { mode: 0o600 } : { within: io.cwd, mode: 0o644 })
+}
 
 /** A configuration that is shared names the command as everybody has it. */
 function entryOf(scope: Scope, workspace: string | undefined, globals: Globals, io: Io): ServerEntry {

@@ -1,3 +1,4 @@
+import type { UserFile } from '../../aw.ts'
 import { hunksOf } from '../../domain/text/diff.ts'
 import type { Arguments } from '../input/arguments.ts'
 import type { Globals } from '../input/globals.ts'
@@ -13,14 +14,6 @@ export interface Wanted {
   /** What is said when nothing had to change, and when it has been changed. */
   readonly unchanged: string
   readonly changed: string
-}
-
-export type UserFile = ReturnType<UsersOwn['readUserFile']>
-type UsersOwn = Awaited<ReturnType<(typeof import('../../aw.ts'))['usersOwn']>>
-
-export async function readUserFile(...asked: Parameters<UsersOwn['readUserFile']>): Promise<UserFile> {
-  const { usersOwn } = await import('../../aw.ts')
-  return (await usersOwn()).readUserFile(...asked)
 }
 
 /** Shows the difference, asks, and writes; `--yes` does not ask, `--dry-run` only shows. Answers with the exit code. */
@@ -46,8 +39,7 @@ export async function changeUserFile(
     await io.stderr.write('Nothing was changed\n')
     return 1
   }
-  const { usersOwn } = await import('../../aw.ts')
-  const { replaceUserFile } = await usersOwn()
+  const { replaceUserFile } = await import('../../aw.ts')
   replaceUserFile(file, after)
   return told()
 }
