@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { copyFolder } from '../../drivers/storage/root/copy-folder.ts'
+import { importFolder } from '../../drivers/storage/root/import-folder.ts'
 import { copyTree } from './tree.ts'
 import type { FolderIndex, IndexWriter } from '../trees/folder-index.ts'
 import type { Print } from '../trees/stat.ts'
@@ -115,14 +115,15 @@ test('what is not known is replaced by what the source is', async () => {
 test('wherever it is killed, the old index still tells what the old tree is', async () => {
   fs.mkdirSync(source('d'))
   for (const name of ['a', 'b', 'd/c', 'd/e']) fs.writeFileSync(source(name), name)
-  const place = { root: join(base, 'root'), folder: source(), guarded: new Set<string>() }
+  const storage = { root: join(base, 'root'), guarded: [] }
   const program = `
-    import { copyFolder } from ${JSON.stringify(join(import.meta.dirname, '../../drivers/storage/root/copy-folder.ts'))}
-    const place = { ...${JSON.stringify(place)}, guarded: new Set() }
-    await copyFolder(place, ${JSON.stringify(copy())}, { index: { name: 'new', since: 'old' } })`
+    import { importFolder } from ${JSON.stringify(join(import.meta.dirname, '../../drivers/storage/root/import-folder.ts'))}
+    const [storage, tree, folder] = ${JSON.stringify([storage, copy(), source()])}
+    await importFolder(storage, tree, folder, { into: '.', index: { name: 'new', since: 'old' } })`
   fs.utimesSync(source('a'), 1, 1)
   await setTimeout(50)
-  await copyFolder(place, join(base, 'old'), { index: { name: 'old' } })
+  fs.mkdirSync(join(base, 'old'))
+  await importFolder(storage, join(base, 'old'), source(), { into: '.', index: { name: 'old' } })
   fs.writeFileSync(source('b'), 'B')
   fs.rmSync(source('d/c'))
   fs.linkSync(source('a'), source('d/new'))
@@ -139,7 +140,8 @@ test('wherever it is killed, the old index still tells what the old tree is', as
     expect([signal, status, stderr]).toEqual(signal === null ? [null, 0, ''] : ['SIGKILL', null, ''])
     if (signal === null) break
     await again()
-    const report = await copyFolder(place, copy(), { index: { name: 'other', since: 'old' } })
+    const index = { name: 'other', since: 'old' }
+    const report = await importFolder(storage, copy(), source(), { into: '.', index })
     expect(report.changed).toBeGreaterThan(2)
     expect(tree(copy())).toEqual(tree(source()))
     expect(step).toBeLessThan(100)

@@ -19,6 +19,8 @@ import { probeBtrfs } from './probe.ts'
 import { readable, thawed } from './readable.ts'
 import { finishRestore, restoreTree } from './restore.ts'
 import { openWork, workDirectory } from './work.ts'
+import { importFolder } from '../root/import-folder.ts'
+import { assertOptions } from '../root/import-options.ts'
 import { importTree } from '../root/import-tree.ts'
 import { missing, onHost, taken, treeRoot, type TreeRootOptions } from '../root/tree-root.ts'
 
@@ -111,12 +113,12 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
 
     async import(place, source, options) {
       assert()
-      if ('folder' in source) return importTree(trees, place, source, options)
-      const tree = trees.exists(source.place) ? path(source.place) : undefined
-      if (tree === undefined || isRoot) return importTree(trees, place, { ...source, where: 'anywhere' }, options)
-      return thawed(work, [tree], ([from = tree]) =>
-        importTree(trees, place, { ...source, tree: from, where: 'anywhere' }, options),
-      )
+      assertOptions(source, options, trees.exists)
+      const target = found(place)
+      if ('folder' in source) return importFolder(trees, target, source.folder, options)
+      const from = { tree: path(source.place), path: source.path, where: 'anywhere' as const }
+      if (isRoot || !trees.exists(source.place)) return importTree(trees, target, from, options)
+      return thawed(work, [from.tree], ([tree = from.tree]) => importTree(trees, target, { ...from, tree }, options))
     },
 
     async snapshot(volume, into, { consistent = false, whole, since, exclude, after, signal } = {}) {

@@ -29,7 +29,10 @@ import {
 import { syncFiles } from '../../../sys/trees/sync.ts'
 import { assertBare } from '../../../sys/trees/mounted-in.ts'
 import { eraseFrozen, eraseTree } from './erase.ts'
-import { importInto } from './import.ts'
+import { importSnapshot } from './import.ts'
+import { importFolder } from '../root/import-folder.ts'
+import { assertOptions } from '../root/import-options.ts'
+import { importTree } from '../root/import-tree.ts'
 import { areas, isFrozen, missing, noLimits, onHost, taken, type TreeRootOptions } from '../root/tree-root.ts'
 
 const capabilities: Omit<StorageCapabilities, 'idmap'> = {
@@ -113,8 +116,12 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
 
     async import(place, source, importing) {
       assertRoot(root, key)
-      const from = 'place' in source && isFrozen(source.place) ? readManifest(path(source.place)) : undefined
-      return importInto({ store, path, guarded, from }, place, source, importing)
+      assertOptions(source, importing, (base) => fileExists(path(base)))
+      if (isFrozen(place) || !treeExists(path(place))) throw missing(place)
+      if ('folder' in source) return importFolder({ root, guarded }, path(place), source.folder, importing)
+      const from = { tree: path(source.place), path: source.path, where: 'anywhere' as const }
+      if (isFrozen(source.place)) return importSnapshot(store, path(place), from, importing)
+      return importTree({ guarded }, path(place), from, importing)
     },
 
     async snapshot(volume, into, { since, after, ...freezing } = {}) {

@@ -12,6 +12,8 @@ import { readInTree } from '../../../sys/trees/read.ts'
 import { measureTree } from '../../../sys/safe-fs/index.ts'
 import { syncTree } from '../root/root.ts'
 import { syncFiles } from '../../../sys/trees/sync.ts'
+import { importFolder } from '../root/import-folder.ts'
+import { assertOptions } from '../root/import-options.ts'
 import { importTree } from '../root/import-tree.ts'
 import {
   ensureMounted,
@@ -119,10 +121,11 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
     async import(place, source, options) {
       assert()
       return view(place, (target) => {
-        const into = { ...overlay.trees, found: () => target }
-        if ('folder' in source || readRecord(root, source.place) === undefined)
-          return importTree(into, place, source, options)
-        return view(source.place, (tree) => importTree(into, place, { ...source, tree }, options))
+        assertOptions(source, options, overlay.trees.exists)
+        if ('folder' in source) return importFolder(trees, target, source.folder, options)
+        const from = { tree: trees.path(source.place), path: source.path }
+        if (readRecord(root, source.place) === undefined) return importTree(trees, target, from, options)
+        return view(source.place, (tree) => importTree(trees, target, { ...from, tree }, options))
       })
     },
 

@@ -1,36 +1,32 @@
 import { AwError } from '../../../domain/errors.ts'
-import type { ImportOptions, ImportReport, ImportSource, Place } from '../../../ports/storage-driver.ts'
-import { copyTree } from '../../../sys/copy/tree.ts'
+import type { ImportOptions, ImportReport } from '../../../ports/storage-driver.ts'
 import { identitiesIn } from '../../../sys/copy/source-folder.ts'
-import { treeExists } from './root.ts'
+import { copyTree } from '../../../sys/copy/tree.ts'
 import type { Where } from '../../../sys/trees/attributes.ts'
 import { openInto } from '../../../sys/trees/open-into.ts'
-import { importFolder } from './import-folder.ts'
-import { assertOptions } from './import-options.ts'
-import type { TreeRoot } from './tree-root.ts'
+import { treeExists } from './root.ts'
 
-type Source = ImportSource & {
-  /** Where the place's tree is read, if not there. */
-  readonly tree?: string | undefined
+/** Another place's tree, or one path of it. */
+export interface TreeSource {
+  /** Where the tree is read. */
+  readonly tree: string
+  readonly path?: string | undefined
   /** Of its attributes. */
   readonly where?: Where | undefined
 }
 
-/** `import` of a driver whose writable trees are directories of the host. */
+/** `import` of another place's tree that is a directory. @param tree the directory of a writable tree */
 export async function importTree(
-  trees: TreeRoot,
-  place: Place,
-  source: Source,
-  options: ImportOptions,
+  { guarded }: { readonly guarded: readonly string[] },
+  tree: string,
+  { tree: from, path, where }: TreeSource,
+  { into, signal, onProgress }: ImportOptions,
 ): Promise<ImportReport> {
-  assertOptions(source, options, trees.exists)
-  const target = trees.found(place)
-  if ('folder' in source) return importFolder(trees, target, source.folder, options)
-  const { into, signal, onProgress } = options
-  const folder = source.tree ?? trees.path(source.place)
-  if (!treeExists(folder)) throw new AwError('source_failed', `There is no tree ${folder}`, { data: { folder } })
-  using directory = openInto(target, into)
-  const guarded = identitiesIn(trees.guarded)
-  const { path, where } = source
-  return await copyTree(folder, directory.path, { signal, onProgress, own: true, where, path, guarded })
+  if (!treeExists(from)) throw noSource(from)
+  using target = openInto(tree, into)
+  const options = { signal, onProgress, own: true, where, path, guarded: identitiesIn(guarded) }
+  return await copyTree(from, target.path, options)
 }
+
+export const noSource = (folder: string): AwError =>
+  new AwError('source_failed', `There is no tree ${folder}`, { data: { folder } })
