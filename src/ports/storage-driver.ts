@@ -1,10 +1,12 @@
 import type { Change } from '../domain/trees/diff.ts'
+import type { Attachment, Reached } from './attachment.ts'
 import type { Beside, ReadOptions } from './tree-contents.ts'
 import type { StorageCapabilities } from './storage-capabilities.ts'
 import type { ImportOptions, ImportReport, ImportSource } from './tree-import.ts'
 import type { Free, Growing, Usage, UsageOptions } from './usage.ts'
 
 export type { Change } from '../domain/trees/diff.ts'
+export type { Attachment, Reached } from './attachment.ts'
 export type { Beside, ReadOptions } from './tree-contents.ts'
 export type { StorageCapabilities } from './storage-capabilities.ts'
 export type { ImportOptions, ImportReport, ImportSource, SkipReason } from './tree-import.ts'
@@ -49,10 +51,10 @@ export interface StorageDriver extends AsyncDisposable {
 
   /**
    * Makes a tree: empty, or with `from` a writable one that equals a snapshot (`snapshot_not_found` if there is none).
-   * Durable when it resolves; on rejection, or after a crash, nothing is left that `exists` would answer true for,
-   * unless it is whole.
+   * Durable when it resolves, or with `later` when `durable` does; on rejection, or after a crash, nothing is left that
+   * `exists` would answer true for, unless it is whole.
    */
-  create(place: Place, options?: CreateOptions): Promise<void>
+  create(place: Place, options?: CreateOptions): Promise<Created>
 
   /**
    * Copies a tree — a host folder's, or another place's, or one path of it — into a directory of a writable tree (made if
@@ -184,23 +186,6 @@ export interface Place {
   readonly name: string
 }
 
-/** What must be mounted or opened to see a tree. Data, not an action. */
-export type Attachment =
-  | { readonly kind: 'dir'; readonly path: string }
-  /** Layers, the uppermost first, to be mounted in the sandbox's own user namespace (`userxattr`). */
-  | {
-      readonly kind: 'overlay'
-      /** Where it would be mounted; not to be used from outside. */
-      readonly path: string
-      readonly lower: readonly string[]
-      readonly upper: string
-      readonly work: string
-    }
-
-export interface Reached extends Disposable {
-  readonly path: string
-}
-
 export type Probe =
   | { readonly usable: true; readonly notes: readonly string[] }
   | { readonly usable: false; readonly reasons: readonly string[]; readonly hint?: string | undefined }
@@ -223,10 +208,15 @@ export interface CreateOptions extends Making {
   readonly plain?: boolean | undefined
   /** What the tree may hold beyond its parent; only where `capabilities.quota` is `kernel`, else `unsupported`. */
   readonly maxBytes?: number | undefined
-  /** What is done in the new tree before the call resolves; where that can be, while it is made durable. */
-  readonly meanwhile?: (() => Promise<void>) | undefined
+  /** Resolves when the tree is whole and can be worked in, which may be before it is durable. */
+  readonly later?: boolean | undefined
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: OnProgress | undefined
+}
+
+export interface Created {
+  /** Pending only with `later`: whoever asks for that has to wait for it, or undo what was made. */
+  readonly durable: Promise<void>
 }
 
 export type OnProgress = (done: { files: number; bytes: number }) => void

@@ -1,7 +1,7 @@
 import { isLive, type OperationKind, type Workspace } from '../../domain/workspace/state.ts'
 import { ownBase } from '../sources/base-trees.ts'
 import type { Core, OperationRef, Recovery, Request } from '../core.ts'
-import { closeFailed, createdEvent } from '../workspaces/provision.ts'
+import { closeFailed, createdEvent } from '../workspaces/create.ts'
 import { closeLost, finishDestroy } from '../trash/destroy.ts'
 import { finishStop, undoLaunch } from '../sandboxes/start.ts'
 import { refreshMetadata } from '../kernel/metadata.ts'

@@ -18,7 +18,8 @@ import { failRequest, planRun, requestRun, tellRun, type RunRequest } from './re
 import { followRun } from './logs.ts'
 import { settle } from './settle.ts'
 import { findRun, type RunView } from './queries.ts'
-import { createForRun, usualTemplate } from '../workspaces/create.ts'
+import { createForRun } from '../workspaces/create-for-run.ts'
+import { usualTemplate } from '../workspaces/create.ts'
 import { hasHostPaths } from '../kernel/view.ts'
 
 type Input = Inputs['run']

@@ -8,7 +8,7 @@ import { fork } from '../snapshots/fork.ts'
 import { assertRunnable, beginningNotes, runOne, workspaceFor } from './run-one.ts'
 import { assertPossible, discarded, withoutWorkspace } from './check.ts'
 import { commandFor } from './command.ts'
-import { createNoting } from '../workspaces/create.ts'
+import { createNoting } from '../workspaces/create-for-run.ts'
 
 type Input = Inputs['run']
 type Item = Outputs['run']

@@ -1,7 +1,7 @@
 import { type Base, baseEventTypes, type BaseFacts, foldBases } from '../../domain/sources/bases.ts'
 import { AwError, toAwError } from '../../domain/errors.ts'
 import type { Lock } from '../../ports/host.ts'
-import type { CreateOptions, Place, SnapshotOptions } from '../../ports/storage-driver.ts'
+import type { Created, CreateOptions, Place, SnapshotOptions } from '../../ports/storage-driver.ts'
 import { newEvent, type Core, type OperationRef, type Request } from '../core.ts'
 import { appendHome } from '../kernel/home-stream.ts'
 import { keptFold } from '../kernel/kept-fold.ts'
@@ -74,20 +74,19 @@ export async function nextNumber(core: Core, group: string): Promise<number> {
 export const isFinished = async (core: Core, base: string): Promise<boolean> =>
   (await basesOf(core)).has(base) || (await usersOf(core, base)).length > 0
 
-/** A new tree that begins as a base. False if it is not there (any more), or was never finished. */
+/** A new tree that begins as a base. Undefined if that is not there (any more), or was never finished. */
 export async function createFromBase(
   core: Core,
   request: Request,
   place: Place,
   base: string,
-  making: Pick<CreateOptions, 'after' | 'meanwhile'> = {},
-): Promise<boolean> {
-  if (!(await core.storage.exists(basePlace(base))) || !(await isFinished(core, base))) return false
+  making: Pick<CreateOptions, 'after' | 'later'> = {},
+): Promise<Created | undefined> {
+  if (!(await core.storage.exists(basePlace(base))) || !(await isFinished(core, base))) return undefined
   try {
-    await core.storage.create(place, { from: basePlace(base), signal: request.signal, ...making })
-    return true
+    return await core.storage.create(place, { from: basePlace(base), signal: request.signal, ...making })
   } catch (error) {
-    if (toAwError(error).code === 'snapshot_not_found') return false
+    if (toAwError(error).code === 'snapshot_not_found') return undefined
     throw error
   }
 }

@@ -1,7 +1,7 @@
 import { type BaseFacts, groupOf } from '../../domain/sources/bases.ts'
 import { AwError, toAwError } from '../../domain/errors.ts'
 import type { ArchiveSource, GitSource, Imported, Source, Workspace } from '../../domain/workspace/state.ts'
-import type { CreateOptions, Place } from '../../ports/storage-driver.ts'
+import type { Place } from '../../ports/storage-driver.ts'
 import type { Resolved } from '../../ports/repositories.ts'
 import {
   basePlace,
@@ -28,12 +28,14 @@ export interface Places {
   readonly whole: Place
   /** Where one is filled. */
   readonly filled: Place
-  /** Of the first. Nothing of the second comes before what the first is made after. */
-  readonly making: Pick<CreateOptions, 'after' | 'meanwhile'>
 }
 
 /** Where it was made. */
-type Made = Content & { readonly place: Place }
+export type Made = Content & {
+  readonly place: Place
+  /** Of one that is whole, and is still being made durable: to be waited for. */
+  readonly durable?: Promise<void>
+}
 
 /**
  * Makes a new tree with the layout of a profile and what a source holds: from its base if there is one, else from the
@@ -43,18 +45,21 @@ export async function makeContent(
   core: Core,
   request: Request,
   { source, profile }: Pick<Workspace, 'source' | 'profile'> & { source: Outer },
-  { whole, filled: place, making }: Places,
-  access?: string,
+  { whole, filled: place }: Places,
+  { access, noted }: { readonly access?: string | undefined; readonly noted?: Promise<void> | undefined },
 ): Promise<Made> {
   const known = await stateOf(core, request, source, profile, access)
   if (!hasBases(core)) {
-    await making.after
+    await noted
     const made = await fill(core, request, known, profile, place, access)
     return { source: { ...made.source, base: null }, imported: made.imported, place }
   }
-  if (known.base !== undefined && (await createFromBase(core, request, whole, known.base, making)))
-    return { ...(await asBase(core, known.source, known.base)), place: whole }
-  await making.after
+  if (known.base !== undefined) {
+    const content = await asBase(core, known.source, known.base)
+    const begun = await createFromBase(core, request, whole, known.base, { after: noted, later: true })
+    if (begun !== undefined) return { ...content, place: whole, durable: begun.durable }
+  }
+  await noted
   using _ = await lockGroup(core, request, known.group)
   const made =
     known.base === undefined

@@ -5,7 +5,7 @@ import { formatName, parseName, type WorkspaceName } from '../../domain/names.ts
 import { assertAllowed } from '../../domain/workspace/allow.ts'
 import { hasWayBack, nameOf, ofRepository, type Workspace } from '../../domain/workspace/state.ts'
 import { newEvent, type Core, type OperationRef, type Request } from '../core.ts'
-import { createFrom } from '../workspaces/provision.ts'
+import { createFrom } from '../workspaces/create.ts'
 import { closeLost } from './destroy.ts'
 import { findTrashed } from '../kernel/find.ts'
 import { fork } from '../snapshots/fork.ts'

@@ -15,7 +15,8 @@ import { withoutPassing } from '../sandboxes/placeholders.ts'
 import { originOfTree, snapshotPlace, stageOf, trashOf } from '../kernel/places.ts'
 import { holdToLimit } from '../space/size-limit.ts'
 import { copying, importedOf, isOuter } from '../sources/fill.ts'
-import { type Content, makeContent, type Places } from '../sources/content.ts'
+import { type Content, type Made, makeContent, type Places } from '../sources/content.ts'
+import { publish } from './publish.ts'
 import { beginAsTemplate } from '../templates/template-tree.ts'
 import { openTree, type Tree } from '../kernel/trees.ts'
 import type { UndoLog } from '../kernel/rollback.ts'
@@ -30,8 +31,8 @@ export async function buildTree(
   workspace: Workspace,
   operation: OperationRef,
   undo: UndoLog,
-  { whole = stageOf(operation), access, noted, publish }: BuildOptions = {},
-): Promise<Content & { readonly place: Place }> {
+  { whole = stageOf(operation), access, noted }: BuildOptions = {},
+): Promise<Built> {
   const stage = stageOf(operation)
   undo.add(() => core.storage.erase(stage))
   if (whole.area !== stage.area) undo.add(() => core.storage.erase(whole))
@@ -39,28 +40,27 @@ export async function buildTree(
   if (source.kind === 'workspace') {
     await forkTree(core, request, workspace, stage, source.snapshot)
     await core.storage.sync(stage, { small: true })
-    return { source, imported: null, place: stage }
+    return { source, imported: null, place: stage, published: false }
   }
-  let furnished: Furnished | undefined
-  const making = {
-    after: noted,
-    // What begins as a base comes whole or not at all, so the rest may come at the same time: all wait for one disk.
-    async meanwhile() {
-      furnished = await allDone(furnish(core, workspace, whole), noted?.then(publish))
-    },
-  }
-  const content = await contentOf(core, request, workspace, { whole, filled: stage, making }, access)
-  const { place } = content
+  const places = { whole, filled: stage }
+  const content = isOuter(source)
+    ? await makeContent(core, request, { ...workspace, source }, places, { access, noted })
+    : await innerContent(core, request, workspace, places, noted)
+  const { place, durable } = content
+  // What begins as a base is whole by now, so the rest may come at the same time: all wait for one disk.
+  const published = durable !== undefined && whole.area === 'volumes'
+  const link = published ? publish(core, workspace, undo) : undefined
+  const early = durable && (await allDone(furnish(core, workspace, place), durable, link))
   checkpointSignal(request)
   undo.add(() => dropOwnBase(core, request, ownBase(operation)))
   const begun = await withBeginning(core, request, workspace, operation, place, content)
   checkpointSignal(request)
-  const { left, added } = furnished ?? (await furnish(core, workspace, place))
+  const { left, added } = early ?? (await furnish(core, workspace, place))
   const isFrozen = 'base' in content.source && content.source.base !== null
   if (!isFrozen || added) await core.storage.sync(place, { small: (content.imported === null || isFrozen) && !added })
   await holdToLimit(core, workspace, place)
   checkpointSignal(request)
-  return { ...withLeft(begun, left), place }
+  return { ...withLeft(begun, left), place, published }
 }
 
 interface BuildOptions {
@@ -68,8 +68,12 @@ interface BuildOptions {
   readonly access?: string | undefined
   /** That the intent is on the disk; before anything of the tree is. */
   readonly noted?: Promise<void>
-  /** Shows the tree to its users, at `whole`. */
-  readonly publish?: () => Promise<void>
+}
+
+type Built = Content & {
+  readonly place: Place
+  /** The link that leads users to it is there already. */
+  readonly published: boolean
 }
 
 interface Furnished {
@@ -90,30 +94,25 @@ async function furnish(core: Core, workspace: Workspace, place: Place): Promise<
   return { left, added: repository || documents.claude_md !== undefined || documents.agent_files !== undefined }
 }
 
-async function contentOf(
+async function innerContent(
   core: Core,
   request: Request,
-  workspace: Workspace,
-  places: Places,
-  access?: string,
-): Promise<Content & { readonly place: Place }> {
-  const { source } = workspace
-  if (isOuter(source)) return makeContent(core, request, { ...workspace, source }, places, access)
-  await places.making.after
-  if (source.kind !== 'template')
-    return { ...(await innerContent(core, request, workspace, places.filled)), place: places.filled }
-  await beginAsTemplate(core, request, source, places.whole)
-  return { source, imported: null, place: places.whole }
-}
-
-async function innerContent(core: Core, request: Request, workspace: Workspace, place: Place): Promise<Content> {
-  const { source, profile } = workspace
+  { source, profile }: Workspace,
+  { whole, filled: place }: Places,
+  noted?: Promise<void>,
+): Promise<Made> {
+  await noted
   if (source.kind === 'orphan') throw noBeginning(source)
+  if (source.kind === 'template') {
+    await beginAsTemplate(core, request, source, whole)
+    return { source, imported: null, place: whole }
+  }
   await core.storage.create(place, { mode: core.config.settings['workspaces.dir_mode'] })
-  if (source.kind === 'trash') return { source, imported: await importTrashed(core, request, source.tree, place) }
+  if (source.kind === 'trash')
+    return { source, imported: await importTrashed(core, request, source.tree, place), place }
   using tree = await openTree(core, place)
   for (const directory of profileOf(profile).directories) tree.mkdir(directory, { parents: true })
-  return { source, imported: null }
+  return { source, imported: null, place }
 }
 
 const withLeft = ({ source, imported }: Content, left: Left): Content => ({
@@ -128,21 +127,24 @@ export async function forkTree(
   workspace: Workspace,
   place: Place,
   snapshot: SnapshotId,
-  after?: Promise<unknown>,
+  noted?: Promise<void>,
 ): Promise<void> {
-  await core.storage.create(place, {
+  const { durable } = await core.storage.create(place, {
     from: snapshotPlace(snapshot),
-    after,
+    after: noted,
+    later: true,
     signal: request.signal,
     onProgress: (done) => request.onProgress?.({ phase: 'copying', ...done }),
-    async meanwhile() {
-      await withoutPassing(core, place, { workspace, place: snapshotPlace(snapshot) })
-      await holdToLimit(core, workspace, place)
-      const documents = await readMetadata(core, workspace)
-      using tree = await openTree(core, place)
-      writeMetadata(tree, workspace, documents, { unseen: true })
-    },
   })
+  await allDone(furnishFork(core, workspace, place, snapshot), durable)
+}
+
+async function furnishFork(core: Core, workspace: Workspace, place: Place, snapshot: SnapshotId): Promise<void> {
+  await withoutPassing(core, place, { workspace, place: snapshotPlace(snapshot) })
+  await holdToLimit(core, workspace, place)
+  const documents = await readMetadata(core, workspace)
+  using tree = await openTree(core, place)
+  writeMetadata(tree, workspace, documents, { unseen: true })
 }
 
 /** Under the lock of the workspace whose tree it was: it must not be erased or brought back while it is copied. */

@@ -1,57 +1,62 @@
 import type { Inputs } from '../../api/table.ts'
 import { allDone } from '../../domain/all-done.ts'
 import { AwError, toAwError } from '../../domain/errors.ts'
+import type { WorkspaceId } from '../../domain/ids.ts'
 import type { NewEvent } from '../../domain/log/event.ts'
-import { isWorkspaceId, type WorkspaceId } from '../../domain/ids.ts'
-import type { WorkspaceName } from '../../domain/names.ts'
-import { nameOf, type Source } from '../../domain/workspace/state.ts'
-import type { Core, Request } from '../core.ts'
-import { createFrom, nameFor } from './provision.ts'
-import { isWaiting } from './failed-source.ts'
-import { destroy } from '../trash/destroy.ts'
-import { lookUp } from '../kernel/find.ts'
-import { fork } from '../snapshots/fork.ts'
-import { failRequest, firstRun, requestRun, type RunRequest } from '../runs/request.ts'
-import { withoutWorkspace } from '../runs/check.ts'
+import { formatName, generateSegment, parseName, type WorkspaceName } from '../../domain/names.ts'
+import { readWorkspaceConfig } from '../../domain/sources/creation.ts'
+import { textRef } from '../../domain/text/ref.ts'
+import { profileOf } from '../../domain/workspace/profiles.ts'
+import type { Source, Workspace } from '../../domain/workspace/state.ts'
+import { newEvent, newId, type Core, type OperationRef, type Request } from '../core.ts'
 import { sideOf } from '../diff/operands.ts'
-import { type Start, startOf } from '../sources/resolve.ts'
+import { lookUp } from '../kernel/find.ts'
+import {
+  append,
+  begin,
+  checkpointSignal,
+  intended,
+  isFenced,
+  lockWorkspace,
+  retireIfOver,
+  whose,
+} from '../kernel/operations.ts'
+import { pathOf, volumeOf } from '../kernel/places.ts'
+import { undoLog, type UndoLog } from '../kernel/rollback.ts'
 import { view, type WorkspaceView } from '../kernel/view.ts'
+import { takeOrphan } from '../recovery/orphans.ts'
+import { assertNameFree, forkPoint, forkSettings, whilePresent } from '../snapshots/fork-point.ts'
+import { forgetState } from '../snapshots/present-state.ts'
+import { ownBase } from '../sources/base-trees.ts'
+import type { Content } from '../sources/content.ts'
+import { dropOwnBase, withBeginning } from '../sources/own-base.ts'
+import { type Start, startOf } from '../sources/resolve.ts'
+import { broughtIn } from '../space/size-limit.ts'
+import { destroy } from '../trash/destroy.ts'
+import { plannedBlocks } from './agent-blocks.ts'
+import { buildTree, forkTree } from './build.ts'
+import { isLostSource, isWaiting, keepEmpty } from './failed-source.ts'
+import { checkedLabels } from './label.ts'
+import { publish } from './publish.ts'
+import { expiryOf } from './ttl.ts'
 
-export const create = (core: Core, input: Inputs['create'], request: Request): Promise<WorkspaceView> =>
-  createWith(core, input, request)
-
-/** A workspace with a run that waits for it, in the log from the beginning. A fork is there at once. */
-export async function createForRun(
-  core: Core,
-  input: Inputs['run'],
-  request: Request,
-  asked: RunRequest,
-): Promise<{ id: WorkspaceId; notes: readonly string[] }> {
-  try {
-    const also = (name: WorkspaceName): NewEvent[] => [firstRun(core, request, name, asked)]
-    const { id, notes } = await createNoting(core, input, request, also)
-    if ((await core.store.get(id))?.run === undefined)
-      await requestRun(core, request, id, asked).catch(async (error: unknown) => {
-        throw await withoutWorkspace(core, request, id, error)
-      })
-    return { id, notes }
-  } catch (error) {
-    // The workspace is kept, empty: its run has failed.
-    const { id } = toAwError(error).data
-    if (typeof id === 'string' && isWorkspaceId(id)) await failRequest(core, request, id, asked.run, error)
-    throw error
-  }
+interface CreateOptions {
+  /** The url of a repository with what is needed to get in. */
+  readonly access?: string | undefined
+  /** What is in the log together with the intent. */
+  readonly also?: ((name: WorkspaceName) => readonly NewEvent[]) | undefined
 }
 
-async function createWith(
+/** Resolves the source of a new workspace, then makes it. */
+export async function create(
   core: Core,
   input: Inputs['create'],
   request: Request,
-  also?: (name: WorkspaceName) => readonly NewEvent[],
+  also?: CreateOptions['also'],
 ): Promise<WorkspaceView> {
   const usual = usualTemplate(core, input)
   const start = await (usual === undefined ? startOf(core, input) : startAs(core, input, usual))
-  if (!('source' in start)) return forked(core, input, start, request)
+  if ('fork' in start) return createFork(core, input, start, request)
   const { source, access, profile = input.profile } = start
   if (input.profile !== undefined && input.profile !== profile)
     throw new AwError('invalid_input', `It has the layout ${profile} already`, {
@@ -59,12 +64,183 @@ async function createWith(
         usual === undefined ? 'Leave profile out' : 'Leave profile out, or begin without the template: --from empty',
       data: { field: 'profile' },
     })
-  return view(
-    core,
-    await replacing(core, input, request, () =>
-      createFrom(core, { ...input, profile }, source, request, { access, also }),
-    ),
+  const settings = { ...input, profile }
+  try {
+    return view(core, await createFrom(core, settings, source, request, { access, also }))
+  } catch (error) {
+    const holder = await waitingHolder(core, input, error)
+    if (holder === undefined) throw error
+    await destroy(core, { id: holder.id }, request)
+    return view(core, await createFrom(core, settings, source, request, { access, also }))
+  }
+}
+
+/** Makes a workspace from a source that is known: intent, tree, link, outcome. What was made is undone if a step fails. */
+export async function createFrom(
+  core: Core,
+  input: Inputs['create'],
+  source: Source,
+  request: Request,
+  { access, also }: CreateOptions = {},
+): Promise<Workspace> {
+  const name = nameFor(core, input)
+  const { settings } = core.config
+  const profile = profileOf(input.profile ?? settings['workspaces.profile'])
+  const { config, documents } = readWorkspaceConfig(input.config ?? {}, settings)
+  await assertSpace(core)
+
+  const id: WorkspaceId = newId(core, 'ws')
+  using lock = await lockWorkspace(core, request, id)
+  const undo = undoLog()
+  let begun: { workspace: Workspace; operation: OperationRef } | undefined
+  try {
+    // The intent: from here on the name is taken, and a crash can be understood.
+    const hasTexts = Object.values(documents).some((value) => value !== undefined)
+    const text = hasTexts ? JSON.stringify(documents) : undefined
+    const intent = {
+      ...whose(name),
+      workspace_path: pathOf(core, name),
+      profile: profile.name,
+      source,
+      config: { ...config, ...(text !== undefined && { documents: textRef(text) }) },
+      labels: checkedLabels(input.labels ?? {}),
+      ...(input.ttl !== undefined && { expires_at: expiryOf(core, input.ttl) }),
+      driver: core.storage.name,
+      ...(await plannedBlocks(core, { ...name, path: pathOf(core, name), source }, documents)),
+    }
+    const intend = () =>
+      begin(core, request, { id, version: 0 }, 'workspace_create_started', 'create', intent, {
+        also: also?.(name),
+        later: true,
+      })
+    begun = await (source.kind === 'workspace' ? whilePresent(core, request, source, intend) : intend())
+    const { workspace, operation } = begun
+    if (text !== undefined) {
+      undo.add(() => core.texts.remove(id))
+      await core.texts.put(id, text)
+    }
+
+    // The tree, and the link that leads users to it.
+    const noted = intended(core)
+    let content: Content
+    if (source.kind === 'workspace') content = await forkVolume(core, request, workspace, source, undo, noted)
+    else if (source.kind === 'orphan')
+      content = await adoptOrphan(core, request, { ...workspace, source }, operation, undo, noted)
+    else {
+      const volume = volumeOf(workspace)
+      const tree = await buildTree(core, request, workspace, operation, undo, { whole: volume, access, noted })
+      if (tree.place.area === 'tmp') {
+        undo.add(() => core.storage.erase(volume))
+        await core.storage.move(tree.place, volume)
+      }
+      if (!tree.published) await publish(core, workspace, undo)
+      content = tree
+    }
+
+    // The outcome: only now is the undo forgotten.
+    const created = await append(core, request, workspace, [createdEvent(core, request, workspace, operation, content)])
+    undo.keep()
+    return created
+  } catch (error) {
+    // Another process has taken the operation over, and the tree with it.
+    if (begun !== undefined && isFenced(error)) throw error
+    const failures = await undo.run()
+    if (begun !== undefined && failures.length === 0 && isLostSource(begun.workspace, error))
+      throw await keepEmpty(core, request, begun.workspace, begun.operation, error)
+    // If undoing failed, or cannot be told, the operation stays for recovery to end.
+    if (begun !== undefined && failures.length === 0)
+      await closeFailed(core, request, begun.workspace, begun.operation).catch(() => undefined)
+    await retireIfOver(core, lock, id)
+    throw error
+  }
+}
+
+/** A tree from a snapshot comes whole or not at all, so its link may come at the same time: both wait for one disk. */
+async function forkVolume(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  source: Extract<Source, { kind: 'workspace' }>,
+  undo: UndoLog,
+  noted: Promise<void>,
+): Promise<Content> {
+  const volume = volumeOf(workspace)
+  undo.add(() => core.storage.erase(volume))
+  await allDone(
+    forkTree(core, request, workspace, volume, source.snapshot, noted),
+    noted.then(() => publish(core, workspace, undo)),
   )
+  return { source, imported: null }
+}
+
+async function adoptOrphan(
+  core: Core,
+  request: Request,
+  workspace: Workspace & { readonly source: Extract<Source, { kind: 'orphan' }> },
+  operation: OperationRef,
+  undo: UndoLog,
+  noted: Promise<void>,
+): Promise<Content> {
+  await noted
+  await takeOrphan(core, request, workspace, undo)
+  undo.add(() => dropOwnBase(core, request, ownBase(operation)))
+  const content = { source: workspace.source, imported: await broughtIn(core, workspace) }
+  const begun = await withBeginning(core, request, workspace, operation, volumeOf(workspace), content)
+  await publish(core, workspace, undo)
+  return begun
+}
+
+export function createdEvent(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  operation: OperationRef,
+  { imported, source }: Content,
+) {
+  const { path, config, created_at } = workspace
+  const data = { ...whose(workspace), workspace_path: path, config, created_at, imported, source }
+  return newEvent(core, request, 'workspace_created', data, operation)
+}
+
+/** Nothing of it is left: the name is free again. */
+export async function closeFailed(
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  operation: OperationRef,
+): Promise<Workspace> {
+  const { path: workspace_path } = workspace
+  const data = { ...whose(workspace), workspace_path, cleanup_reason: 'failed_create' as const, tree: null }
+  return append(core, request, workspace, [newEvent(core, request, 'workspace_cleanup', data, operation)])
+}
+
+/** A fork has the layout and the configuration of what it is forked from. */
+async function createFork(
+  core: Core,
+  input: Inputs['create'],
+  { fork, at }: Extract<Start, { fork: string }>,
+  request: Request,
+): Promise<WorkspaceView> {
+  const given = (['profile', 'config'] as const).find((field) => input[field] !== undefined)
+  if (given !== undefined)
+    throw new AwError('invalid_input', `A fork has the ${given} of the workspace that it is forked from`, {
+      hint: `Leave ${given} out`,
+      data: { field: given },
+    })
+  const { workspace, snapshot } = await sideOf(core, fork)
+  const name = formatName(nameFor(core, input))
+  await assertNameFree(core, name)
+  const point = await forkPoint(core, { id: workspace.id, at: at ?? snapshot ?? undefined }, request)
+  try {
+    checkpointSignal(request)
+    const settings = { ...(await forkSettings(core, point.origin, input)), id: name }
+    const made = view(core, await createFrom(core, settings, point.source, request))
+    request.onProgress?.({ phase: 'forking', files: 1 })
+    return made
+  } catch (error) {
+    if (point.isNew) await forgetState(core, request, workspace.id, point.source.snapshot)
+    throw error
+  }
 }
 
 /** What a workspace begins as if nobody says; undefined: somebody does, or there is no such template. */
@@ -85,88 +261,32 @@ async function startAs(core: Core, input: Inputs['create'], template: string): P
 }
 
 /**
- * With what its owner should know before anything runs in it. That takes git longer than a create does, so they go side
- * by side.
- */
-export async function createNoting(
-  core: Core,
-  input: Inputs['create'],
-  request: Request,
-  also?: (name: WorkspaceName) => readonly NewEvent[],
-): Promise<{ id: WorkspaceId; source: Source; notes: readonly string[] }> {
-  const noting = uncommittedNotes(core, input, request)
-  const { id, source } = await allDone(createWith(core, input, request, also), noting)
-  return { id: id as WorkspaceId, source: source as Source, notes: await noting }
-}
-
-/** Who does not say which commit may think that a repository comes as it is now. */
-async function uncommittedNotes(
-  core: Core,
-  { repo, ref }: Inputs['create'],
-  { signal }: Request,
-): Promise<readonly string[]> {
-  if (repo === undefined || ref !== undefined) return []
-  // What is wrong with the repository is told by what is made of it.
-  const left = await core.repositories.uncommitted(repo, signal).catch(() => undefined)
-  if (!left) return []
-  const what = left === 1 ? '1 path is' : `${left} paths are`
-  return [
-    `${what} not committed in ${repo}, and not in the workspace: commit first, or take the folder as it is with --from`,
-  ]
-}
-
-/**
  * A workspace whose source could not be had holds its name and nothing else: whoever asks for the name again means this
  * try, and not that one, which goes to the trash.
  */
-async function replacing<T>(
-  core: Core,
-  { id }: Inputs['create'],
-  request: Request,
-  make: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await make()
-  } catch (error) {
-    const { code, data } = toAwError(error)
-    const holder = code === 'workspace_exists' && id !== undefined ? await lookUp(core, String(data['id'])) : undefined
-    if (holder === undefined || !isWaiting(holder)) throw error
-    await destroy(core, { id: holder.id }, request)
-    return make()
-  }
+async function waitingHolder(core: Core, { id }: Inputs['create'], error: unknown): Promise<Workspace | undefined> {
+  const { code, data } = toAwError(error)
+  const holder = code === 'workspace_exists' && id !== undefined ? await lookUp(core, String(data['id'])) : undefined
+  return holder !== undefined && isWaiting(holder) ? holder : undefined
 }
 
-/** A fork has the layout and the configuration of what it is forked from. */
-async function forked(
-  core: Core,
-  input: Inputs['create'],
-  { fork: from, at }: Extract<Start, { fork: string }>,
-  request: Request,
-): Promise<WorkspaceView> {
-  const given = (['profile', 'config'] as const).find((field) => input[field] !== undefined)
-  if (given !== undefined)
-    throw new AwError('invalid_input', `A fork has the ${given} of the workspace that it is forked from`, {
-      hint: `Leave ${given} out`,
-      data: { field: given },
+function nameFor(core: Core, input: Inputs['create']): WorkspaceName {
+  if (input.id !== undefined && input.generate !== undefined) {
+    throw new AwError('invalid_input', 'Both a name and a text to make one from were given', {
+      hint: 'Give id or generate, not both',
+      data: { field: 'generate' },
     })
-  const { workspace, snapshot } = await sideOf(core, from)
-  const { forks } = await fork(
-    core,
-    {
-      id: workspace.id,
-      to: [nameOf(nameFor(core, input))],
-      at: at ?? snapshot ?? undefined,
-      labels: input.labels,
-      ttl: input.ttl,
-    },
-    // It is told when it is there, as every workspace is.
-    {
-      ...request,
-      correlationId: request.correlationId,
-      onProgress: ({ made: _, ...news }) => request.onProgress?.(news),
-    },
-  )
-  const [made] = forks
-  if (made?.workspace) return made.workspace
-  throw new AwError('internal', 'The fork was not made')
+  }
+  if (input.id !== undefined) return parseName(input.id)
+  return { task: generateSegment(input.generate ?? 'workspace', core.clock.random(6)), agent: 'main' }
+}
+
+async function assertSpace(core: Core): Promise<void> {
+  const { bytes } = await core.storage.free()
+  const wanted = core.config.settings['space.min_free_mb'] * 1024 * 1024
+  if (bytes >= wanted) return
+  throw new AwError('disk_full', `Only ${Math.floor(bytes / 1024 / 1024)} MiB are free where workspaces are kept`, {
+    hint: 'Make room with aw gc, or lower space.min_free_mb',
+    data: { free_bytes: bytes, wanted_bytes: wanted },
+  })
 }

@@ -5,6 +5,7 @@ import { newEvent, type Core, type OperationRef, type Request } from '../core.ts
 import { append, whose } from '../kernel/operations.ts'
 import { stageOf, volumeOf } from '../kernel/places.ts'
 import { undoLog } from '../kernel/rollback.ts'
+import { publish } from './publish.ts'
 
 /** A repository may be there tomorrow, and whoever asked for it may not be here now: the workspace waits for both. */
 export const isLostSource = ({ source }: Workspace, error: unknown): boolean =>
@@ -29,9 +30,7 @@ export async function keepEmpty(
     await buildTree(core, request, { ...workspace, source: { kind: 'empty' } }, operation, undo)
     undo.add(() => core.storage.erase(volume))
     await core.storage.move(stageOf(operation), volume)
-    const target = core.storage.attachment(volume).path
-    undo.add(() => core.host.unpublish(workspace.path, target, core.basePath))
-    await core.host.publish(workspace.path, target)
+    await publish(core, workspace, undo)
     const { path, created_at } = workspace
     const problem = { code, message }
     const outcome = { ...whose(workspace), workspace_path: path, created_at, problem }

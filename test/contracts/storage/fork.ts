@@ -36,23 +36,23 @@ export function forkContract(open: OpenStorage): void {
     expect(await subject.storage.list()).toEqual([volume, fork(1), snap(1)])
   })
 
-  it('is made only when what must be on the disk before it is there, with what is to be done in it', async () => {
+  it('is made only when what must be on the disk before it is there, and can be worked in before it is durable', async () => {
     const { storage, read } = await withVolume(open)
     await storage.snapshot(volume, snap(1))
     const intent = Promise.withResolvers<void>()
     let isNoted = false
-    const seen: unknown[] = []
     const making = storage.create(fork(1), {
       from: snap(1),
       after: intent.promise.then(() => void (isNoted = true)),
-      meanwhile: async () => void seen.push(await storage.exists(fork(1))),
+      later: true,
     })
-    const made = making.then(() => isNoted)
     await new Promise((resolve) => setTimeout(resolve, 20))
     intent.resolve()
-    expect(await made).toBe(true)
-    expect(seen).toEqual([true])
+    const { durable } = await making
+    expect(isNoted).toBe(true)
+    expect(await storage.exists(fork(1))).toBe(true)
     expect(read(fork(1))).toEqual(read(volume))
+    await durable
 
     const kept = Promise.withResolvers<void>()
     let order = ''

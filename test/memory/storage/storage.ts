@@ -64,13 +64,13 @@ export function memoryStorage({ disk, root = '/storage' }: { disk: Disk; root?: 
     name: 'memory',
     capabilities,
     probe: async () => ({ usable: true, notes: ['trees are in memory and end with the process'] }),
-    async create(place, { mode = 0o755, from, maxBytes, after, meanwhile } = {}) {
+    async create(place, { mode = 0o755, from, maxBytes, after } = {}) {
       await after
       if (maxBytes !== undefined) throw new AwError('unsupported', 'Trees in memory have no limit')
       assertFree(place)
       if (from === undefined) disk.makeDirectory(path(place)).mode = mode
       else put(place, tree(from))
-      await meanwhile?.()
+      return { durable: Promise.resolve() }
     },
     async import(place, source, options) {
       const { into, signal, index } = options

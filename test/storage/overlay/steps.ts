@@ -35,8 +35,8 @@ export function overlaySteps(base: string): Record<string, () => Promise<void>> 
       await write(volume, 'two')
       await storage.create(staged, { from: snap(1) })
     },
-    create: () => storage.create(fork),
-    fork: () => storage.create(fork, { from: snap(1) }),
+    create: async () => void (await storage.create(fork)),
+    fork: async () => void (await storage.create(fork, { from: snap(1) })),
     move: () => storage.move(staged, fork),
     trash: () => storage.move(volume, trashed),
     snapshot: async () => void (await storage.snapshot(volume, snap(2))),

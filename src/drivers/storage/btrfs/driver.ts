@@ -94,7 +94,7 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
 
     probe: () => probeBtrfs(trees, work),
 
-    async create(place, { mode = 0o755, from, maxBytes, after, meanwhile } = {}) {
+    async create(place, { mode = 0o755, from, maxBytes, after } = {}) {
       await after
       assert()
       trees.assertFree(place)
@@ -108,7 +108,7 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
         const source = found(from)
         await free(place, () => snapshotSubvolume(source, path(place), { readOnly: false }))
       }
-      await meanwhile?.()
+      return { durable: Promise.resolve() }
     },
 
     async import(place, source, options) {

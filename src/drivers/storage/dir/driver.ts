@@ -101,7 +101,7 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
 
     probe: async () => probeRoot(root, key),
 
-    async create(place, { mode = 0o755, from, maxBytes, after, meanwhile, ...making } = {}) {
+    async create(place, { mode = 0o755, from, maxBytes, after, ...making } = {}) {
       await after
       assertRoot(root, key)
       if (maxBytes !== undefined) throw noLimits('dir')
@@ -111,7 +111,7 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
         if (exists(place)) throw taken(place)
         await createFrom(store, wanted, path(place), making)
       }
-      await meanwhile?.()
+      return { durable: Promise.resolve() }
     },
 
     async import(place, source, importing) {

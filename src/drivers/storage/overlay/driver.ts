@@ -115,7 +115,7 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
 
     async create(place, options = {}) {
       assert()
-      await named(overlay, [options.from], () => createTree(overlay, place, options))
+      return named(overlay, [options.from], () => createTree(overlay, place, options))
     },
 
     async import(place, source, options) {

@@ -1,10 +1,10 @@
 import { allDone } from '../../../domain/all-done.ts'
-import type { CreateOptions, Place } from '../../../ports/storage-driver.ts'
+import type { Created, CreateOptions, Place } from '../../../ports/storage-driver.ts'
 import { mounts } from '../../../sys/fs/mounts.ts'
 import { filesOf, ground, isBare, makeLayer, retireWork, syncLayers, upperStack } from './kernel/layers.ts'
 import { lockMounts } from './kernel/mount-lock.ts'
 import { attachTree, clearMountPoint, closeMount, moveMount } from './kernel/mountpoint.ts'
-import { lockRecords, taken } from './kernel/records.ts'
+import { lockRecords, syncRecords, taken } from './kernel/records.ts'
 import { missing, noLimits } from '../root/tree-root.ts'
 import { frozenStackOf, isSeen, mountLocked, type Overlay, upperOf } from './context.ts'
 
@@ -12,8 +12,8 @@ import { frozenStackOf, isSeen, mountLocked, type Overlay, upperOf } from './con
 export async function createTree(
   overlay: Overlay,
   place: Place,
-  { mode, from, plain = false, maxBytes, after, meanwhile = async () => undefined }: CreateOptions,
-): Promise<void> {
+  { mode, from, plain = false, maxBytes, after, later = false }: CreateOptions,
+): Promise<Created> {
   const { root, trees } = overlay
   if (maxBytes !== undefined) throw noLimits('overlay')
   if (from !== undefined) await retireWork(root, upperOf(frozenStackOf(overlay, from)))
@@ -33,8 +33,9 @@ export async function createTree(
     records.add(place, stack)
     await after
     // What is in tmp becomes durable when it leaves it: the same directory is flushed then.
-    const durable = place.area === 'tmp' ? undefined : records.syncLater()
-    await allDone(meanwhile(), durable)
+    const durable = place.area === 'tmp' ? Promise.resolve() : syncRecords(root)
+    if (!later) await durable
+    return { durable }
   } finally {
     if (fd !== undefined) closeMount(fd)
   }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError } from '../../../../domain/errors.ts'
 import type { Area, Place } from '../../../../ports/storage-driver.ts'
+import { syncDirectoryLater } from '../../../../sys/fs/directories.ts'
 import { hasCode } from '../../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import { LOCK, native } from '../../../../sys/syscalls/native.ts'
@@ -50,6 +51,9 @@ export async function lockRecords(root: string, how: 'together' | 'alone'): Prom
   }
   return recordsIn(directoryOf(root), fd)
 }
+
+/** Makes what was recorded so far durable, for who has given the lock back by then. */
+export const syncRecords = (root: string): Promise<void> => syncDirectoryLater(directoryOf(root))
 
 /** Without the lock: for a look, where the answer may be old when it arrives. */
 export const readRecord = (root: string, place: Place): Stack | undefined => stackAt(recordOf(directoryOf(root), place))
