@@ -62,7 +62,7 @@ async function measure(folder: string, own: string, size: Size, hasRuntime: bool
   const { driver, spec } = place
   await using aw = await openAw({ home: join(own, 'home') })
   const ws = await aw.create({ id: 'bench' })
-  await using kept = await driver.start('kept', spec())
+  await using kept = await driver.start('kept', await driver.plan(spec()))
   try {
     const plain = await place.plain('kept')
     const rows = [
@@ -95,7 +95,7 @@ const request =
   'exec 3<>/dev/tcp/127.0.0.1/3128; printf "GET http://a.invalid/ HTTP/1.1\\r\\nHost: a.invalid\\r\\n\\r\\n" >&3; head -c 12 <&3'
 
 async function once({ driver, spec }: SandboxPlace, name: string, network: Network, ...argv: string[]): Promise<void> {
-  const box = await driver.start(name, { ...spec(network), once: true })
+  const box = await driver.start(name, await driver.plan({ ...spec(network), once: true }))
   try {
     await output(box, ...argv)
   } finally {

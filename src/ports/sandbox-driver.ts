@@ -15,6 +15,11 @@ import type { Attachment } from './storage-driver.ts'
  * it, before anything was started. `plan` tells beforehand, and by whom each limit is kept. A limit that the caller set
  * (`spec.limits`) and that nobody would keep is refused; of `spec.defaults` it is left out and told.
  *
+ * **Plan once.** `plan` makes every decision, and `start` carries out exactly that: it takes the plan and no spec. A plan
+ * is plain data: it holds nothing open, costs nothing to drop, and can wait while its intent is written to the log. What
+ * may change in the meantime is checked at the start: the tree must be the one that was planned for, each name that is
+ * protected must still be something that can be mounted on, and one that has gone since gets a placeholder.
+ *
  * **What a command gets**: the tree at `spec.mount` (on levels without a mount of their own at its own path or, where root
  * runs it as a user who cannot get there, at one on a stage: `pwd` tells), descriptors 0 to 2 and no other, the
  * environment that is given and nothing of ours, the walls of the level. What it and its children write is bytes and
@@ -27,10 +32,17 @@ export interface SandboxDriver extends AsyncDisposable {
   readonly isolation: Isolation
   /** Whether it works here, tried for real once; explains itself, never throws, leaves nothing behind. */
   probe(): Promise<Probe>
-  /** How the spec would be enforced. `sandbox_unenforceable` if a part of it cannot be. Starts nothing. */
+  /**
+   * Decides how the spec is enforced: walls, mounts, limits, network, and the programs that make them. Rejects with
+   * `sandbox_unenforceable` if a part of it cannot be. Starts nothing.
+   */
   plan(spec: SandboxSpec): Promise<Plan>
-  /** All of it or nothing: on rejection nothing is left, and nothing of it ran. */
-  start(name: string, spec: SandboxSpec, options?: StartOptions): Promise<Sandbox>
+  /**
+   * Starts what was planned: the very value that `plan` of this driver answered, not a copy of it (`invalid_input`).
+   * All of it or nothing: on rejection nothing is left, and nothing of it ran. `path_outside_workspace` if another
+   * directory is now where the tree was.
+   */
+  start(name: string, plan: Plan, options?: StartOptions): Promise<Sandbox>
   /** One that was started earlier, by whomever, if it still lives. */
   find(name: string): Promise<Sandbox | undefined>
   /** Ends what lives of a box and removes all that stands for it. Absent = done; safe to repeat after a crash. */
@@ -92,10 +104,10 @@ export interface SandboxSpec {
   readonly brokers?: readonly Broker[] | undefined
   /**
    * The MCP tools of its workspace, at `bridgeUrl`: its proxy passes requests on to the daemon, with a token that is as
-   * hidden as the headers of a broker. With the network `none` it is all that can be reached. `sandbox_unenforceable` with
-   * the network `host`, and on levels that give the box no network of its own.
+   * hidden as the headers of a broker and that comes with the start. With the network `none` it is all that can be
+   * reached. `sandbox_unenforceable` with the network `host`, and on levels that give the box no network of its own.
    */
-  readonly bridge?: Bridge | undefined
+  readonly bridge?: Pick<Bridge, 'directory'> | undefined
   /** What was asked for; each is enforced or the start is refused. */
   readonly limits: Limits
   /** What applies besides, as well as it can be had. */
@@ -126,6 +138,7 @@ export interface SizeWatch {
   readonly everyMs: number
 }
 
+/** What `plan` decided, as far as others may know it. */
 export interface Plan {
   readonly grades: Grades
   /** What of `defaults` and `protectWithin` nobody keeps here, or keeps otherwise, in words. */
@@ -134,6 +147,8 @@ export interface Plan {
 
 export interface StartOptions {
   readonly signal?: AbortSignal | undefined
+  /** For the bridge; a spec that has one is not started without it. */
+  readonly bridgeToken?: string | undefined
 }
 
 /**
@@ -155,7 +170,7 @@ export interface Sandbox extends AsyncDisposable {
   /** To a kept command, whoever began it; 0 only asks. False if none with that directory runs here. */
   signalKept(directory: string, signal: string | 0): Promise<boolean>
   /** A TCP connection to a port that something inside listens on at its loopback; `unsupported` where it is the host's. */
-  connect(port: number, options?: StartOptions): Promise<Connection>
+  connect(port: number, options?: Pick<StartOptions, 'signal'>): Promise<Connection>
   /**
    * Makes a file outside the tree that commands of the box can read and others cannot, whole or not at all; answers its
    * path as they see it. `name` is a plain name; the same again replaces it.

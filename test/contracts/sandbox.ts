@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { ErrorCode } from '../../src/domain/errors.ts'
 import type { Exit } from '../../src/domain/sandbox/spec.ts'
-import type { Command, Sandbox, SandboxDriver, SandboxSpec } from '../../src/ports/sandbox-driver.ts'
+import type { Command, Sandbox, SandboxDriver, SandboxSpec, StartOptions } from '../../src/ports/sandbox-driver.ts'
 import { commandsContract } from './sandbox/commands.ts'
 import { endsContract } from './sandbox/ends.ts'
 import { livesContract } from './sandbox/lives.ts'
@@ -37,6 +37,14 @@ export interface Programs {
 export type OpenSandbox = () => Promise<SandboxSubject>
 
 export const code = (expected: ErrorCode): unknown => expect.objectContaining({ code: expected })
+
+/** Plans a box and starts it, as most tests do in one breath. */
+export const startPlanned = async (
+  driver: SandboxDriver,
+  name: string,
+  spec: SandboxSpec,
+  options?: StartOptions,
+): Promise<Sandbox> => driver.start(name, await driver.plan(spec), options)
 
 export interface Ran {
   readonly stdout: string

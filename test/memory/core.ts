@@ -20,7 +20,7 @@ import { makeManager } from '../../src/manager/manager.ts'
 import type { Clock } from '../../src/ports/clock.ts'
 import type { EventStore } from '../../src/ports/event-store.ts'
 import type { Manager } from '../../src/ports/manager.ts'
-import type { SandboxDriver, SandboxSpec } from '../../src/ports/sandbox-driver.ts'
+import type { SandboxDriver } from '../../src/ports/sandbox-driver.ts'
 import type { StorageDriver } from '../../src/ports/storage-driver.ts'
 import { mortal, mortalFiles } from '../support/mortal.ts'
 
@@ -53,7 +53,7 @@ export interface MemoryOptions {
   /** The same, before a tree is made durable. */
   readonly onSync?: () => Promise<void>
   /** The same, before a sandbox is started. */
-  readonly onStart?: (spec: SandboxSpec) => Promise<void>
+  readonly onStart?: () => Promise<void>
   /** Trees are attached as layers, as those of an ordinary user are on overlay. */
   readonly layered?: boolean
   /** The same, when somebody else's sandbox was found: it may end before it is asked for anything. */
@@ -101,7 +101,8 @@ export function memoryCore({
     const { path } = trees.attachment(place)
     return layered ? { kind: 'overlay', path, lower: [], upper: path, work: path } : { kind: 'dir', path }
   }
-  const storage = { ...trees, usage, restore, import: importing, sync, free, attachment }
+  const capabilities = { ...trees.capabilities, visibility: layered ? ('sandbox' as const) : ('host' as const) }
+  const storage = { ...trees, capabilities, usage, restore, import: importing, sync, free, attachment }
   disk.makeDirectory('/workspaces')
   const texts = memoryTexts()
   const sizes = memorySizes()
@@ -144,9 +145,9 @@ export function memoryCore({
           if (found !== undefined) await onFound?.(driver, name)
           return found
         }
-        const begin: SandboxDriver['start'] = async (name, spec, options) => {
-          await onStart?.(spec)
-          return driver.start(name, spec, options)
+        const begin: SandboxDriver['start'] = async (name, plan, options) => {
+          await onStart?.()
+          return driver.start(name, plan, options)
         }
         return mortal({ ...driver, find, start: begin }, life, ['start', 'remove'])
       },

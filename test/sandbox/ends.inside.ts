@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Sandbox } from '../../src/ports/sandbox-driver.ts'
 import { processOwner } from '../../src/sys/processes/process.ts'
-import { code, ran } from '../contracts/sandbox.ts'
+import { code, ran, startPlanned } from '../contracts/sandbox.ts'
 import { openedPlaces } from './opened.ts'
 import { levels, type Place } from './place.ts'
 
@@ -48,7 +48,7 @@ const mark = `55${process.pid}.25`
 const stubborn = `trap '' TERM; echo up; while :; do sleep 0.01; done; : ${mark}`
 
 async function busy({ driver, spec }: Place): Promise<Sandbox> {
-  const box = await driver.start('box_ends', spec)
+  const box = await startPlanned(driver, 'box_ends', spec)
   await ran(box, ['sh', '-c', `setsid sh -c 'sleep ${mark} & sleep ${mark}' >/dev/null 2>&1 &`])
   await expect.poll(() => running(mark).length).toBe(3)
   return box
@@ -67,7 +67,7 @@ describe.each(levels)('a box of level %s', (level) => {
 
   it('is gone for who asks something of it while it ends, and not before it has', async () => {
     const { driver, spec } = opened(level)
-    await using box = await driver.start('box_ends', spec)
+    await using box = await startPlanned(driver, 'box_ends', spec)
     await using found = await driver.find('box_ends')
     const { output } = box.exec({ argv: ['sh', '-c', stubborn], cwd: '.', env: {}, limits: {} })
     await output[Symbol.asyncIterator]().next()
@@ -111,13 +111,13 @@ describe.each(levels)('a box of level %s', (level) => {
     expect(groups()).toEqual([])
     expect(await at.driver.list()).toEqual([])
     // And the name is free again.
-    await using again = await at.driver.start('box_ends', at.spec)
+    await using again = await startPlanned(at.driver, 'box_ends', at.spec)
     expect((await ran(again, ['echo', 'again'])).stdout).toBe('again\n')
   })
 
   it('is found again and again by who has just used it, and not when it is gone', async () => {
     const at = opened(level)
-    await using box = await at.driver.start('box_ends', at.spec)
+    await using box = await startPlanned(at.driver, 'box_ends', at.spec)
     for (const word of ['one', 'two', 'three']) {
       await using found = await at.driver.find('box_ends')
       expect(found && (await ran(found, ['echo', word])).stdout).toBe(`${word}\n`)
@@ -134,7 +134,7 @@ describe.each(levels)('a box of level %s', (level) => {
 
   it('is not mistaken for another process that has its number now', async () => {
     const at = opened(level)
-    const box = await at.driver.start('box_ends', at.spec)
+    const box = await startPlanned(at.driver, 'box_ends', at.spec)
     await box.stop()
     const directory = join(at.base, 'run', 'box_ends')
     fs.mkdirSync(directory)

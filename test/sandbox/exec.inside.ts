@@ -2,7 +2,7 @@
 import * as fs from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { CommandInput, OutputChunk, Sandbox } from '../../src/ports/sandbox-driver.ts'
-import { code, ran } from '../contracts/sandbox.ts'
+import { code, ran, startPlanned } from '../contracts/sandbox.ts'
 import { openedPlaces, sh } from './opened.ts'
 import { levels } from './place.ts'
 
@@ -11,7 +11,7 @@ const command = { cwd: '.', env: {}, limits: {} }
 
 async function started(level: (typeof levels)[number] = 'namespace'): Promise<Sandbox> {
   const { driver, spec } = opened(level)
-  return driver.start('box_1', spec)
+  return startPlanned(driver, 'box_1', spec)
 }
 
 const memoryOf = (pid: number): number =>
@@ -195,7 +195,7 @@ while True:
 
   it('are the host’s own where the network is', async () => {
     const { driver, spec } = opened('namespace')
-    await using box = await driver.start('box_1', { ...spec, network: { mode: 'host' } })
+    await using box = await startPlanned(driver, 'box_1', { ...spec, network: { mode: 'host' } })
     expect(await sh(box, "sed -n '3,$s/:.*//p' /proc/net/dev | wc -l")).toBe(
       `${fs.readFileSync('/proc/net/dev', 'latin1').trim().split('\n').length - 2}\n`,
     )

@@ -7,7 +7,7 @@ import { openManager } from '../../src/aw.ts'
 import { toAwError } from '../../src/domain/errors.ts'
 import type { SandboxSpec } from '../../src/ports/sandbox-driver.ts'
 import { landlockLacks, landlockVersion } from '../../src/drivers/sandbox/walls/landlock.ts'
-import { code, ran } from '../contracts/sandbox.ts'
+import { code, ran, startPlanned } from '../contracts/sandbox.ts'
 import { openSandboxHome } from './home.ts'
 import { openedPlaces, sh } from './opened.ts'
 import { isRoot, type Place } from './place.ts'
@@ -29,7 +29,7 @@ describe('guarded', () => {
   it('holds files: what is beside the tree is neither read nor written', async () => {
     const at = opened('guarded')
     const beside = neighbour(at)
-    await using box = await at.driver.start('box_1', at.spec)
+    await using box = await startPlanned(at.driver, 'box_1', at.spec)
     const said = await sh(
       box,
       `cat ${beside}/secret; ls ${beside}; echo x > ${beside}/secret; touch ${beside}/new; ln ${beside}/secret here
@@ -68,11 +68,11 @@ describe('guarded', () => {
     const port = typeof address === 'object' ? (address?.port ?? 0) : 0
     const ask = `import socket; print(socket.create_connection(("127.0.0.1", ${port}), 5).recv(99).decode())`
     try {
-      await using box = await at.driver.start('box_1', at.spec)
+      await using box = await startPlanned(at.driver, 'box_1', at.spec)
       expect((await ran(box, ['python3', '-c', ask])).stderr).toContain('Address family not supported')
       const datagram = 'import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM)'
       expect((await ran(box, ['python3', '-c', datagram])).stderr).toContain('Address family not supported')
-      await using online = await at.driver.start('box_2', { ...at.spec, network: { mode: 'host' } })
+      await using online = await startPlanned(at.driver, 'box_2', { ...at.spec, network: { mode: 'host' } })
       expect((await ran(online, ['python3', '-c', ask])).stdout).toBe('reached\n')
     } finally {
       server.close()
@@ -81,9 +81,9 @@ describe('guarded', () => {
 
   it('holds processes outside: they get no signal, and their memory is not read', async () => {
     const at = opened('guarded')
-    await using other = await at.driver.start('box_2', at.spec)
+    await using other = await startPlanned(at.driver, 'box_2', at.spec)
     const { exit } = other.exec({ argv: ['sleep', '60'], cwd: '.', env: { SECRET: 'of another' }, limits: {} })
-    await using box = await at.driver.start('box_1', at.spec)
+    await using box = await startPlanned(at.driver, 'box_1', at.spec)
     const pid = (await sh(other, 'pgrep -n sleep')).trim()
     expect(await sh(box, `kill -9 ${pid}; cat /proc/${pid}/environ`)).toMatch(/not permitted[^]*denied/)
     await other.stop({ graceMs: 0 })
@@ -92,7 +92,7 @@ describe('guarded', () => {
 
   it('gives up privileges for good, and keeps calls away', async () => {
     const at = opened('guarded')
-    await using box = await at.driver.start('box_1', at.spec)
+    await using box = await startPlanned(at.driver, 'box_1', at.spec)
     const status = await sh(box, 'grep -E "^(NoNewPrivs|Seccomp|CapEff):" /proc/self/status')
     expect(status.replaceAll('\t', ' ')).toBe('CapEff: 0000000000000000\nNoNewPrivs: 1\nSeccomp: 2\n')
     expect(await sh(box, 'unshare -Ur true; id -u')).toMatch(/not permitted\n[1-9]\d*\n/)
@@ -101,7 +101,7 @@ describe('guarded', () => {
   it('does not hide that others are there, and says so', async () => {
     const at = opened('guarded')
     const beside = neighbour(at)
-    await using box = await at.driver.start('box_1', at.spec)
+    await using box = await startPlanned(at.driver, 'box_1', at.spec)
     expect(await sh(box, `stat -c %s ${beside}/secret; test -d /proc/${process.pid} && echo seen`)).toBe('6\nseen\n')
     const probe = await at.driver.probe()
     expect(probe.usable && probe.notes.join()).toContain('can be seen')
@@ -113,7 +113,7 @@ describe('guarded', () => {
     ['an allow-list', { network: { mode: 'allowlist', allow: ['example.com'] } }],
   ])('refuses what it cannot hold: %s', async (_, more) => {
     const { driver, spec } = opened('guarded')
-    await expect(driver.start('box_1', { ...spec, ...more })).rejects.toEqual(code('sandbox_unenforceable'))
+    await expect(startPlanned(driver, 'box_1', { ...spec, ...more })).rejects.toEqual(code('sandbox_unenforceable'))
     expect(await driver.list()).toEqual([])
   })
 
@@ -129,14 +129,14 @@ describe('none', () => {
   it('holds nothing: a command may do what its user may', async () => {
     const at = opened('none')
     const beside = neighbour(at)
-    await using box = await at.driver.start('box_1', at.spec)
+    await using box = await startPlanned(at.driver, 'box_1', at.spec)
     expect(await sh(box, `cat ${beside}/secret; echo changed > ${beside}/secret`)).toBe('secret')
     expect(fs.readFileSync(join(beside, 'secret'), 'utf8')).toBe('changed\n')
   })
 
   it('begins in the tree at its own path where its user can get there', async () => {
     const at = opened('none')
-    await using box = await at.driver.start('box_1', isRoot ? { ...at.spec, uid: undefined } : at.spec)
+    await using box = await startPlanned(at.driver, 'box_1', isRoot ? { ...at.spec, uid: undefined } : at.spec)
     expect(await sh(box, 'pwd')).toBe(`${at.tree}\n`)
   })
 
@@ -147,6 +147,6 @@ describe('none', () => {
     ['an allow-list', { network: { mode: 'allowlist', allow: [] } }],
   ])('refuses what it cannot hold: %s', async (_, more) => {
     const { driver, spec } = opened('none')
-    await expect(driver.start('box_1', { ...spec, ...more })).rejects.toEqual(code('sandbox_unenforceable'))
+    await expect(startPlanned(driver, 'box_1', { ...spec, ...more })).rejects.toEqual(code('sandbox_unenforceable'))
   })
 })

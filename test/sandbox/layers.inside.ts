@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { SandboxSpec } from '../../src/ports/sandbox-driver.ts'
-import { code, ran } from '../contracts/sandbox.ts'
+import { code, ran, startPlanned } from '../contracts/sandbox.ts'
 import { openedPlaces, sh } from './opened.ts'
 
 const opened = openedPlaces()
@@ -21,7 +21,7 @@ function layered(): ReturnType<typeof opened> & { spec: SandboxSpec; upper: stri
 
 it('shows the layers as one tree; what is written is in the upper one', async () => {
   const { driver, spec, upper, lower } = layered()
-  await using box = await driver.start('box_1', spec)
+  await using box = await startPlanned(driver, 'box_1', spec)
   expect(await sh(box, 'cat below; echo changed > below; echo new > made; id -u; pwd')).toBe(
     'from below1000\n/workspace\n',
   )
@@ -40,7 +40,7 @@ it('shows the layers as one tree; what is written is in the upper one', async ()
 
 it('has the same walls around it', async () => {
   const { driver, spec } = layered()
-  await using box = await driver.start('box_1', spec)
+  await using box = await startPlanned(driver, 'box_1', spec)
   const status = (await sh(box, 'grep -E "^(NoNewPrivs|Seccomp|CapEff|CapBnd):" /proc/self/status')).replaceAll(
     '\t',
     ' ',
@@ -51,7 +51,7 @@ it('has the same walls around it', async () => {
 
 it('has its protected names, there or not, and nothing is left of those that were not', async () => {
   const { driver, spec, upper } = layered()
-  const box = await driver.start('box_1', { ...spec, protect: ['.aw', '.git/hooks', 'below', '.mcp.json'] })
+  const box = await startPlanned(driver, 'box_1', { ...spec, protect: ['.aw', '.git/hooks', 'below', '.mcp.json'] })
   const said = await sh(
     box,
     'mkdir .aw/x; mv .aw y; mv .git z; touch .git/hooks/x; echo x > below; echo x > .mcp.json; echo ok > .git/config',
@@ -66,5 +66,5 @@ it.each(['none', 'guarded'] as const)('cannot be had at level %s', async (level)
   const { spec } = layered()
   const { driver } = opened(level)
   const network = { mode: 'host' } as const
-  await expect(driver.start('box_1', { ...spec, network })).rejects.toEqual(code('sandbox_unenforceable'))
+  await expect(startPlanned(driver, 'box_1', { ...spec, network })).rejects.toEqual(code('sandbox_unenforceable'))
 })

@@ -4,7 +4,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Sandbox } from '../../src/ports/sandbox-driver.ts'
-import { code } from '../contracts/sandbox.ts'
+import { code, startPlanned } from '../contracts/sandbox.ts'
 import { openedPlaces, sh } from './opened.ts'
 import { isRoot, type Place } from './place.ts'
 
@@ -15,7 +15,7 @@ async function started(prepare: (at: Place) => void): Promise<[Sandbox, Place]> 
   const at = opened('namespace')
   at.make('work')
   prepare(at)
-  return [await at.driver.start('box_1', { ...at.spec, protect: ['.aw'], protectWithin }), at]
+  return [await startPlanned(at.driver, 'box_1', { ...at.spec, protect: ['.aw'], protectWithin }), at]
 }
 
 describe('a name that is held where there is something to hold', () => {
@@ -68,7 +68,7 @@ describe('a name that is held where there is something to hold', () => {
     const [box, { tree, driver, spec }] = await started(({ make }) => make('work/.git/hooks'))
     await sh(box, 'chmod 0 work/.git')
     await box.stop()
-    await using next = await driver.start('box_2', { ...spec, protectWithin })
+    await using next = await startPlanned(driver, 'box_2', { ...spec, protectWithin })
     expect(next.plan.notes).toHaveLength(isRoot ? 0 : 1)
     await sh(next, 'chmod 700 work/.git; touch work/.git/hooks/x')
     await next.stop()
@@ -79,7 +79,7 @@ describe('a name that is held where there is something to hold', () => {
   it('is refused as before if it has to be held', async () => {
     const { driver, spec, make } = opened('namespace')
     make('.git', 'gitdir: /elsewhere')
-    const starting = driver.start('box_1', { ...spec, protect: ['.git/hooks'] })
+    const starting = startPlanned(driver, 'box_1', { ...spec, protect: ['.git/hooks'] })
     await expect(starting).rejects.toEqual(code('sandbox_unenforceable'))
   })
 })
@@ -93,7 +93,6 @@ describe('what is bound', () => {
       const binds = [{ source: base, target: `/workspace/${name}`, writable: true }]
       const asked = { ...spec, protect: ['.aw'], protectWithin, binds }
       await expect(driver.plan(asked)).rejects.toEqual(code('invalid_input'))
-      await expect(driver.start('box_1', asked)).rejects.toEqual(code('invalid_input'))
       expect(await driver.list()).toEqual([])
     },
   )
@@ -118,7 +117,7 @@ describe('the network of the host', () => {
   it('has sockets that no directory keeps anybody from, so none are made there; pairs are', async () => {
     const at = opened('namespace')
     const binds = [{ source: process.execPath, target: program, writable: false }]
-    const box = await at.driver.start('box_1', { ...at.spec, network: { mode: 'host' }, binds })
+    const box = await startPlanned(at.driver, 'box_1', { ...at.spec, network: { mode: 'host' }, binds })
     const python = (script: string): Promise<string> => sh(box, `python3 -c '${script}'`)
     expect(await python(listen.replace('\\0', '/tmp/'))).toMatch(/not supported/)
     expect(await python('import socket; a, b = socket.socketpair(); a.send(b"x"); print(b.recv(1))')).toBe("b'x'\n")
@@ -129,7 +128,7 @@ describe('the network of the host', () => {
 
   it('is not that of other boxes, which have all sockets', async () => {
     const at = opened('namespace')
-    await using box = await at.driver.start('box_1', at.spec)
+    await using box = await startPlanned(at.driver, 'box_1', at.spec)
     expect(await sh(box, `python3 -c '${listen}'`)).toBe('made\n')
   })
 })
@@ -141,7 +140,7 @@ describe('git in a box', () => {
     const at = opened('namespace')
     at.make('file', 'text')
     const gitUser = { name: 'A "b" \\ c # d ;\n[core] editor = x', email: 'a@example.org' }
-    await using box = await at.driver.start('box_1', { ...at.spec, gitUser })
+    await using box = await startPlanned(at.driver, 'box_1', { ...at.spec, gitUser })
     expect(await sh(box, commit)).toBe('A "b" \\ c # d ; [core] editor = x <a@example.org>\n')
     expect(await sh(box, 'git config core.editor; git config user.name me; git log -0; git config user.name')).toBe(
       'me\n',
@@ -155,7 +154,12 @@ describe('git in a box', () => {
     if (isRoot) execFileSync('chown', ['-R', `--reference=${at.tree}`, at.tree])
     const gitUser = { name: 'a', email: 'a@example.org' }
     const names = ['work/.mcp.json', 'work/.claude', 'work/.git/hooks', 'work/a b!.json', 'work/[x]*.json']
-    await using box = await at.driver.start('box_1', { ...at.spec, content: 'work', gitUser, protectWithin: names })
+    await using box = await startPlanned(at.driver, 'box_1', {
+      ...at.spec,
+      content: 'work',
+      gitUser,
+      protectWithin: names,
+    })
     expect(await sh(box, 'cd work; git status --short; ls -A')).toBe(
       '?? file\n.claude\n.git\n.mcp.json\n[x]*.json\na b!.json\nfile\n',
     )
@@ -181,7 +185,7 @@ describe('git in a box', () => {
     if (isRoot) execFileSync('chown', ['-R', `--reference=${at.tree}`, at.tree])
     const held = { content: 'work', gitUser: { name: 'a', email: 'a@example.org' } }
     const protectWithin = ['work/.opencode/plugin']
-    await using box = await at.driver.start('box_1', { ...at.spec, ...held, protectWithin })
+    await using box = await startPlanned(at.driver, 'box_1', { ...at.spec, ...held, protectWithin })
     const added = 'git add -A && git diff --cached --name-only'
     expect(await sh(box, `cd work; touch .opencode/plugin/x; ${added}`)).toMatch(
       /Read-only[^\n]*\n\.opencode\/x\ndeep\/\.opencode\/plugin\/a\nplugin\/a\n$/,
@@ -195,8 +199,8 @@ describe('git in a box', () => {
     const at = opened('namespace')
     at.make('file', 'text')
     const spec = { ...at.spec, gitUser: { name: 'a', email: 'a@example.org' } }
-    await using first = await at.driver.start('box_1', { ...spec, protectWithin: ['.mcp.json'] })
-    await using second = await at.driver.start('box_2', spec)
+    await using first = await startPlanned(at.driver, 'box_1', { ...spec, protectWithin: ['.mcp.json'] })
+    await using second = await startPlanned(at.driver, 'box_2', spec)
     expect(await sh(second, 'git init -q .; ls -A; git add -A && git diff --cached --name-only')).toBe(
       '.git\n.mcp.json\nfile\nfile\n',
     )
@@ -207,7 +211,7 @@ describe('git in a box', () => {
     const at = opened('namespace')
     at.make('file', 'text')
     const gitUser = { name: 'a', email: 'a@example.org' }
-    await using box = await at.driver.start('box_1', { ...at.spec, gitUser, binds: [systemRepository(at)] })
+    await using box = await startPlanned(at.driver, 'box_1', { ...at.spec, gitUser, binds: [systemRepository(at)] })
     expect(await sh(box, `${commit}; git -C /opt/other rev-parse --is-inside-work-tree`)).toMatch(/true\n$/)
   })
 })

@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Sandbox, SandboxSpec } from '../../src/ports/sandbox-driver.ts'
-import { code, ran } from '../contracts/sandbox.ts'
+import { code, ran, startPlanned } from '../contracts/sandbox.ts'
 import { openedPlaces, sh } from './opened.ts'
 import { boxUid, isRoot, type Place } from './place.ts'
 
@@ -13,7 +13,7 @@ const place = (): Place => opened('namespace')
 async function started(more: Partial<SandboxSpec> = {}, prepare?: (at: Place) => void): Promise<[Sandbox, Place]> {
   const at = place()
   prepare?.(at)
-  return [await at.driver.start('box_1', { ...at.spec, ...more }), at]
+  return [await startPlanned(at.driver, 'box_1', { ...at.spec, ...more }), at]
 }
 
 describe('the walls of a box', () => {
@@ -172,7 +172,7 @@ describe('the tree', () => {
     '/a//b',
   ])('is not put at %s', async (mount) => {
     const { driver, spec } = place()
-    await expect(driver.start('box_1', { ...spec, mount })).rejects.toEqual(code('invalid_input'))
+    await expect(startPlanned(driver, 'box_1', { ...spec, mount })).rejects.toEqual(code('invalid_input'))
     expect(await driver.list()).toEqual([])
   })
 
@@ -181,7 +181,18 @@ describe('the tree', () => {
     fs.mkdirSync(join(base, 'elsewhere'))
     fs.renameSync(tree, join(base, 'moved'))
     fs.symlinkSync(join(base, 'elsewhere'), tree)
-    await expect(driver.start('box_1', spec)).rejects.toEqual(code('path_outside_workspace'))
+    await expect(startPlanned(driver, 'box_1', spec)).rejects.toEqual(code('path_outside_workspace'))
+    expect(await driver.list()).toEqual([])
+  })
+
+  it('is the one that was planned for: another one at its path is refused at the start', async () => {
+    const { driver, spec, tree, base, make } = place()
+    const plan = await driver.plan({ ...spec, protect: ['.aw'] })
+    fs.renameSync(tree, join(base, 'moved'))
+    fs.mkdirSync(tree)
+    make('other', 'text')
+    await expect(driver.start('box_1', plan)).rejects.toEqual(code('path_outside_workspace'))
+    expect([fs.readdirSync(tree), fs.readdirSync(join(base, 'moved'))]).toEqual([['other'], []])
     expect(await driver.list()).toEqual([])
   })
 
@@ -223,7 +234,7 @@ describe('the tree', () => {
       bind('fixed', '/opt/fixed', false),
       bind('inner', '/workspace/in', true),
     ]
-    await using box = await at.driver.start('box_1', { ...at.spec, binds })
+    await using box = await startPlanned(at.driver, 'box_1', { ...at.spec, binds })
     expect(await sh(box, 'cat /shared/a/file /opt/fixed/file in/file')).toBe('sharedfixedinner')
     expect(await sh(box, 'echo new > /shared/a/file; echo new > in/file; echo new > /opt/fixed/file')).toMatch(
       /Read-only/,
@@ -242,10 +253,10 @@ describe('the tree', () => {
     const { driver, spec, base } = place()
     for (const target of ['/workspace', '/usr/bin', '/etc/ssl', '/']) {
       const binds = [{ source: base, target, writable: true }]
-      await expect(driver.start('box_1', { ...spec, binds })).rejects.toEqual(code('invalid_input'))
+      await expect(startPlanned(driver, 'box_1', { ...spec, binds })).rejects.toEqual(code('invalid_input'))
     }
     const mounted = { ...spec, mount: '/mnt/aw', binds: [{ source: base, target: '/mnt', writable: true }] }
-    await expect(driver.start('box_1', mounted)).rejects.toEqual(code('invalid_input'))
+    await expect(startPlanned(driver, 'box_1', mounted)).rejects.toEqual(code('invalid_input'))
   })
 })
 
@@ -296,8 +307,8 @@ describe('protected names', () => {
   it('stay protected for one box when another one on the same tree ends', async () => {
     const at = place()
     const spec = { ...at.spec, protect: ['.aw'] }
-    const one = await at.driver.start('box_1', spec)
-    const two = await at.driver.start('box_2', spec)
+    const one = await startPlanned(at.driver, 'box_1', spec)
+    const two = await startPlanned(at.driver, 'box_2', spec)
     await one.stop()
     expect(await sh(two, 'mkdir .aw/x; mv .aw other')).toMatch(/Read-only[^]*busy/)
     await two.stop()
@@ -306,11 +317,37 @@ describe('protected names', () => {
 
   it('are not made in a directory that is not there: that is refused, and nothing is made', async () => {
     const { driver, spec, tree } = place()
-    const starting = driver.start('box_1', { ...spec, protect: ['.git/hooks'] })
+    const starting = startPlanned(driver, 'box_1', { ...spec, protect: ['.git/hooks'] })
     await expect(starting).rejects.toEqual(
       expect.objectContaining({ code: 'sandbox_unenforceable', data: { protect: '.git/hooks', missing: '.git' } }),
     )
     expect(fs.readdirSync(tree)).toEqual([])
+    expect(await driver.list()).toEqual([])
+  })
+
+  it('are held at the start as they are then, whatever came or went since the plan', async () => {
+    const { driver, spec, tree, make } = place()
+    make('gone')
+    const plan = await driver.plan({ ...spec, protect: ['gone', 'come'] })
+    fs.rmdirSync(join(tree, 'gone'))
+    make('come/file', 'text')
+    const box = await driver.start('box_1', plan)
+    expect(await driver.placeholders('box_1')).toEqual(['gone'])
+    expect(await sh(box, 'touch gone/x come/x')).toMatch(/gone\/x'?: Read-only[^]*come\/x'?: Read-only/)
+    await box.stop()
+    expect(fs.readdirSync(tree)).toEqual(['come'])
+  })
+
+  it.each(['.aw', 'dir/hooks'])('are refused if a link was put there since the plan: %s', async (name) => {
+    const { driver, spec, tree, make } = place()
+    make('elsewhere/hooks')
+    make(name)
+    const plan = await driver.plan({ ...spec, protect: [name] })
+    const [first = ''] = name.split('/')
+    fs.rmSync(join(tree, first), { recursive: true })
+    fs.symlinkSync('elsewhere', join(tree, first))
+    await expect(driver.start('box_1', plan)).rejects.toEqual(code('sandbox_unenforceable'))
+    expect(fs.readdirSync(join(tree, 'elsewhere/hooks'))).toEqual([])
     expect(await driver.list()).toEqual([])
   })
 
@@ -334,9 +371,9 @@ describe('protected names', () => {
     fs.mkdirSync(join(tree, 'real'))
     fs.symlinkSync('real', join(tree, 'link'))
     const codes = ['sandbox_unenforceable', 'path_traversal_attempt']
-    const error: unknown = await driver
-      .start('box_1', { ...spec, protect: [name] })
-      .catch((failure: unknown) => failure)
+    const error: unknown = await startPlanned(driver, 'box_1', { ...spec, protect: [name] }).catch(
+      (failure: unknown) => failure,
+    )
     expect(codes).toContain((error as { code: string }).code)
     expect(fs.readdirSync(join(tree, 'real'))).toEqual([])
   })

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
+import { AwError } from '../../domain/errors.ts'
+import { fixes } from '../../domain/sandbox/fixes.ts'
 import type { Isolation } from '../../domain/sandbox/spec.ts'
-import type { Probe, SandboxDriver, SandboxSpec, SizeWatch } from '../../ports/sandbox-driver.ts'
+import type { Plan, Probe, SandboxDriver, SandboxSpec, SizeWatch } from '../../ports/sandbox-driver.ts'
 import type { Tag } from './box/frames.ts'
 import { closeIdle } from './box/idle.ts'
 import { type BoxRecord, boxDirectory, boxNames, readRecord, wasOverLimit } from './box/record.ts'
@@ -9,6 +11,7 @@ import { type BoxPlan, findBox, startBox } from './box/start/start.ts'
 import { entrances, groupDirectories } from './walls/cgroups/group.ts'
 import type { Machine } from './keepers.ts'
 import { groupLimits, type PlannedLimits, rlimitsOf } from './limits.ts'
+import { probeByStarting } from './probe.ts'
 import { openSandbox } from './sandbox.ts'
 
 export interface BoxOptions {
@@ -19,35 +22,59 @@ export interface BoxOptions {
 }
 
 /** What is special about a level; the rest is the same for all. */
-export interface Level {
+export interface Level<Tools> {
   readonly isolation: Isolation
   readonly machine: Machine
-  probe(): Promise<Probe>
-  /** Everything that can be said before anything is made. */
-  prepare(spec: SandboxSpec): Promise<Prepared>
+  /** Looks for what its walls are made with, in the directory for the boxes too. */
+  find(): Promise<Found<Tools>>
+  /** Decides everything, and makes nothing. */
+  plan(spec: SandboxSpec, tools: Tools): LevelPlan
 }
 
-export interface Prepared extends Disposable, Pick<BoxPlan, 'makesPlaceholders' | 'tags'> {
+/** What the walls of a level are made with on this machine, or why there is nothing. */
+export type Found<Tools> =
+  | {
+      readonly usable: true
+      readonly tools: Tools
+      /** A program among them, beside our own. */
+      readonly program?: string | undefined
+      readonly notes: readonly string[]
+    }
+  | Extract<Probe, { usable: false }>
+
+export interface LevelPlan extends Pick<BoxPlan, 'open'> {
   readonly planned: PlannedLimits
   /** @param directory the box's own */
-  about(directory: string): Pick<BoxRecord, 'tree' | 'inside' | 'files' | 'env' | 'mountedIn' | 'placeholders'>
+  about(directory: string): Pick<BoxRecord, 'tree' | 'inside' | 'files' | 'env' | 'mountedIn'>
 }
 
-export function boxDriver({ run }: BoxOptions, level: Level): SandboxDriver {
+export function boxDriver<Tools>({ run }: BoxOptions, level: Level<Tools>): SandboxDriver {
   const { isolation, machine } = level
+  /** By the value that the caller has of each. */
+  const plans = new WeakMap<Plan, { readonly spec: SandboxSpec; readonly decided: LevelPlan }>()
+  /** As of the last probe: whoever plans has mostly just asked whether it works here. */
+  let latest: Found<Tools> | undefined
 
-  return {
+  const driver: SandboxDriver = {
     isolation,
-    probe: () => level.probe(),
-    async plan(spec) {
-      using prepared = await level.prepare(spec)
-      return prepared.planned.plan
+    async probe() {
+      latest = await level.find()
+      return latest.usable ? probeByStarting(driver, run, latest.program, latest.notes) : latest
     },
-    async start(name, spec, { signal } = {}) {
+    async plan(spec) {
+      const found = latest?.usable === true ? latest : (latest = await level.find())
+      if (!found.usable)
+        throw new AwError('sandbox_unenforceable', found.reasons.join('; '), { hint: found.hint ?? fixes.doctor })
+      const decided = level.plan(spec, found.tools)
+      plans.set(decided.planned.plan, { spec, decided })
+      return decided.planned.plan
+    },
+    async start(name, plan, options = {}) {
       boxDirectory(run, name)
-      using prepared = await level.prepare(spec)
-      const plan = planOf(name, spec, prepared)
-      return openSandbox(run, name, await startBox(run, name, plan, signal), true)
+      const planned = plans.get(plan)
+      if (planned === undefined) throw new AwError('invalid_input', 'This driver has not planned this sandbox')
+      const box = boxPlan(name, planned.spec, planned.decided)
+      return openSandbox(run, name, await startBox(run, name, box, options), true)
     },
     async find(name) {
       const found = await findBox(run, name)
@@ -65,17 +92,17 @@ export function boxDriver({ run }: BoxOptions, level: Level): SandboxDriver {
         .map((name) => ({ name, alive: isAlive(boxDirectory(run, name)) })),
     [Symbol.asyncDispose]: () => closeIdle(run),
   }
+  return driver
 
   /** What a crash has left before its record was written is of any level: whoever looks may remove it. */
   function isOfLevel(name: string): boolean {
     return (readRecord(boxDirectory(run, name))?.isolation ?? isolation) === isolation
   }
 
-  function planOf(name: string, spec: SandboxSpec, prepared: Prepared): BoxPlan {
-    const { plan, limits } = prepared.planned
-    const group = groupOf(name, prepared.planned)
+  function boxPlan(name: string, spec: SandboxSpec, decided: LevelPlan): BoxPlan {
+    const { plan, limits } = decided.planned
+    const group = groupOf(name, decided.planned)
     return {
-      makesPlaceholders: prepared.makesPlaceholders,
       group,
       record: {
         isolation,
@@ -86,10 +113,10 @@ export function boxDriver({ run }: BoxOptions, level: Level): SandboxDriver {
         cgroups: group === undefined ? [] : groupDirectories(group.places, group.name),
         once: spec.once === true,
         sized: spec.size !== undefined,
-        ...prepared.about(boxDirectory(run, name)),
+        ...decided.about(boxDirectory(run, name)),
       },
-      tags: (directory, held, placeholders) => [
-        ...prepared.tags(directory, held, placeholders),
+      open: () => decided.open(),
+      tags: [
         ...(group === undefined ? [] : groupTags(group)),
         ...(spec.size === undefined ? [] : sizeTags(spec.size)),
         ...(spec.once === true ? ([['i', '']] as const) : []),

@@ -1,10 +1,9 @@
 import { AwError } from '../../domain/errors.ts'
-import type { Probe, SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
+import type { SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
 import { landlockFix, landlockLacks, landlockProblem, landlockVersion } from './walls/landlock.ts'
-import { boxDriver, type BoxOptions, type Prepared } from './boxes.ts'
+import { boxDriver, type BoxOptions, type Found, type LevelPlan } from './boxes.ts'
 import { machine as thisMachine } from './keepers.ts'
-import { isOffline, prepareOpen } from './open-level.ts'
-import { probeByStarting } from './probe.ts'
+import { findOpen, isOffline, planOpen } from './open-level.ts'
 
 /**
  * Rules instead of walls, by Landlock and a filter of system calls, for machines without user namespaces. Files: only the
@@ -13,33 +12,25 @@ import { probeByStarting } from './probe.ts'
  */
 export function guardedSandbox(options: BoxOptions): SandboxDriver {
   const machine = thisMachine()
-  const driver: SandboxDriver = boxDriver(options, { isolation: 'guarded', machine, probe, prepare })
-  return driver
+  return boxDriver(options, { isolation: 'guarded', machine, find, plan })
 
-  async function probe(): Promise<Probe> {
+  async function find(): Promise<Found<void>> {
     const version = landlockVersion()
-    if (version === 0) {
-      return {
-        usable: false,
-        reasons: [landlockProblem()],
-        hint: landlockFix(),
-      }
-    }
-    const notes = [...landlockLacks(version), ...always]
-    return probeByStarting(driver, options.run, undefined, notes)
+    if (version === 0) return { usable: false, reasons: [landlockProblem()], hint: landlockFix() }
+    return findOpen(options, [...landlockLacks(version), ...always])
   }
 
-  async function prepare(spec: SandboxSpec): Promise<Prepared> {
+  function plan(spec: SandboxSpec): LevelPlan {
     if (spec.network.mode === 'allowlist' && !isOffline(spec)) {
       throw new AwError('sandbox_unenforceable', 'The level guarded cannot keep a network to an allow-list', {
         hint: 'Use the isolation namespace, or the network none or host',
         data: { network: spec.network.mode },
       })
     }
-    const prepared = prepareOpen('guarded', options, machine, spec)
-    const { planned } = prepared
+    const decided = planOpen('guarded', options, machine, spec)
+    const { planned } = decided
     const notes = [...planned.plan.notes, ...landlockLacks(landlockVersion())]
-    return { ...prepared, planned: { ...planned, plan: { ...planned.plan, notes } } }
+    return { ...decided, planned: { ...planned, plan: { ...planned.plan, notes } } }
   }
 }
 

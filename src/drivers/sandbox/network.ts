@@ -4,11 +4,11 @@ import { proxyPort } from '../../domain/network/proxy-port.ts'
 import { parseRules } from '../../domain/network/rules.ts'
 import type { SandboxSpec } from '../../ports/sandbox-driver.ts'
 import type { Tag } from './box/frames.ts'
-import type { Handles } from './box/handles.ts'
+import type { Making } from './box/start/opened-tree.ts'
 import { keepSettings, settingsPath } from './box/start/proxy-settings.ts'
 import { hasAllIds, hasId } from '../../sys/processes/ids.ts'
 import { extraAuthorities } from './proxy/authorities.ts'
-import { settingsText } from './proxy/settings.ts'
+import { assertSettings, type ProxySettings, settingsText } from './proxy/settings.ts'
 import type { BoxOptions } from './boxes.ts'
 import { assertBrokers } from './brokers.ts'
 
@@ -16,7 +16,9 @@ import { assertBrokers } from './brokers.ts'
 export type Way =
   | {
       readonly program: readonly string[]
-      readonly settings: string
+      readonly settings: Omit<ProxySettings, 'bridge'>
+      /** Where the daemon listens, if the box has a bridge to it. */
+      readonly bridge: SandboxSpec['bridge']
       readonly log: string | undefined
       /** Hosts that are not asked for through it. */
       readonly direct: readonly string[]
@@ -31,24 +33,21 @@ export function planNetwork(spec: SandboxSpec, proxy: BoxOptions['proxy']): Way 
   const allow = network.mode === 'allowlist' ? network.allow : []
   // An empty list is nothing, and nothing is not a way out; what a broker lets through is.
   if (allow.length + brokers.length === 0 && bridge === undefined) return undefined
-  if (proxy !== undefined)
-    return {
-      program: proxy,
-      settings: settingsText({
-        workspace: label,
-        allow,
-        user: userOf(spec),
-        brokers,
-        bridge,
-        authorities: brokers.length === 0 ? [] : extraAuthorities(),
-      }),
-      log,
-      direct: direct(allow),
-      isHidden: allow.length + brokers.length === 0,
-    }
-  throw new AwError('sandbox_unenforceable', 'There is no proxy that could keep a sandbox to an allow-list', {
-    hint: 'Use the network none or host, without the MCP bridge',
-  })
+  if (proxy === undefined)
+    throw new AwError('sandbox_unenforceable', 'There is no proxy that could keep a sandbox to an allow-list', {
+      hint: 'Use the network none or host, without the MCP bridge',
+    })
+  const authorities = brokers.length === 0 ? [] : extraAuthorities()
+  const settings = { workspace: label, allow, user: userOf(spec), brokers, authorities }
+  assertSettings(settings, bridge !== undefined)
+  return {
+    program: proxy,
+    settings,
+    bridge,
+    log,
+    direct: direct(allow),
+    isHidden: allow.length + brokers.length === 0,
+  }
 }
 
 /** It reads what a box sends, so root has another user do it, who owns nothing and whom nobody else is. */
@@ -85,9 +84,15 @@ export function networkEnv(way: Way): Record<string, string> {
   }
 }
 
-export function networkTags(way: Way, directory: string, held: Handles): Tag[] {
+export function networkTags(way: Way, { directory, held, bridgeToken: token }: Making): Tag[] {
   if (way === undefined) return []
+  if (way.bridge !== undefined && token === undefined)
+    throw new AwError('invalid_input', 'A sandbox with an MCP bridge is not started without a token', {
+      data: { field: 'bridgeToken' },
+    })
+  const bridge = way.bridge === undefined || token === undefined ? undefined : { ...way.bridge, token }
+  const settings = settingsText({ ...way.settings, bridge })
   const log = way.log ?? join(directory, 'network.log')
   const program = [...way.program, settingsPath].map((argument): Tag => ['X', argument])
-  return [...program, ['s', keepSettings(directory, way.settings, held)], ['x', log], ['P', proxyPort]]
+  return [...program, ['s', keepSettings(directory, settings, held)], ['x', log], ['P', proxyPort]]
 }

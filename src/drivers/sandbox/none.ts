@@ -2,8 +2,7 @@ import { AwError } from '../../domain/errors.ts'
 import type { SandboxDriver } from '../../ports/sandbox-driver.ts'
 import { boxDriver, type BoxOptions } from './boxes.ts'
 import { machine as thisMachine } from './keepers.ts'
-import { prepareOpen } from './open-level.ts'
-import { probeByStarting } from './probe.ts'
+import { findOpen, planOpen } from './open-level.ts'
 
 /**
  * No walls at all: a command begins in its tree and may do what its user may. It still has a supervisor, so that it is
@@ -11,17 +10,16 @@ import { probeByStarting } from './probe.ts'
  */
 export function noneSandbox(options: BoxOptions): SandboxDriver {
   const machine = thisMachine()
-  const driver: SandboxDriver = boxDriver(options, {
+  return boxDriver(options, {
     isolation: 'none',
     machine,
-    probe: () => probeByStarting(driver, options.run, undefined, ['commands may do all that their user may']),
-    async prepare(spec) {
-      if (spec.network.mode === 'host') return prepareOpen('none', options, machine, spec)
+    find: async () => findOpen(options, ['commands may do all that their user may']),
+    plan(spec) {
+      if (spec.network.mode === 'host') return planOpen('none', options, machine, spec)
       throw new AwError('sandbox_unenforceable', `The level none cannot keep a network of ${spec.network.mode}`, {
         hint: 'Say that it has the network of the host, or use the isolation namespace',
         data: { network: spec.network.mode },
       })
     },
   })
-  return driver
 }

@@ -1,20 +1,20 @@
-import { AwError } from '../../domain/errors.ts'
+import { AwError, toAwError } from '../../domain/errors.ts'
 import type { SandboxSpec } from '../../ports/sandbox-driver.ts'
 import { openWalls } from './box/start/open-walls.ts'
 import { ensureRun } from './box/record.ts'
-import type { BoxOptions, Prepared } from './boxes.ts'
+import type { BoxOptions, Found, LevelPlan } from './boxes.ts'
 import { assertBrokers } from './brokers.ts'
 import type { Machine } from './keepers.ts'
 import { planLimits } from './limits.ts'
 import { pathWith } from './path.ts'
 
 /** What `none` and `guarded` have in common: they mount nothing for their commands. */
-export function prepareOpen(
+export function planOpen(
   level: 'none' | 'guarded',
   { run }: BoxOptions,
   machine: Machine,
   spec: SandboxSpec,
-): Prepared {
+): LevelPlan {
   const planned = planLimits(spec, machine.keepers('open'))
   assertBrokers(level, spec)
   const protect = [...spec.protect, ...(spec.protectWithin ?? [])]
@@ -25,7 +25,6 @@ export function prepareOpen(
       { hint: 'Use the isolation namespace, or protect nothing', data: { protect } },
     )
   }
-  ensureRun(run)
   const walls = openWalls({ spec, run, level })
   const notes = [...planned.plan.notes, ...(walls.note === undefined ? [] : [walls.note])]
   return {
@@ -36,13 +35,21 @@ export function prepareOpen(
         ...places,
         tree: walls.tree,
         mountedIn: walls.tree,
-        placeholders: [],
         env: { ...env, PATH: pathWith(spec, env['PATH'] ?? ''), ...spec.env },
       }
     },
-    makesPlaceholders: false,
-    tags: (directory, held) => walls.tags(directory, held),
-    [Symbol.dispose]: () => walls[Symbol.dispose](),
+    open: () => walls.open(),
+  }
+}
+
+/** They need no program but our own. */
+export function findOpen({ run }: BoxOptions, notes: readonly string[]): Found<void> {
+  try {
+    ensureRun(run)
+    return { usable: true, tools: undefined, notes }
+  } catch (error) {
+    const { message, hint } = toAwError(error)
+    return { usable: false, reasons: [message], hint }
   }
 }
 

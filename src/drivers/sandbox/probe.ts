@@ -23,7 +23,7 @@ export async function probeByStarting(
 }
 
 async function tryOut(driver: SandboxDriver, place: ReturnType<typeof probePlace>): Promise<void> {
-  const box = await driver.start(place.name, {
+  const plan = await driver.plan({
     attachment: { kind: 'dir', path: place.tree },
     mount: '/workspace',
     protect: [],
@@ -35,6 +35,7 @@ async function tryOut(driver: SandboxDriver, place: ReturnType<typeof probePlace
     env: {},
     once: true,
   })
+  const box = await driver.start(place.name, plan)
   try {
     const { exit } = box.exec({ argv: ['true'], cwd: '.', env: {}, limits: { wall_ms: 20_000 } })
     const { code, signal } = await exit

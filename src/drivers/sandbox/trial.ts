@@ -29,7 +29,7 @@ export async function tryWalls(driver: SandboxDriver, run: string): Promise<Tria
     using place = trialPlace(run)
     await using service = await listenOnLoopback()
     const spec = trialSpec(driver, place, service.port)
-    const box = await driver.start(place.name, spec)
+    const box = await driver.start(place.name, await driver.plan(spec))
     try {
       const proxied = spec.network.mode === 'allowlist'
       const tries = driver.isolation === 'none' ? [] : await triesIn(box, place, service.port, proxied ? proxyPort : 0)

@@ -67,7 +67,7 @@ async function versionIn(core: Core, profile: AgentProfile, isolation: Isolation
     await core.storage.create(place, { signal: request.signal })
     try {
       const spec = await specFor(core, profile, isolation, place)
-      await using box = await driver.start(place.name, spec, { signal: request.signal })
+      await using box = await driver.start(place.name, await driver.plan(spec), { signal: request.signal })
       try {
         return await said(box, [nameInside(profile), ...profile.version], request)
       } finally {

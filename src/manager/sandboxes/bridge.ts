@@ -19,29 +19,28 @@ export async function hasBridge(core: Core, { mcp }: { readonly mcp?: boolean | 
   })
 }
 
-/** Its part of what the driver is to make; the token is made when everything has been looked at. */
+/** Its part of what the driver is to plan; the token comes with the start. */
 export const bridgePart = (core: Core, { mcp }: Pick<BoxFacts, 'mcp'>): Pick<SandboxSpec, 'bridge'> =>
-  mcp === true ? { bridge: { directory: core.bridge.directory, token: 'none yet' } } : {}
+  mcp === true ? { bridge: { directory: core.bridge.directory } } : {}
 
 export const bridgeEnv = ({ mcp }: Pick<BoxFacts, 'mcp'>): Record<string, string> =>
   mcp === true ? { AW_MCP_URL: bridgeUrl } : {}
 
 /**
- * The same with a token of its own. The intent to start the sandbox is in the log by then: if whoever does it dies, nobody
- * has the token, and it is revoked with what else is left of the sandbox.
+ * A token of its own for a sandbox that has a bridge. The intent to start the sandbox is in the log by then: if whoever
+ * does it dies, nobody has the token, and it is revoked with what else is left of the sandbox.
  */
-export async function withToken(
+export async function newBridgeToken(
   core: Core,
   request: Request,
   { id }: Pick<Workspace, 'id'>,
-  { sandbox }: Pick<BoxFacts, 'sandbox'>,
-  spec: SandboxSpec,
-): Promise<SandboxSpec> {
-  if (spec.bridge === undefined) return spec
+  { sandbox, mcp }: Pick<BoxFacts, 'sandbox' | 'mcp'>,
+): Promise<string | undefined> {
+  if (mcp !== true) return undefined
   const rights = { label: 'mcp bridge', scopes: usualScopes, workspaces: [id], expires_at: null, replaces: null }
   const { secret, facts } = makeToken(core, { ...rights, sandbox })
   await appendHome(core, newEvent(core, request, 'token_created', facts))
-  return { ...spec, bridge: { ...spec.bridge, token: secret } }
+  return secret
 }
 
 /** Once the sandbox is known to be over, or about to be; safe to repeat. */

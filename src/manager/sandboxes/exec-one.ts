@@ -1,18 +1,19 @@
 import type { Inputs, Outputs } from '../../api/table.ts'
 import { AwError, toAwError } from '../../domain/errors.ts'
-import type { Exit, Walls } from '../../domain/sandbox/spec.ts'
+import type { Exit } from '../../domain/sandbox/spec.ts'
 import { assertAllowed, assertOperation } from '../../domain/workspace/allow.ts'
 import { nameOf, type BoxFacts, type Workspace } from '../../domain/workspace/state.ts'
-import type { Execution, Sandbox, SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
+import type { Execution, Plan, Sandbox, SandboxDriver } from '../../ports/sandbox-driver.ts'
 import type { Variable } from '../../ports/variables.ts'
-import { attached, boxGone, driverOf, plannedBox, specOf } from './plan.ts'
-import { boxAround, withToken, type BoxInside } from './bridge.ts'
+import { boxGone, driverOf, plannedBox, specOf } from './plan.ts'
+import { boxAround, newBridgeToken, type BoxInside } from './bridge.ts'
 import { cutArguments, endCommand, isOpen, type Ended } from './commands.ts'
 import { newEvent, newId, type Core, type Request } from '../core.ts'
 import { keepAfter, keepBefore } from './snapshot-each.ts'
 import { commandOf, directoryOf } from './command.ts'
 import { findWorkspace } from '../kernel/find.ts'
 import { mendMetadata } from '../kernel/metadata.ts'
+import { hasHostPaths } from '../kernel/view.ts'
 import { append, checkpointSignal, intended, whose, withWorkspace } from '../kernel/operations.ts'
 import { closeLostRuns } from '../recovery/boxes.ts'
 import { assertSameWalls } from './same-walls.ts'
@@ -89,7 +90,7 @@ async function* runIn(
   signal: AbortSignal,
 ): AsyncGenerator<Item, Exit> {
   const { workspace, command, box: facts } = begun
-  await using box = await boxFor(core, request, begun, signal)
+  await using box = await boxFor(core, request, begun)
   try {
     const execution = box.exec({ ...(await commandOf(core, input, request, begun, box)), signal })
     const { grades, notes: ofPlan } = box.plan
@@ -113,8 +114,8 @@ async function* outputOf(workspace: string, { output }: Execution): AsyncGenerat
 
 interface OwnBox {
   readonly driver: SandboxDriver
-  readonly spec: SandboxSpec
-  readonly walls: Walls
+  readonly facts: BoxFacts
+  readonly plan: Plan
   /** What is told of metadata that was made again. */
   readonly mended: readonly string[]
 }
@@ -123,8 +124,10 @@ export interface Begun {
   readonly workspace: Slotted
   readonly command: `cmd_${string}`
   readonly box: BoxInside
-  /** Of a sandbox of its own, which is not started yet. */
+  /** Of a sandbox of its own. */
   readonly own: OwnBox | undefined
+  /** That sandbox, where it has to be started before the lock is given back. */
+  readonly starting: Promise<Sandbox> | undefined
   /** The one that was started before. */
   readonly meeting: { readonly found: Promise<Sandbox | undefined> } | undefined
   readonly variables: Readonly<Record<string, Variable>>
@@ -152,17 +155,24 @@ async function beginCommand(core: Core, input: Input, request: Request, id: Work
     const known = await withSlot(core, request, open)
     const variables = await core.variables.read(id)
     const each = (input.snapshot ?? core.config.settings['sandbox.snapshot']) === 'each-exec'
-    const own = around === undefined ? await ownBox(core, known, planned as BoxFacts) : undefined
+    const first = around === undefined ? await ownBox(core, known, planned as BoxFacts) : undefined
     const command = newId(core, 'cmd')
     const before = each ? await keepBefore(core, request, known, command) : known
-    const starting = { box: planned, command, walls: own?.walls ?? null }
-    const data = { ...whose(before), ...startedData(core, input, before, starting) }
+    const slotted = { ...before, slot: known.slot }
+    // A tree that only sandboxes see is made of layers, and of others after a snapshot.
+    const isLayered = !hasHostPaths(core)
+    const own = first && isLayered && before !== known ? await replanned(core, slotted, first) : first
+    const data = { ...whose(before), ...startedData(core, input, before, { box: planned, command, own }) }
     // It answers while the log waits for the disk.
     const meeting = own === undefined ? await meet(core, planned) : undefined
     try {
       const intent = newEvent(core, request, 'command_started', data)
       const after = await append(core, request, before, [intent], { later: true })
-      const common = { command, box: planned, own, meeting, variables, each, noted: intended(core) }
+      const noted = intended(core)
+      // Nobody takes one between the plan and the start.
+      const starting = own && isLayered ? startOwn(core, request, slotted, own) : undefined
+      await starting?.catch(() => undefined)
+      const common = { command, box: planned, own, starting, meeting, variables, each, noted }
       return { workspace: { ...after, slot: known.slot }, ...common }
     } catch (error) {
       await (await meeting?.found.catch(() => undefined))?.[Symbol.asyncDispose]()
@@ -171,35 +181,36 @@ async function beginCommand(core: Core, input: Input, request: Request, id: Work
   })
 }
 
-async function ownBox(core: Core, workspace: Slotted, box: BoxFacts): Promise<OwnBox> {
-  const driver = await driverOf(core, box.isolation)
-  const spec = await specOf(core, workspace, box, true)
-  const { grades, notes } = await driver.plan(spec)
-  const mended = await mendMetadata(core, workspace)
-  return { driver, spec, mended, walls: { grades, notes: [...notes, ...mended] } }
+async function ownBox(core: Core, workspace: Slotted, facts: BoxFacts): Promise<OwnBox> {
+  const driver = await driverOf(core, facts.isolation)
+  const plan = await driver.plan(await specOf(core, workspace, facts, true))
+  return { driver, facts, plan, mended: await mendMetadata(core, workspace) }
 }
+
+const replanned = async (core: Core, workspace: Slotted, own: OwnBox): Promise<OwnBox> => ({
+  ...own,
+  plan: await own.driver.plan(await specOf(core, workspace, own.facts, true)),
+})
 
 interface Starting {
   readonly box: BoxInside & Pick<BoxFacts, 'mcp'>
   readonly command: `cmd_${string}`
-  /** Of a sandbox of its own. */
-  readonly walls: Walls | null
+  readonly own: OwnBox | undefined
 }
 
-function startedData(core: Core, input: Input, workspace: Workspace, { box, command, walls }: Starting) {
-  const own = walls !== null
+function startedData(core: Core, input: Input, workspace: Workspace, { box, command, own }: Starting) {
   return {
     command,
     owner: core.host.owner(),
     sandbox: box.sandbox,
-    own_sandbox: own,
+    own_sandbox: own !== undefined,
     isolation: box.isolation,
-    walls,
+    walls: own === undefined ? null : { grades: own.plan.grades, notes: [...own.plan.notes, ...own.mended] },
     ...cutArguments(input.argv),
     cwd: directoryOf(workspace, box, input.cwd),
     env: Object.keys(input.env ?? {}),
     terminal: input.columns !== undefined,
-    ...(own && box.mcp === true ? { inside: insideOf(box) } : {}),
+    ...(own !== undefined && box.mcp === true ? { inside: insideOf(box) } : {}),
   }
 }
 
@@ -212,22 +223,36 @@ async function meet(core: Core, { isolation, sandbox }: BoxInside): Promise<NonN
   return { found }
 }
 
-async function boxFor(core: Core, request: Request, begun: Begun, signal: AbortSignal): Promise<Sandbox> {
-  const { workspace, box, own, command, meeting } = begun
-  if (own !== undefined) {
-    const spec = await withToken(core, request, workspace, box, own.spec)
-    const started = await attached(core, request, workspace, spec, (now) =>
-      own.driver.start(box.sandbox, now, { signal }),
-    )
-    const now = await core.store.get(workspace.id)
-    if (now !== undefined && isOpen(now, command)) return started
-    await using _ = started
-    await started.stop({ graceMs: 0 })
-    throw new AwError('sandbox_gone', `The command was ended before it began: ${nameOf(workspace)} was stopped`, {
-      data: { id: workspace.id },
-    })
-  }
+async function boxFor(core: Core, request: Request, begun: Begun): Promise<Sandbox> {
+  const { workspace, box, own, meeting } = begun
+  if (own !== undefined) return ownBoxFor(core, request, begun, own)
   const found = await (meeting ?? (await meet(core, box))).found
   if (found === undefined) throw boxGone(workspace)
   return found
+}
+
+/** One that was ended before it began, as by whoever stops or replaces the workspace, goes no further. */
+async function ownBoxFor(core: Core, request: Request, begun: Begun, own: OwnBox): Promise<Sandbox> {
+  const { workspace, command, starting } = begun
+  const isWanted = async (): Promise<boolean> => {
+    const now = await core.store.get(workspace.id)
+    return now !== undefined && isOpen(now, command)
+  }
+  const stopped = (): AwError =>
+    new AwError('sandbox_gone', `The command was ended before it began: ${nameOf(workspace)} was stopped`, {
+      data: { id: workspace.id },
+    })
+  const started = await (starting ?? startOwn(core, request, workspace, own)).catch(async (error: unknown) => {
+    throw (await isWanted()) ? error : stopped()
+  })
+  if (await isWanted()) return started
+  await using _ = started
+  await started.stop({ graceMs: 0 })
+  throw stopped()
+}
+
+async function startOwn(core: Core, request: Request, workspace: Workspace, own: OwnBox): Promise<Sandbox> {
+  const { driver, facts, plan } = own
+  const bridgeToken = await newBridgeToken(core, request, workspace, facts)
+  return driver.start(facts.sandbox, plan, { signal: request.signal, bridgeToken })
 }

@@ -4,7 +4,7 @@ import { profileOf } from '../../domain/workspace/profiles.ts'
 import type { Exit } from '../../domain/sandbox/spec.ts'
 import { assertAllowed } from '../../domain/workspace/allow.ts'
 import type { BoxFacts } from '../../domain/workspace/state.ts'
-import type { CommandInput, Sandbox, SandboxSpec } from '../../ports/sandbox-driver.ts'
+import type { CommandInput, Sandbox, SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
 import type { Place } from '../../ports/storage-driver.ts'
 import { driverOf, specOf } from './plan.ts'
 import { endCommand, type Ended } from './commands.ts'
@@ -34,10 +34,10 @@ export async function withGitBox<T>(
   use: (box: GitBox) => Promise<T>,
 ): Promise<T> {
   const driver = await driverOf(core, 'namespace')
-  const { command, facts, spec, cwd } = await begin(core, request, id, place)
+  const { command, sandbox, plan, cwd } = await begin(core, request, id, place, driver)
   let ended: Ended = { command, exit: null, snapshot: null }
   try {
-    await using box = await driver.start(facts.sandbox, spec, { signal: request.signal })
+    await using box = await driver.start(sandbox, plan, { signal: request.signal })
     try {
       const onExit = (exit: Exit): void => void (ended = { ...ended, exit })
       return await use(gitBox(box, cwd, request, onExit))
@@ -53,7 +53,7 @@ export async function withGitBox<T>(
   }
 }
 
-async function begin(core: Core, request: Request, id: WorkspaceId, place: Place) {
+async function begin(core: Core, request: Request, id: WorkspaceId, place: Place, driver: SandboxDriver) {
   return withWorkspace(core, request, id, async (found) => {
     assertAllowed(found, 'exec')
     const workspace = await withSlot(core, request, await closeLostRuns(core, request, found))
@@ -65,8 +65,7 @@ async function begin(core: Core, request: Request, id: WorkspaceId, place: Place
       mount: '/workspace',
       shared: [],
     }
-    const spec = await specAround(core, place, await specOf(core, workspace, facts, true))
-    const walls = await (await core.sandboxes('namespace')).plan(spec)
+    const plan = await driver.plan(await specAround(core, place, await specOf(core, workspace, facts, true)))
     const command = newId(core, 'cmd')
     const cwd = profileOf(workspace.profile).content
     const data = {
@@ -76,7 +75,7 @@ async function begin(core: Core, request: Request, id: WorkspaceId, place: Place
       sandbox: facts.sandbox,
       own_sandbox: true,
       isolation: facts.isolation,
-      walls,
+      walls: plan,
       argv: ['git'],
       argv_cut: false,
       cwd,
@@ -84,7 +83,7 @@ async function begin(core: Core, request: Request, id: WorkspaceId, place: Place
       terminal: false,
     }
     await append(core, request, workspace, [newEvent(core, request, 'command_started', data)])
-    return { command, facts, spec, cwd }
+    return { command, sandbox: facts.sandbox, plan, cwd }
   })
 }
 

@@ -7,12 +7,11 @@ import { profileOf } from '../../domain/workspace/profiles.ts'
 import { limitNames, type Isolation, type Limits, type Network } from '../../domain/sandbox/spec.ts'
 import { mountWish, nextMount, type Mounted } from '../../domain/sandbox/mount.ts'
 import { nameOf, type BoxFacts, type SharedMount, type Workspace } from '../../domain/workspace/state.ts'
-import type { Sandbox, SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
+import type { SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
 import { toldBeside } from '../workspaces/agent-blocks.ts'
 import { agentRules, equipmentOf } from '../agents/equip.ts'
 import { bridgeEnv, bridgePart, hasBridge } from './bridge.ts'
-import type { Core, Request } from '../core.ts'
-import { withWorkspace } from '../kernel/operations.ts'
+import type { Core } from '../core.ts'
 import { volumeOf } from '../kernel/places.ts'
 import { sizeWatch } from '../space/size-watch.ts'
 import type { Slotted } from '../workspaces/slots.ts'
@@ -217,21 +216,3 @@ export const boxGone = (workspace: Workspace): AwError =>
     hint: `Start it again: aw start ${nameOf(workspace)}`,
     data: { id: workspace.id },
   })
-
-/**
- * Starts a sandbox though the lock was given back. A tree that is attached as layers has others after a snapshot, and those
- * that it had are frozen then: nobody comes in between. Once it is attached, whoever takes a snapshot sees that.
- */
-export async function attached(
-  core: Core,
-  request: Request,
-  { id }: Workspace,
-  spec: SandboxSpec,
-  start: (spec: SandboxSpec) => Promise<Sandbox>,
-): Promise<Sandbox> {
-  if (spec.attachment.kind !== 'overlay') return start(spec)
-  return withWorkspace(core, request, id, async (now) => {
-    await core.storage.ready(volumeOf(now))
-    return start({ ...spec, attachment: core.storage.attachment(volumeOf(now)), size: await sizeWatch(core, now) })
-  })
-}

@@ -4,7 +4,7 @@ import { assertAllowed, assertOperation } from '../../domain/workspace/allow.ts'
 import type { CancelReason, StopReason } from '../../domain/workspace/events.ts'
 import { nameOf, type BoxFacts, type Workspace } from '../../domain/workspace/state.ts'
 import { driverOf, plannedBox, specOf } from './plan.ts'
-import { revokeBridge, withToken } from './bridge.ts'
+import { newBridgeToken, revokeBridge } from './bridge.ts'
 import { endOwnBoxes, unlessSilent } from './commands.ts'
 import { afterwards, newEvent, newId, type Core, type OperationRef, type Request } from '../core.ts'
 import { findWorkspace } from '../kernel/find.ts'
@@ -44,20 +44,17 @@ const alreadyStarted = (workspace: Workspace): AwError =>
 export async function launch(core: Core, request: Request, found: Workspace, box: BoxFacts): Promise<Workspace> {
   const workspace = await withSlot(core, request, found)
   const driver = await driverOf(core, box.isolation)
-  const spec = await specOf(core, workspace, box)
-  await driver.plan(spec)
+  const plan = await driver.plan(await specOf(core, workspace, box))
   const mended = await mendMetadata(core, workspace)
   const begun = await begin(core, request, workspace, 'sandbox_launch_started', 'launch', {
     ...whose(workspace),
     ...box,
   })
   try {
-    await using started = await driver.start(box.sandbox, await withToken(core, request, workspace, box, spec), {
-      signal: request.signal,
-    })
-    const { grades, notes: ofPlan } = started.plan
-    const notes = [...ofPlan, ...mended]
-    const data = { ...whose(workspace), sandbox: box.sandbox, supervisor: started.owner, grades, notes }
+    const bridgeToken = await newBridgeToken(core, request, workspace, box)
+    await using started = await driver.start(box.sandbox, plan, { signal: request.signal, bridgeToken })
+    const walls = { grades: plan.grades, notes: [...plan.notes, ...mended] }
+    const data = { ...whose(workspace), sandbox: box.sandbox, supervisor: started.owner, ...walls }
     const event = newEvent(core, request, 'sandbox_launched', data, begun.operation)
     return await append(core, request, begun.workspace, [event])
   } catch (error) {

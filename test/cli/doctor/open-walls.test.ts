@@ -20,7 +20,7 @@ function pretending(run: string, isolation: Isolation): SandboxDriver {
   return {
     ...none,
     isolation,
-    start: (name, spec, options) => none.start(name, { ...spec, network: { mode: 'host' } }, options),
+    plan: (spec) => none.plan({ ...spec, network: { mode: 'host' } }),
   }
 }
 

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import { code, type OpenSandbox, ran } from '../sandbox.ts'
+import { code, type OpenSandbox, ran, startPlanned } from '../sandbox.ts'
 
 /** What a command gets and gives. */
 export function commandsContract(open: OpenSandbox): void {
   it('tells what a command wrote, apart, and how it ended', async () => {
     const { driver, spec, programs } = await open()
-    await using box = await driver.start('box_1', spec)
+    await using box = await startPlanned(driver, 'box_1', spec)
     expect(await ran(box, programs.echo('out'))).toMatchObject({ stdout: 'out\n', stderr: '', exit: { code: 0 } })
     expect(await ran(box, programs.complain('err'))).toMatchObject({ stdout: '', stderr: 'err\n' })
     const { exit } = await ran(box, programs.exit(7))
@@ -17,7 +17,7 @@ export function commandsContract(open: OpenSandbox): void {
   it('works in the tree, and what it writes is there', async () => {
     const { driver, spec, programs, write, read } = await open()
     write('given', 'from outside')
-    await using box = await driver.start('box_1', spec)
+    await using box = await startPlanned(driver, 'box_1', spec)
     expect((await ran(box, programs.cat('given'))).stdout).toBe('from outside')
     await ran(box, programs.write('made', 'from inside'))
     expect(read('made')).toBe('from inside')
@@ -26,7 +26,7 @@ export function commandsContract(open: OpenSandbox): void {
   it('begins where it is told, below the tree', async () => {
     const { driver, spec, programs, write } = await open()
     write('deep/down/file', 'there')
-    await using box = await driver.start('box_1', spec)
+    await using box = await startPlanned(driver, 'box_1', spec)
     const root = (await ran(box, programs.pwd())).stdout.trim()
     const seen = async (cwd: string) => (await ran(box, programs.pwd(), { cwd })).stdout.trim()
     expect(await seen('deep/down')).toBe(`${root}/deep/down`)
@@ -49,7 +49,7 @@ export function commandsContract(open: OpenSandbox): void {
   ] as const)('does not begin at %j: %s', async (cwd, expected) => {
     const { driver, spec, programs, write } = await open()
     write('deep/file', 'there')
-    await using box = await driver.start('box_1', spec)
+    await using box = await startPlanned(driver, 'box_1', spec)
     await expect(ran(box, programs.pwd(), { cwd })).rejects.toEqual(code(expected))
     await expect(box.exec({ argv: programs.pwd(), cwd, env: {}, limits: {} }).exit).rejects.toEqual(code(expected))
   })
@@ -59,7 +59,7 @@ export function commandsContract(open: OpenSandbox): void {
     const { driver, programs } = subject
     process.env['AW_NOT_FOR_BOXES'] = 'secret'
     try {
-      await using box = await driver.start('box_1', { ...subject.spec, env: { ONE: 'box', TWO: 'box' } })
+      await using box = await startPlanned(driver, 'box_1', { ...subject.spec, env: { ONE: 'box', TWO: 'box' } })
       const value = async (name: string, env = {}) => (await ran(box, programs.env(name), { env })).stdout
       expect(await value('ONE')).toBe('box\n')
       expect(await value('TWO', { TWO: 'command with spaces and "quotes"' })).toBe('command with spaces and "quotes"\n')
@@ -71,14 +71,14 @@ export function commandsContract(open: OpenSandbox): void {
 
   it('says so when there is no such program, and nothing for a command that is none', async () => {
     const { driver, spec } = await open()
-    await using box = await driver.start('box_1', spec)
+    await using box = await startPlanned(driver, 'box_1', spec)
     await expect(ran(box, ['there-is-no-such-program'])).rejects.toEqual(code('file_not_found'))
     expect(await box.status()).toMatchObject({ commands: 0 })
   })
 
   it('reads a file that was put for it, which is not in the tree', async () => {
     const { driver, spec, programs, read } = await open()
-    await using box = await driver.start('box_1', spec)
+    await using box = await startPlanned(driver, 'box_1', spec)
     const path = await box.put('key', Buffer.from('secret'), 0o400)
     expect((await ran(box, programs.cat(path))).stdout).toBe('secret')
     expect(await box.put('key', Buffer.from('another'), 0o400)).toBe(path)
@@ -89,7 +89,7 @@ export function commandsContract(open: OpenSandbox): void {
 
   it('does not find a file that was taken away again, until it is put again', async () => {
     const { driver, spec, programs } = await open()
-    await using box = await driver.start('box_1', spec)
+    await using box = await startPlanned(driver, 'box_1', spec)
     const [path, other] = [
       await box.put('key', Buffer.from('secret'), 0o400),
       await box.put('other', Buffer.from('stays'), 0o400),
@@ -105,7 +105,7 @@ export function commandsContract(open: OpenSandbox): void {
 
   it('counts what runs', async () => {
     const { driver, spec, programs } = await open()
-    await using box = await driver.start('box_1', spec)
+    await using box = await startPlanned(driver, 'box_1', spec)
     const signal = new AbortController()
     const { exit } = box.exec({
       argv: programs.sleep(60_000),

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { CommandInput } from '../../../src/ports/sandbox-driver.ts'
-import { code, type OpenSandbox, ran } from '../sandbox.ts'
+import { code, type OpenSandbox, ran, startPlanned } from '../sandbox.ts'
 
 const nextTurns = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -8,7 +8,7 @@ const nextTurns = (ms: number): Promise<void> => new Promise((resolve) => setTim
 export function endsContract(open: OpenSandbox): void {
   it('is ended by its signal', async () => {
     const { driver, spec, programs } = await open()
-    await using box = await driver.start('box_1', spec)
+    await using box = await startPlanned(driver, 'box_1', spec)
     const controller = new AbortController()
     const { exit } = box.exec({
       argv: programs.sleep(60_000),
@@ -26,7 +26,7 @@ export function endsContract(open: OpenSandbox): void {
 
   it('is ended when its time is over, and only it', async () => {
     const { driver, spec, programs } = await open()
-    await using box = await driver.start('box_1', spec)
+    await using box = await startPlanned(driver, 'box_1', spec)
     const { exit } = await ran(box, programs.sleep(60_000), { limits: { wall_ms: 100 } })
     expect(exit).toMatchObject({ code: null, signal: 'SIGKILL', timed_out: true })
     expect((await ran(box, programs.echo('next'))).stdout).toBe('next\n')
@@ -34,7 +34,7 @@ export function endsContract(open: OpenSandbox): void {
 
   it('stands still while it is frozen', async () => {
     const { driver, spec, programs } = await open()
-    await using box = await driver.start('box_1', spec)
+    await using box = await startPlanned(driver, 'box_1', spec)
     let ended = false
     const inputs = Promise.withResolvers<void>()
     async function* input(): AsyncGenerator<CommandInput> {
@@ -55,7 +55,7 @@ export function endsContract(open: OpenSandbox): void {
 
   it('goes on when whoever froze it is gone', async () => {
     const { driver, spec, programs } = await open()
-    await using box = await driver.start('box_1', spec)
+    await using box = await startPlanned(driver, 'box_1', spec)
     const { exit } = box.exec({ argv: programs.sleep(100), cwd: '.', env: {}, limits: {} })
     const other = await driver.find('box_1')
     await other?.freeze()

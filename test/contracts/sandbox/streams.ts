@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { CommandInput } from '../../../src/ports/sandbox-driver.ts'
-import { type OpenSandbox, ran } from '../sandbox.ts'
+import { type OpenSandbox, ran, startPlanned } from '../sandbox.ts'
 
 const mebibyte = 1024 * 1024
 
@@ -16,7 +16,7 @@ const never: AsyncIterable<CommandInput> = {
 export function streamsContract(open: OpenSandbox): void {
   it('reads what it is given to the end; nothing if it is given nothing', async () => {
     const { driver, spec, programs } = await open()
-    await using box = await driver.start('box_1', spec)
+    await using box = await startPlanned(driver, 'box_1', spec)
     expect(await ran(box, programs.cat())).toMatchObject({ stdout: '', exit: { code: 0 } })
     expect((await ran(box, programs.cat(), { input: given('one ', 'two') })).stdout).toBe('one two')
     async function* ending(): AsyncGenerator<CommandInput> {
@@ -29,7 +29,7 @@ export function streamsContract(open: OpenSandbox): void {
 
   it('passes on large input and output unchanged', async () => {
     const { driver, spec, programs } = await open()
-    await using box = await driver.start('box_1', spec)
+    await using box = await startPlanned(driver, 'box_1', spec)
     const large = Buffer.alloc(5 * mebibyte, 'the quick brown fox ')
     const { stdout } = await ran(box, programs.cat(), { input: given(large) })
     expect(stdout.length).toBe(large.length)
@@ -38,13 +38,13 @@ export function streamsContract(open: OpenSandbox): void {
 
   it('ends though its caller has more to give', async () => {
     const { driver, spec, programs } = await open()
-    await using box = await driver.start('box_1', spec)
+    await using box = await startPlanned(driver, 'box_1', spec)
     expect((await ran(box, programs.exit(3), { input: never })).exit.code).toBe(3)
   })
 
   it('lets one that is not read wait, and the others go on', async () => {
     const { driver, spec, programs } = await open()
-    await using box = await driver.start('box_1', spec)
+    await using box = await startPlanned(driver, 'box_1', spec)
     const command = { cwd: '.', env: {}, limits: {} }
     const slow = box.exec({ ...command, argv: programs.flood(20 * mebibyte) })
     let ended = false
@@ -61,7 +61,7 @@ export function streamsContract(open: OpenSandbox): void {
 
   it('comes to its end when its reader stops in the middle', async () => {
     const { driver, spec, programs } = await open()
-    await using box = await driver.start('box_1', spec)
+    await using box = await startPlanned(driver, 'box_1', spec)
     const { output, exit } = box.exec({ argv: programs.flood(8 * mebibyte), cwd: '.', env: {}, limits: {} })
     for await (const { data } of output) if (data.length > 0) break
     expect(await exit).toMatchObject({ code: 0 })
@@ -69,7 +69,7 @@ export function streamsContract(open: OpenSandbox): void {
 
   it('runs many at once, and mixes nothing up', async () => {
     const { driver, spec, programs } = await open()
-    await using box = await driver.start('box_1', spec)
+    await using box = await startPlanned(driver, 'box_1', spec)
     const all = await Promise.all(Array.from({ length: 20 }, (_, n) => ran(box, programs.echo(`number ${n}`))))
     expect(all.map(({ stdout }) => stdout)).toEqual(all.map((_, n) => `number ${n}\n`))
   })

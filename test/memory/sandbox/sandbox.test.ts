@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { code, sandboxContract, type SandboxSubject } from '../../contracts/sandbox.ts'
+import { code, sandboxContract, type SandboxSubject, startPlanned } from '../../contracts/sandbox.ts'
 import { memoryDisk } from '../disk.ts'
 import { memoryBoxes, memorySandboxes, type MemorySandboxOptions } from './sandbox.ts'
 
@@ -63,7 +63,7 @@ it('takes brokers only where they can be held', async () => {
 
 it('refuses a limit that nobody keeps, if it was asked for', async () => {
   const { driver, spec } = subject({ grades: { cpu_percent: 'none', processes: 'rlimit' } })
-  await expect(driver.start('box_1', { ...spec, limits: { cpu_percent: 50 } })).rejects.toEqual(
+  await expect(startPlanned(driver, 'box_1', { ...spec, limits: { cpu_percent: 50 } })).rejects.toEqual(
     code('sandbox_unenforceable'),
   )
   const plan = await driver.plan({ ...spec, defaults: { cpu_percent: 50, processes: 9 } })

@@ -6,6 +6,7 @@ import type {
   Command,
   Execution,
   KeptCommand,
+  Plan,
   Sandbox,
   SandboxDriver,
   SandboxSpec,
@@ -58,7 +59,8 @@ export function memorySandboxes(options: MemorySandboxOptions): SandboxDriver {
   const { disk, isolation, supervisor } = options
   const world = options.machine.boxes
   const grades = { ...withGroups, ...options.grades }
-  const plan = (spec: SandboxSpec): PlannedLimits => {
+  const plans = new WeakMap<Plan, { readonly spec: SandboxSpec; readonly planned: PlannedLimits }>()
+  const planOf = (spec: SandboxSpec): PlannedLimits => {
     assertBrokers(isolation, spec)
     return planLimits(spec, { grades, problems: { cpu_percent: 'there is no cgroup' } })
   }
@@ -178,11 +180,17 @@ export function memorySandboxes(options: MemorySandboxOptions): SandboxDriver {
   return {
     isolation,
     probe: async () => ({ usable: true, notes: [] }),
-    plan: async (spec) => plan(spec).plan,
-    async start(name, spec, { signal } = {}) {
+    async plan(spec) {
+      const planned = planOf(spec)
+      plans.set(planned.plan, { spec, planned })
+      return planned.plan
+    },
+    async start(name, plan, { signal } = {}) {
+      const known = plans.get(plan)
+      if (known === undefined) throw new AwError('invalid_input', 'This driver has not planned this sandbox')
       if (signal?.aborted) throw new AwError('aborted', 'Starting the sandbox was cancelled', { cause: signal.reason })
       if (world.has(name)) throw new AwError('invalid_state', `The sandbox ${name} is running already`)
-      const planned = plan(spec)
+      const { spec, planned } = known
       if (disk.directory(spec.attachment.path) === undefined) {
         throw new AwError('file_not_found', 'There is no such file or directory: the workspace itself')
       }

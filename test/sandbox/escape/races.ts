@@ -1,6 +1,7 @@
 /** Attacks that need luck: each swaps something again and again while somebody else uses it. */
 import { existsSync, lstatSync, mkdirSync, chownSync, symlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { startPlanned } from '../../contracts/sandbox.ts'
 import { isRoot, openPlace, owner } from '../place.ts'
 import type { Attack, Stage } from './attack.ts'
 import { runOnHost, startOnHost, endGroup } from './host-run.ts'
@@ -90,7 +91,7 @@ async function careless(stage: Stage, directory: string): Promise<void> {
 }
 
 async function startAndPlant({ driver, spec }: ReturnType<typeof openPlace>): Promise<void> {
-  const box = await driver.start('race', spec).catch(() => undefined)
+  const box = await startPlanned(driver, 'race', spec).catch(() => undefined)
   if (box === undefined) return
   await box.exec({ argv: plant, cwd: '.', env: {}, limits: {} }).exit.catch(() => undefined)
   await box.stop({ graceMs: 0 })

@@ -18,6 +18,7 @@ import {
 } from './attack.ts'
 import { endGroup, runOnHost, startOnHost } from './host-run.ts'
 import { patience, processesWith, within } from './looks.ts'
+import { startPlanned } from '../../contracts/sandbox.ts'
 
 const uid = isRoot ? boxUid : (process.getuid?.() ?? 0)
 const tools = process.env['AW_ESCAPE_TOOLS'] ?? ''
@@ -66,11 +67,11 @@ export function openTheatre(where: Where): Theatre {
     const { driver, spec } = at
     const parts = (sandbox: Sandbox, used: SandboxSpec): BoxParts => ({ sandbox, driver, spec: used, place: at })
     if (attack.spec === undefined && attack.alone !== true) {
-      shared ??= await driver.start('shared', spec)
+      shared ??= await startPlanned(driver, 'shared', spec)
       return parts(shared, spec)
     }
     const special = { ...spec, ...attack.spec?.(level, ground) }
-    const sandbox = await driver.start(`own-${attack.name}`, special)
+    const sandbox = await startPlanned(driver, `own-${attack.name}`, special)
     cleanup.defer(() => driver.remove(sandbox.name))
     cleanup.defer(() => sandbox[Symbol.asyncDispose]())
     return parts(sandbox, special)

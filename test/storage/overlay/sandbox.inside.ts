@@ -13,6 +13,7 @@ import type { Place, StorageDriver } from '../../../src/ports/storage-driver.ts'
 import { code } from '../../contracts/storage.ts'
 import { collect } from '../../support/collect.ts'
 import { overlaySteps } from './steps.ts'
+import { startPlanned } from '../../contracts/sandbox.ts'
 
 const volume: Place = { area: 'volumes', name: 'ws' }
 const fork: Place = { area: 'volumes', name: 'fork' }
@@ -167,7 +168,7 @@ it('a box of ours has it, and is looked into while it runs', async () => {
   await storage.create(volume)
   inSandbox(where, volume, 'mkdir work; echo 1 > work/a')
   await storage.snapshot(volume, snap(1))
-  await using sandbox = await driver.start('box', spec(storage.attachment(volume)))
+  await using sandbox = await startPlanned(driver, 'box', spec(storage.attachment(volume)))
   onTestFinished(() => driver.remove('box'))
   expect(await exec(sandbox, 'cat work/a; echo 2 > work/b')).toBe('1\n')
   expect(await read(where, volume, 'work/b')).toBe('2\n')

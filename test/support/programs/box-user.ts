@@ -1,12 +1,13 @@
 /** Starts, finds or ends a box on a place that a test has made: `RUN TREE LEVEL start|find|stop|probe`. */
 import { sandboxDrivers } from '../../../src/drivers/sandbox/registry.ts'
 import type { Isolation } from '../../../src/domain/sandbox/spec.ts'
+import { startPlanned } from '../../contracts/sandbox.ts'
 
 const [run = '', tree = '', level = '', what = ''] = process.argv.slice(2)
 const driver = await sandboxDrivers({ run })(level as Isolation)
 
 if (what === 'start') {
-  const box = await driver.start('box_ends', {
+  const box = await startPlanned(driver, 'box_ends', {
     attachment: { kind: 'dir', path: tree },
     mount: '/workspace',
     protect: level === 'namespace' ? ['.aw'] : [],

@@ -5,7 +5,6 @@ import { readIfPresent } from '../../../sys/fs/durable-file.ts'
 import { ownProcess } from '../../../sys/processes/process.ts'
 import { programKey } from './start/bwrap-program.ts'
 import { boxProgram } from './program.ts'
-import { ensureRun } from './record.ts'
 import { passingName, putFile } from './unfinished.ts'
 
 export interface ProbePlace extends Disposable {
@@ -19,7 +18,6 @@ export interface ProbePlace extends Disposable {
 
 /** Somewhere to try out a box. */
 export function probePlace(run: string, isolation: string, program: string | undefined): ProbePlace {
-  ensureRun(run)
   const memo = join(run, `.works-${isolation}`)
   const programs = [boxProgram(), ...(program === undefined ? [] : [program])].map(programKey)
   const key = [ownProcess().boot_id, process.getuid?.(), idsKey(), ...programs].join('\n')

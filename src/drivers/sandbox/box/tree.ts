@@ -26,6 +26,12 @@ export function openTree(path: string): BoxTree {
   }
 }
 
+/** @param what the path, or what has noticed it */
+export const anotherTree = (what: string): AwError =>
+  new AwError('path_outside_workspace', `Another directory is now where the workspace was: ${what}`, {
+    hint: 'Put the directory back that was there; to see what else is wrong, run: aw doctor',
+  })
+
 interface Inside {
   readonly tree: { readonly path: string; readonly identity: string | null }
   /** Where the box has it. */

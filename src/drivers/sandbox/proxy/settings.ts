@@ -23,16 +23,21 @@ export interface ProxySettings {
   readonly authorities?: readonly string[] | undefined
 }
 
-/** The content of that file. Throws `invalid_input` if a rule or a broker is none, so that it is noticed before a box starts. */
-export function settingsText(settings: ProxySettings): string {
-  parseRules(settings.allow)
-  const { workspace, allow, user, limits = {}, brokers = [], bridge, authorities = [] } = settings
+/** `invalid_input` if a rule or a broker is none, so that it is noticed before a box starts. */
+export function assertSettings({ allow, brokers = [] }: Omit<ProxySettings, 'bridge'>, hasBridge: boolean): void {
+  parseRules(allow)
   parseBrokers(brokers)
-  if (bridge !== undefined && brokers.some(isBridgeName))
-    throw new AwError('invalid_input', 'The broker mcp has the name of the MCP bridge', {
-      hint: 'Give it another name',
-      data: { broker: 'mcp', field: 'name' },
-    })
+  if (!hasBridge || !brokers.some(isBridgeName)) return
+  throw new AwError('invalid_input', 'The broker mcp has the name of the MCP bridge', {
+    hint: 'Give it another name',
+    data: { broker: 'mcp', field: 'name' },
+  })
+}
+
+/** The content of that file. */
+export function settingsText(settings: ProxySettings): string {
+  const { workspace, allow, user, limits = {}, brokers = [], bridge, authorities = [] } = settings
+  assertSettings(settings, bridge !== undefined)
   return `${JSON.stringify({ version: 1, workspace, allow, user, limits, brokers, bridge, authorities })}\n`
 }
 

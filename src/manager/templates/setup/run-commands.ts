@@ -53,9 +53,9 @@ export async function runSetup(
   try {
     await withSetupSlot(core, async (slot) => {
       const driver = await driverOf(core, plan.isolation)
-      const spec = await setupSpec(core, { place, plan, profile, slot })
-      await using box = await driver.start(place.name, spec, { signal: request.signal })
-      walls = box.plan
+      const planned = await driver.plan(await setupSpec(core, { place, plan, profile, slot }))
+      await using box = await driver.start(place.name, planned, { signal: request.signal })
+      walls = planned
       try {
         for (const [i, command] of plan.commands.entries()) {
           const log = logs[i] ?? newId(core, 'cmd')

@@ -5,6 +5,7 @@ import { boxUid, isRoot, openPlace, owner } from '../../place.ts'
 import type { Attack, BoxParts, Stage } from '../attack.ts'
 import { canaryFile, canaryProcess, isLooted, listener } from '../canaries.ts'
 import { fileOf, isAlive, patience, processesWith, within } from '../looks.ts'
+import { startPlanned } from '../../../contracts/sandbox.ts'
 
 /** Root's boxes run as users of their own, each as another. */
 const byOwner = { none: { user: 'not held', root: 'held' }, guarded: 'held', namespace: 'held' } as const
@@ -158,7 +159,7 @@ async function otherBox(stage: Stage): Promise<Pick<BoxParts, 'sandbox' | 'place
   stage.defer(() => place.close())
   // Where there are no walls there are no users of boxes either.
   const uid = isRoot ? (stage.where === 'plain' ? boxUid : boxUid + 1) : undefined
-  const sandbox = await place.driver.start('other', { ...place.spec, uid })
+  const sandbox = await startPlanned(place.driver, 'other', { ...place.spec, uid })
   stage.defer(() => place.driver.remove('other'))
   stage.defer(() => sandbox[Symbol.asyncDispose]())
   return { sandbox, place }

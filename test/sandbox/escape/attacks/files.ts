@@ -15,6 +15,7 @@ import { join } from 'node:path'
 import { isRoot, openPlace } from '../../place.ts'
 import type { Attack } from '../attack.ts'
 import { canaryFile, isLooted } from '../canaries.ts'
+import { startPlanned } from '../../../contracts/sandbox.ts'
 
 const sh = (script: string, ...args: readonly string[]): string[] => ['sh', '-c', script, '%marker', ...args]
 
@@ -199,9 +200,10 @@ export const fileAttacks: readonly Attack[] = [
       if (stage.box === undefined) await stage.run(['sh', '-c', 'cd "$1" && echo x > planted', '%marker', swapped])
       else {
         const { driver, spec } = stage.box
-        const started = await driver
-          .start('swapped', { ...spec, attachment: { kind: 'dir', path: swapped } })
-          .catch(() => undefined)
+        const started = await startPlanned(driver, 'swapped', {
+          ...spec,
+          attachment: { kind: 'dir', path: swapped },
+        }).catch(() => undefined)
         await started?.exec({ argv: write, cwd: '.', env: {}, limits: {} }).exit
         await started?.stop({ graceMs: 0 })
       }
@@ -217,7 +219,7 @@ export const fileAttacks: readonly Attack[] = [
     async attempt(stage) {
       const place = openPlace(stage.where === 'plain' ? 'none' : stage.where)
       stage.defer(() => place.close())
-      const box = await place.driver.start('live', place.spec)
+      const box = await startPlanned(place.driver, 'live', place.spec)
       stage.defer(() => box.stop({ graceMs: 0 }))
       const victim = join(stage.outside, 'victim')
       mkdirSync(victim)

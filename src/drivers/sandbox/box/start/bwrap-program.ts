@@ -1,7 +1,5 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { AwError } from '../../../../domain/errors.ts'
-import { fixes } from '../../../../domain/sandbox/fixes.ts'
 import { readIfPresent } from '../../../../sys/fs/durable-file.ts'
 import { findSystemProgram, run } from '../../../../sys/processes/run.ts'
 import { putFile } from '../unfinished.ts'
@@ -40,6 +38,3 @@ async function ask(path: string): Promise<string[]> {
   const { stdout } = await run(path, ['--help'], { cwd: '/', env: {}, timeoutMs: 10_000 })
   return stdout.match(/^ +--[a-z-]+/gm)?.map((flag) => flag.trim()) ?? []
 }
-
-export const noBubblewrap = (): AwError =>
-  new AwError('sandbox_unenforceable', 'bubblewrap is not installed', { hint: fixes.bubblewrap })

@@ -13,6 +13,7 @@ import { startProgram, type Started } from '../../../../sys/processes/start-prog
 import { encodeTags, type Tag } from '../frames.ts'
 import { boxProgram } from '../program.ts'
 import type { BoxOwners, OwnersFile } from '../record.ts'
+import { anotherTree } from '../tree.ts'
 
 interface Launch {
   /** The box's own, as a path and open. */
@@ -128,11 +129,7 @@ async function ended(child: Started): Promise<void> {
 function refusal(launch: Launch, text: string): AwError {
   const [, number = '0', what = 'its supervisor has ended'] = /^error (\d+) (.*)$/m.exec(text) ?? []
   const errno = Number(number)
-  if (errno === constants.errno.ESTALE) {
-    return new AwError('path_outside_workspace', `Another directory is now where the workspace was: ${what}`, {
-      hint: 'Put the directory back that was there; to see what else is wrong, run: aw doctor',
-    })
-  }
+  if (errno === constants.errno.ESTALE) return anotherTree(what)
   return failed(launch, what, errno)
 }
 

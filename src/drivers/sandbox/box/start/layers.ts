@@ -1,19 +1,18 @@
+import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SandboxSpec } from '../../../../ports/sandbox-driver.ts'
 import type { Attachment } from '../../../../ports/storage-driver.ts'
 import { ensureDirectory } from '../../../../sys/fs/directories.ts'
 import { asOption } from '../../../../sys/fs/mounts.ts'
-import { identity } from '../../../../sys/safe-fs/descriptors.ts'
 import { openTree as openLayer } from '../../../../sys/safe-fs/root.ts'
 import type { BoxMount } from './bwrap.ts'
 import type { Tag } from '../frames.ts'
 import type { PlannedMounts } from './mounts.ts'
 import type { Look } from './protect.ts'
 import { bySelf, openSource } from './sources.ts'
+import type { Making } from './opened-tree.ts'
 import { lookBelow } from '../tree.ts'
 import { partFile } from '../parts.ts'
-import type { Handles } from '../handles.ts'
-import { closeSync } from 'node:fs'
 
 /** A tree of layers, which an ordinary user can mount in a user namespace of the box's own and nowhere else. */
 export type Layers = Extract<Attachment, { kind: 'overlay' }>
@@ -30,27 +29,13 @@ export function lookInLayers({ upper, lower }: Layers): Look {
   }
 }
 
-/** Which directory holds what the box makes. */
-export function upperIdentity({ upper }: Layers): string {
-  using root = openLayer(upper, { resolver: 'walk' })
-  return identity(root.fd)
-}
-
-interface LayeredBox {
-  readonly spec: SandboxSpec
-  readonly layers: Layers
-  readonly planned: PlannedMounts
-  readonly run: string
-  /** The box's own directory. */
-  readonly directory: string
-  readonly held: Handles
-}
-
 /** Mounts the layers on a stage and takes everything from there. What is missing is made in them by the walls' program. */
-export function layeredMounts({ spec, layers, planned, run, directory, held }: LayeredBox): {
-  tags: Tag[]
-  mounts: BoxMount[]
-} {
+export function layeredMounts(
+  { spec, run }: { readonly spec: SandboxSpec; readonly run: string },
+  layers: Layers,
+  planned: PlannedMounts,
+  { directory, held }: Making,
+): { tags: Tag[]; mounts: BoxMount[] } {
   const stage = join(directory, 'stage')
   const empty = join(directory, 'empty')
   for (const path of [stage, empty]) ensureDirectory(path, 0o700)

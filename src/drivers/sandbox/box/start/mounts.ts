@@ -7,7 +7,7 @@ import type { SandboxSpec } from '../../../../ports/sandbox-driver.ts'
 import { withSpot } from '../../../../sys/safe-fs/walk.ts'
 import type { BoxMount } from './bwrap.ts'
 import { partFile } from '../parts.ts'
-import { type Look, type MountedName, planMountedName, planWithin } from './protect.ts'
+import { isMissing, type Look, type MountedName, planMountedName, planWithin, replaced } from './protect.ts'
 import type { Placeholder } from '../record.ts'
 import { openSource, type Sources } from './sources.ts'
 import type { BoxTree } from '../tree.ts'
@@ -17,7 +17,6 @@ export interface PlannedMounts {
   readonly protect: readonly MountedName[]
   /** Binds whose target is in the tree. */
   readonly within: readonly (MountedName & { readonly source: string; readonly writable: boolean })[]
-  readonly placeholders: readonly Placeholder[]
   /** What of `protectWithin` is held otherwise, or not at all, and why. */
   readonly notes: readonly string[]
 }
@@ -37,11 +36,18 @@ export function planMounts(spec: SandboxSpec, find: Look): PlannedMounts {
       const planned = planMountedName(find, target.slice(spec.mount.length + 1), 'directory')
       return { ...planned, source, writable }
     })
-  const placeholders = [...protect, ...within]
-    .filter(({ missing }) => missing)
-    .map(({ path, kind }): Placeholder => ({ path, kind }))
-  return { protect, within, placeholders, notes: held.flatMap(({ note }) => note ?? []) }
+  return { protect, within, notes: held.flatMap(({ note }) => note ?? []) }
 }
+
+/** The same mounts on the tree as it is now: a name may have come or gone since the plan. Makes nothing. */
+export function mountsNow({ notes, ...planned }: PlannedMounts, find: Look): PlannedMounts {
+  const now = <T extends MountedName>(name: T): T => ({ ...name, missing: isMissing(find, name) })
+  return { notes, protect: planned.protect.map(now), within: planned.within.map(now) }
+}
+
+/** Names that have to be made before they can be mounted on. */
+export const placeholdersOf = ({ protect, within }: PlannedMounts): Placeholder[] =>
+  [...protect, ...within].filter(({ missing }) => missing).map(({ path, kind }) => ({ path, kind }))
 
 /** No bind hides the tree, what is protected in it, or another bind; nor is it in what is protected. */
 function assertTargets({ mount, protect, protectWithin = [], binds }: SandboxSpec): void {
@@ -71,11 +77,11 @@ export function makeMounts(
   sources: Sources,
 ): BoxMount[] {
   const below = (names: readonly string[], writable: boolean): BoxMount =>
-    withSpot(tree.root, { names, directory: false, rebased: false }, { follow: false }, ({ fd }) => ({
-      source: sources.add(fd ?? tree.root.fd, join(spec.attachment.path, ...names)),
-      target: join(spec.mount, ...names),
-      writable,
-    }))
+    withSpot(tree.root, { names, directory: false, rebased: false }, { follow: false }, ({ fd, names: reached }) => {
+      if (fd === undefined || reached.join('/') !== names.join('/')) throw replaced(names.join('/'))
+      const source = sources.add(fd, join(spec.attachment.path, ...names))
+      return { source, target: join(spec.mount, ...names), writable }
+    })
   const bind = (source: string, target: string, writable: boolean): BoxMount => {
     const fd = openSource(source)
     try {

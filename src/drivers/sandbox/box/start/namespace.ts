@@ -5,15 +5,16 @@ import { type BoxMount, bwrapArguments } from './bwrap.ts'
 import type { Bubblewrap } from './bwrap-program.ts'
 import type { Tag } from '../frames.ts'
 import { gitConfig, gitIgnore } from './git-config.ts'
-import type { Handles } from '../handles.ts'
-import { type Layers, layeredMounts, lookInLayers, upperIdentity } from './layers.ts'
-import { makeMounts, planMounts } from './mounts.ts'
+import { type Layers, layeredMounts, lookInLayers } from './layers.ts'
+import { makeMounts, mountsNow, placeholdersOf, planMounts } from './mounts.ts'
+import { type Making, openPlanned } from './opened-tree.ts'
 import { partFile } from '../parts.ts'
 import { boxProgram } from '../program.ts'
-import type { BoxRecord, Placeholder } from '../record.ts'
+import type { BoxRecord } from '../record.ts'
 import { byStage, bySelf } from './sources.ts'
+import type { BoxPlan } from './start.ts'
 import { systemArguments } from './system-view.ts'
-import { type BoxTree, lookBelow, openTree } from '../tree.ts'
+import { lookBelow, openTree } from '../tree.ts'
 import { chooseUser, ensureStage } from './user.ts'
 
 interface NamespaceBox {
@@ -22,72 +23,73 @@ interface NamespaceBox {
   readonly bwrap: Bubblewrap
 }
 
-/** The walls of a `namespace` box, planned; its tree is held open until they are disposed of. */
-export interface NamespaceWalls extends Disposable, Pick<BoxRecord, 'tree' | 'mountedIn' | 'placeholders'> {
-  readonly makesPlaceholders: boolean
+/** The walls of a `namespace` box, planned. */
+export interface NamespaceWalls extends Pick<BoxRecord, 'tree' | 'mountedIn'>, Pick<BoxPlan, 'open'> {
   /** What is held in another way than was asked for, or not at all, in words. */
   readonly notes: readonly string[]
-  /** @param placeholders all that are in the tree, also of other boxes */
-  tags(directory: string, held: Handles, placeholders: readonly Placeholder[]): Tag[]
 }
 
-export function namespaceWalls(box: NamespaceBox): NamespaceWalls {
-  const { attachment } = box.spec
-  if (attachment.kind === 'overlay') return overLayers(box, attachment)
-  const tree = openTree(attachment.path)
-  try {
-    return aroundTree(box, tree)
-  } catch (error) {
-    tree[Symbol.dispose]()
-    throw error
-  }
-}
+export const namespaceWalls = (box: NamespaceBox): NamespaceWalls =>
+  box.spec.attachment.kind === 'overlay' ? overLayers(box, box.spec.attachment) : aroundTree(box)
 
-function aroundTree({ spec, run, bwrap }: NamespaceBox, tree: BoxTree): NamespaceWalls {
+function aroundTree(box: NamespaceBox): NamespaceWalls {
+  const { spec, run } = box
   const { path } = spec.attachment
-  const user = chooseUser({ path, owner: tree.owner }, spec.uid, { asItself: true })
-  const planned = planMounts(spec, (names) => lookBelow(tree.root, names))
-  const place = { path, identity: tree.identity }
+  using found = openTree(path)
+  const user = chooseUser({ path, owner: found.owner }, spec.uid, { asItself: true })
+  const planned = planMounts(spec, (names) => lookBelow(found.root, names))
+  const place = { path, identity: found.identity }
   return {
     tree: place,
     mountedIn: place,
-    placeholders: planned.placeholders,
-    makesPlaceholders: true,
     notes: [...planned.notes, ...(user.note === undefined ? [] : [user.note])],
-    tags(_, held, placeholders) {
-      const sources = user.uid === undefined ? bySelf(held) : byStage(ensureStage(run), user)
-      const mounts = makeMounts({ spec, run }, tree, planned, sources)
-      return [
-        ...sources.tags,
-        ...(user.uid === undefined ? [] : [['u', `${user.uid}:${user.uid}`] as const]),
-        ...wallTags({ spec, run, bwrap }, placeholders, mounts, held),
-      ]
-    },
-    [Symbol.dispose]: () => tree[Symbol.dispose](),
+    open: () =>
+      openPlanned(place, (tree) => {
+        const now = mountsNow(planned, (names) => lookBelow(tree.root, names))
+        return {
+          placeholders: placeholdersOf(now),
+          makesPlaceholders: true,
+          tags(making) {
+            const sources = user.uid === undefined ? bySelf(making.held) : byStage(ensureStage(run), user)
+            const mounts = makeMounts(box, tree, now, sources)
+            return [
+              ...sources.tags,
+              ...(user.uid === undefined ? [] : [['u', `${user.uid}:${user.uid}`] as const]),
+              ...wallTags(box, mounts, making),
+            ]
+          },
+        }
+      }),
   }
 }
 
-function overLayers({ spec, run, bwrap }: NamespaceBox, layers: Layers): NamespaceWalls {
-  const planned = planMounts(spec, lookInLayers(layers))
+function overLayers(box: NamespaceBox, layers: Layers): NamespaceWalls {
+  const planned = planMounts(box.spec, lookInLayers(layers))
+  using upper = openTree(layers.upper)
+  const mountedIn = { path: layers.upper, identity: upper.identity }
   return {
     tree: { path: layers.path, identity: null },
-    mountedIn: { path: layers.upper, identity: upperIdentity(layers) },
-    placeholders: planned.placeholders,
-    makesPlaceholders: false,
+    mountedIn,
     notes: planned.notes,
-    tags(directory, held, placeholders) {
-      const { tags, mounts } = layeredMounts({ spec, layers, planned, run, directory, held })
-      return [...tags, ...wallTags({ spec, run, bwrap }, placeholders, mounts, held)]
-    },
-    [Symbol.dispose]: () => undefined,
+    open: () =>
+      openPlanned(mountedIn, () => {
+        const now = mountsNow(planned, lookInLayers(layers))
+        return {
+          placeholders: placeholdersOf(now),
+          makesPlaceholders: false,
+          tags(making) {
+            const { tags, mounts } = layeredMounts(box, layers, now, making)
+            return [...tags, ...wallTags(box, mounts, making)]
+          },
+        }
+      }),
   }
 }
 
 function wallTags(
   { spec, run, bwrap }: NamespaceBox,
-  placeholders: readonly Placeholder[],
   mounts: readonly BoxMount[],
-  held: Handles,
+  { placeholders, held }: Making,
 ): Tag[] {
   const part = (content: Buffer): number => held.open(partFile(run, content))
   const ignored = gitIgnore(placeholders, spec.content)

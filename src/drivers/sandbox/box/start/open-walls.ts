@@ -12,9 +12,11 @@ import { at } from '../../../../sys/safe-fs/descriptors.ts'
 import { seccompFilter } from '../../walls/seccomp.ts'
 import type { Tag } from '../frames.ts'
 import type { Handles } from '../handles.ts'
+import { openPlanned } from './opened-tree.ts'
 import { partFile } from '../parts.ts'
 import { boxPath } from './places.ts'
 import { byStage, openSource } from './sources.ts'
+import type { BoxPlan } from './start.ts'
 import { systemPaths } from './system-view.ts'
 import { type BoxTree, openTree } from '../tree.ts'
 import { type BoxUser, canReach, chooseUser, ensureStage } from './user.ts'
@@ -23,12 +25,11 @@ import { type BoxUser, canReach, chooseUser, ensureStage } from './user.ts'
  * Levels that mount nothing for their commands: these see the host's files under the host's names. Where root runs a box
  * as somebody who cannot get to its tree or to its own directories by their paths, those are bound on a stage.
  */
-export interface OpenWalls extends Disposable {
+export interface OpenWalls extends Pick<BoxPlan, 'open'> {
   readonly tree: { readonly path: string; readonly identity: string }
   readonly note?: string | undefined
   /** Where commands find the tree, and what is the box's own. */
   places(directory: string): { readonly inside: string; readonly files: string; readonly env: Record<string, string> }
-  tags(directory: string, held: Handles): Tag[]
 }
 
 interface OpenBox {
@@ -37,34 +38,25 @@ interface OpenBox {
   readonly level: 'none' | 'guarded'
 }
 
-export function openWalls(box: OpenBox): OpenWalls {
-  const { spec, level } = box
+export function openWalls({ spec, run, level }: OpenBox): OpenWalls {
   if (spec.attachment.kind !== 'dir') throw unseen(level)
-  const tree = openTree(spec.attachment.path)
-  try {
-    return around(box, tree)
-  } catch (error) {
-    tree[Symbol.dispose]()
-    throw error
-  }
-}
-
-function around({ spec, run, level }: OpenBox, tree: BoxTree): OpenWalls {
   const { path } = spec.attachment
+  using found = openTree(path)
   const user =
     level === 'none' && spec.uid === undefined
       ? self
-      : chooseUser({ path, owner: tree.owner }, spec.uid, { asItself: false })
+      : chooseUser({ path, owner: found.owner }, spec.uid, { asItself: false })
   const staged = user.uid !== undefined
-  const treeStaged = user.uid !== undefined && !(tree.owner === user.uid && canReach(path, user.uid))
+  const treeStaged = user.uid !== undefined && !(found.owner === user.uid && canReach(path, user.uid))
   assertBinds(spec, level, user)
+  const place = { path, identity: found.identity }
   const own = level === 'guarded' ? ['files', 'home', 'tmp'] : ['files']
   // Files are put without following a link, and a home may be reached through one.
   const placeOf = (directory: string, name: string): string =>
     join(staged ? ensureStage(run) : canonical(directory), name)
 
   return {
-    tree: { path, identity: tree.identity },
+    tree: place,
     note: user.note,
     places: (directory) => ({
       inside: treeStaged ? join(ensureStage(run), 'tree') : path,
@@ -86,24 +78,28 @@ function around({ spec, run, level }: OpenBox, tree: BoxTree): OpenWalls {
               ...common,
             },
     }),
-    tags(directory, held) {
-      for (const name of own) makeOwn(join(directory, name), user)
-      return [
-        ['k', level],
-        // Our own program: whoever the box runs as may not get to it by its path.
-        ['A', '/proc/self/exe'],
-        ['A', 'init'],
-        ...(user.uid === undefined ? [] : [['u', `${user.uid}:${user.uid}`] as const]),
-        ...(staged ? stageTags(directory, treeStaged) : []),
-        ...(level === 'guarded' ? guardTags(directory, held) : []),
-      ]
-    },
-    [Symbol.dispose]: () => tree[Symbol.dispose](),
+    open: () =>
+      openPlanned(place, (tree) => ({
+        placeholders: [],
+        makesPlaceholders: false,
+        tags({ directory, held }) {
+          for (const name of own) makeOwn(join(directory, name), user)
+          return [
+            ['k', level],
+            // Our own program: whoever the box runs as may not get to it by its path.
+            ['A', '/proc/self/exe'],
+            ['A', 'init'],
+            ...(user.uid === undefined ? [] : [['u', `${user.uid}:${user.uid}`] as const]),
+            ...(staged ? stageTags(tree, directory) : []),
+            ...(level === 'guarded' ? guardTags(tree, directory, held) : []),
+          ]
+        },
+      })),
   }
 
-  function stageTags(directory: string, withTree: boolean): readonly Tag[] {
+  function stageTags(tree: BoxTree, directory: string): readonly Tag[] {
     const sources = byStage(ensureStage(run), user)
-    if (withTree) sources.add(tree.root.fd, path, 'tree')
+    if (treeStaged) sources.add(tree.root.fd, path, 'tree')
     for (const name of own) {
       const fd = openSource(join(directory, name))
       try {
@@ -115,7 +111,7 @@ function around({ spec, run, level }: OpenBox, tree: BoxTree): OpenWalls {
     return sources.tags
   }
 
-  function guardTags(directory: string, held: Handles): Tag[] {
+  function guardTags(tree: BoxTree, directory: string, held: Handles): Tag[] {
     const online = spec.network.mode === 'host'
     const bound = (writable: boolean): string[] =>
       spec.binds.filter((bind) => bind.writable === writable).map(({ source }) => source)

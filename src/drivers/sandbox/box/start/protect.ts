@@ -95,6 +95,21 @@ const mounted = (
 const usualKind = (names: readonly string[]): 'directory' | 'file' =>
   /.\.[a-z0-9]+$/i.test(names.at(-1) ?? '') ? 'file' : 'directory'
 
+/**
+ * Whether a name that was planned is not there now. `sandbox_unenforceable` if it has become something that cannot be
+ * mounted on.
+ */
+export function isMissing(find: Look, { path, names, masked }: MountedName): boolean {
+  const stats = look(find, path, names)
+  if (stats === undefined) return true
+  if (stats.isDirectory() || stats.isFile() || (masked && !stats.isSymbolicLink())) return false
+  throw replaced(path)
+}
+
+/** It was changed between the plan and the start. */
+export const replaced = (path: string): AwError =>
+  notMountable(path, 'it was replaced while the sandbox was being started', 'Try again')
+
 /** What a name of the tree is; throws if a link is on the way. */
 export type Look = (names: readonly string[]) => Stats | undefined
 

@@ -1,5 +1,6 @@
 import { closeSync, openSync } from 'node:fs'
 import { AwError } from '../../../../domain/errors.ts'
+import type { StartOptions } from '../../../../ports/sandbox-driver.ts'
 import { makeGroup, type GroupLimits } from '../../walls/cgroups/group.ts'
 import type { CgroupPlaces } from '../../walls/cgroups/places.ts'
 import { unless } from '../../../../sys/syscalls/errno.ts'
@@ -8,17 +9,16 @@ import { liveness } from '../../../../sys/processes/process.ts'
 import { directoryFlags } from '../../../../sys/safe-fs/descriptors.ts'
 import { connectBox, gone } from '../connection.ts'
 import type { Tag } from '../frames.ts'
-import { type Handles, handles } from '../handles.ts'
+import { handles } from '../handles.ts'
 import { lent, type LivingBox, takeIdle } from '../idle.ts'
 import { launchBox, noteInside } from './launch.ts'
+import type { OpenedTree } from './opened-tree.ts'
 import { makePlaceholders } from './protect.ts'
 import {
   boxDirectory,
   type BoxOwners,
   type BoxRecord,
-  ensureRun,
   ownersFile,
-  type Placeholder,
   readOwners,
   readRecord,
   writeRecord,
@@ -27,29 +27,19 @@ import { isAlive, otherPlaceholders, removeBox } from '../remove.ts'
 
 /** All that makes a box. */
 export interface BoxPlan {
-  readonly record: BoxRecord
+  readonly record: Omit<BoxRecord, 'placeholders'>
   readonly group?: { readonly places: CgroupPlaces; readonly name: string; readonly limits: GroupLimits } | undefined
-  /** Whether the names to be mounted on are made here, and not by what makes the walls. */
-  readonly makesPlaceholders: boolean
-  /**
-   * Makes what is in the box's own directory, and says what its supervisor is to do.
-   *
-   * @param placeholders all that are in the tree, also of other boxes
-   */
-  tags(directory: string, held: Handles, placeholders: readonly Placeholder[]): Tag[]
+  /** For its supervisor, beside those of the walls. */
+  readonly tags: readonly Tag[]
+  /** Opens the tree, if it is still the one that was planned for. */
+  open(): OpenedTree
 }
 
 const readyMs = 30_000
 const connectMs = 10_000
 
 /** Starts a box under a name that none has. On rejection nothing is left of it, and nothing in it ran. */
-export async function startBox(
-  run: string,
-  name: string,
-  plan: BoxPlan,
-  signal: AbortSignal | undefined,
-): Promise<LivingBox> {
-  ensureRun(run)
+export async function startBox(run: string, name: string, plan: BoxPlan, options: StartOptions): Promise<LivingBox> {
   const directory = boxDirectory(run, name)
   if (isAlive(directory)) {
     throw new AwError('invalid_state', `The sandbox ${name} is running already`, { hint: 'Stop it first' })
@@ -57,7 +47,7 @@ export async function startBox(
   await removeBox(run, name)
   hostFs.mkdirSync(directory, 0o700)
   try {
-    return await make(run, name, directory, plan, signal)
+    return await make(run, name, directory, plan, options)
   } catch (error) {
     await removeBox(run, name)
     throw error
@@ -69,18 +59,19 @@ async function make(
   name: string,
   directory: string,
   plan: BoxPlan,
-  signal: AbortSignal | undefined,
+  { signal, bridgeToken }: StartOptions,
 ): Promise<LivingBox> {
-  const placeholders = [...plan.record.placeholders, ...otherPlaceholders(run, name, plan.record.mountedIn.path)]
+  using tree = plan.open()
+  const placeholders = [...tree.placeholders, ...otherPlaceholders(run, name, plan.record.mountedIn.path)]
   const record = { ...plan.record, placeholders }
   writeRecord(directory, record, placeholders.length > 0)
-  if (plan.makesPlaceholders && placeholders.length > 0) makePlaceholders(record.tree.path, plan.record.placeholders)
+  if (tree.makesPlaceholders && placeholders.length > 0) makePlaceholders(record.tree.path, tree.placeholders)
   if (plan.group !== undefined) makeGroup(plan.group.places, plan.group.name, plan.group.limits)
   const fd = openSync(directory, directoryFlags)
   try {
     using held = handles()
     using file = ownersFile(directory)
-    const tags = plan.tags(directory, held, placeholders)
+    const tags = [...tree.tags({ directory, held, placeholders, bridgeToken }), ...plan.tags]
     const { descriptors } = held
     const { supervisor, first } = await launchBox({
       path: directory,
