@@ -2,7 +2,7 @@ import { chownSync, mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /** Not in a directory where others could put theirs: what is in it is run. */
-const own = fileURLToPath(new URL('../node_modules/.cache/aw-compile', import.meta.url))
+const own = fileURLToPath(new URL('../../node_modules/.cache/aw-compile', import.meta.url))
 
 /**
  * For NODE_COMPILE_CACHE: where the processes that tests start keep compiled code, each user for itself. One that runs
