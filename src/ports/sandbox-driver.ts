@@ -2,6 +2,7 @@ import type { Bridge } from '../domain/network/bridge.ts'
 import type { Broker } from '../domain/network/broker.ts'
 import type { Exit, Grades, Isolation, Limits, Network } from '../domain/sandbox/spec.ts'
 import type { Owner } from '../domain/workspace/state.ts'
+import type { StorageCapabilities } from './storage-capabilities.ts'
 import type { Attachment } from './storage-driver.ts'
 
 /**
@@ -32,6 +33,13 @@ export interface SandboxDriver extends AsyncDisposable {
   readonly isolation: Isolation
   /** Whether it works here, tried for real once; explains itself, never throws, leaves nothing behind. */
   probe(): Promise<Probe>
+  /**
+   * Refuses, as `plan` would, whatever of a spec does not depend on what is in the tree: for a tree that is yet to be
+   * made. Makes nothing. What it lets through may still be refused by `plan`.
+   *
+   * @param trees what trees are like where it will be
+   */
+  check(spec: Omit<SandboxSpec, 'attachment'>, trees: Pick<StorageCapabilities, 'idmap' | 'owner'>): Promise<void>
   /**
    * Decides how the spec is enforced: walls, mounts, limits, network, and the programs that make them. Rejects with
    * `sandbox_unenforceable` if a part of it cannot be. Starts nothing.

@@ -14,6 +14,8 @@ export interface SandboxSubject {
   /** A second driver on the same place, as another process would have. */
   readonly reopen: () => SandboxDriver
   readonly spec: SandboxSpec
+  /** Whom trees belong to, if not whoever runs this. */
+  readonly owner?: number | undefined
   readonly programs: Programs
   readonly write: (path: string, content: string) => void
   readonly read: (path: string) => string | undefined

@@ -96,7 +96,6 @@ export const runOperations: Readonly<Record<string, Swept>> = {
     input: ({ source }, id) => ({ id, from: { folder: source }, prompt: 'Write it down', argv: writing }),
     touch: byExec,
     check: ranOrNot,
-    hasScratch: true,
   },
   'run in a workspace': {
     calls: 'run',

@@ -20,8 +20,6 @@ export interface Swept {
   check(crash: CrashHome, name: string, before: Before | undefined, done: boolean): Promise<void>
   /** A write that touches the workspace, and so recovers it. */
   touch(name: string, before: Before | undefined): [operation: string, input: object]
-  /** It uses trees of nobody's, which no write on a workspace looks for: `aw recover` comes after that, too. */
-  readonly hasScratch?: boolean
 }
 
 export interface Before {
@@ -58,8 +56,7 @@ interface Sample {
 
 /** A sample of the points of an operation, from the first that was drawn to its last. */
 export async function expectSurvives(operation: string, swept: Swept, { every, least }: Sample): Promise<void> {
-  const recovery = swept.hasScratch === true ? byTouchThenRecover : byRecoverOrTouch
-  const points = await sweep(operation, swept, { recovery, ...sampled(every) })
+  const points = await sweep(operation, swept, { recovery: byRecoverOrTouch, ...sampled(every) })
   console.log(`${operation}: ${points} points`)
   // The last that was tried is one of the last.
   expect(points + every).toBeGreaterThan(least)
@@ -74,11 +71,6 @@ export const byRecoverOrTouch: SweepOptions['recovery'] = async (crash, point, t
   if (point % 2 === 0) return byRecover(crash, point, touch)
   const { error } = await touch()
   if (error !== undefined) expect(expected).toContain(error.code)
-}
-
-const byTouchThenRecover: SweepOptions['recovery'] = async (crash, point, touch) => {
-  await byRecoverOrTouch(crash, point, touch)
-  await byRecover(crash, point, touch)
 }
 
 /** What a write may answer that comes after a crash: the crash may have been before or after the operation. */

@@ -63,6 +63,7 @@ export function openPlace(level: LevelName): Place {
     driver: open(),
     reopen: open,
     spec: specFor(level, tree),
+    owner: isRoot ? owner : undefined,
     programs,
     write: make,
     read: (path) => (fs.existsSync(join(tree, path)) ? fs.readFileSync(join(tree, path), 'latin1') : undefined),

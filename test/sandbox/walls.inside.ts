@@ -185,6 +185,15 @@ describe('the tree', () => {
     expect(await driver.list()).toEqual([])
   })
 
+  it('is never run as root: one that would belong to root is refused before it is there', async () => {
+    const { driver, spec } = place()
+    const { attachment: _, ...walls } = spec
+    const checked = driver.check(walls, { idmap: false, owner: isRoot ? 0 : undefined })
+    if (!isRoot) return checked
+    await expect(checked).rejects.toMatchObject({ code: 'sandbox_unenforceable', data: { owner: 0 } })
+    await driver.check(walls, { idmap: true, owner: 0 })
+  })
+
   it('is the one that was planned for: another one at its path is refused at the start', async () => {
     const { driver, spec, tree, base, make } = place()
     const plan = await driver.plan({ ...spec, protect: ['.aw'] })

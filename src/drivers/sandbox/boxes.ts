@@ -27,6 +27,8 @@ export interface Level<Tools> {
   readonly machine: Machine
   /** Looks for what its walls are made with, in the directory for the boxes too. */
   find(): Promise<Found<Tools>>
+  /** Refuses what it cannot keep, whatever is in the tree. */
+  check: (...args: Parameters<SandboxDriver['check']>) => void
   /** Decides everything, and makes nothing. */
   plan(spec: SandboxSpec, tools: Tools): LevelPlan
 }
@@ -61,11 +63,12 @@ export function boxDriver<Tools>({ run }: BoxOptions, level: Level<Tools>): Sand
       latest = await level.find()
       return latest.usable ? probeByStarting(driver, run, latest.program, latest.notes) : latest
     },
+    async check(spec, trees) {
+      await tools()
+      level.check(spec, trees)
+    },
     async plan(spec) {
-      const found = latest?.usable === true ? latest : (latest = await level.find())
-      if (!found.usable)
-        throw new AwError('sandbox_unenforceable', found.reasons.join('; '), { hint: found.hint ?? fixes.doctor })
-      const decided = level.plan(spec, found.tools)
+      const decided = level.plan(spec, await tools())
       plans.set(decided.planned.plan, { spec, decided })
       return decided.planned.plan
     },
@@ -93,6 +96,12 @@ export function boxDriver<Tools>({ run }: BoxOptions, level: Level<Tools>): Sand
     [Symbol.asyncDispose]: () => closeIdle(run),
   }
   return driver
+
+  async function tools(): Promise<Tools> {
+    const found = latest?.usable === true ? latest : (latest = await level.find())
+    if (found.usable) return found.tools
+    throw new AwError('sandbox_unenforceable', found.reasons.join('; '), { hint: found.hint ?? fixes.doctor })
+  }
 
   /** What a crash has left before its record was written is of any level: whoever looks may remove it. */
   function isOfLevel(name: string): boolean {

@@ -4,7 +4,7 @@ import type { Isolation } from '../../domain/sandbox/spec.ts'
 import type { SandboxSpec } from '../../ports/sandbox-driver.ts'
 
 /** Only a box whose one way out is the proxy is given a credential there: it takes the place of a way of its own. */
-export function assertBrokers(level: Isolation, spec: SandboxSpec): void {
+export function assertBrokers(level: Isolation, spec: Pick<SandboxSpec, 'brokers' | 'bridge' | 'network'>): void {
   const { brokers = [], network } = spec
   assertBridge(level, spec)
   if (brokers.length === 0) return
@@ -18,7 +18,7 @@ export function assertBrokers(level: Isolation, spec: SandboxSpec): void {
 }
 
 /** A box in the host's network would share its bridge with everybody there. */
-function assertBridge(level: Isolation, { bridge, network }: SandboxSpec): void {
+function assertBridge(level: Isolation, { bridge, network }: Pick<SandboxSpec, 'bridge' | 'network'>): void {
   if (bridge === undefined || (level === 'namespace' && network.mode !== 'host')) return
   const why = level === 'namespace' ? 'the network host' : `the level ${level}`
   throw new AwError('sandbox_unenforceable', `There is no MCP bridge for a sandbox with ${why}`, {

@@ -16,8 +16,10 @@ export interface PlannedLimits {
   readonly limits: Limits
 }
 
+type Asked = Pick<SandboxSpec, 'limits' | 'defaults' | 'cgroupRequired'>
+
 /** Matches what is asked for with who can keep it: what was set is kept or refused, the rest is kept as well as it can be. */
-export function planLimits(spec: SandboxSpec, keepers: Keepers): PlannedLimits {
+export function planLimits(spec: Asked, keepers: Keepers): PlannedLimits {
   const wanted: Limits = { ...spec.defaults, ...spec.limits }
   const set = limitNames.flatMap((name) => (wanted[name] === undefined ? [] : [[name, wanted[name]] as const]))
   for (const [name, value] of set) assertLimit(name, value)

@@ -3,9 +3,10 @@ import { boxHome } from '../../domain/sandbox/place.ts'
 import type { SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
 import { type Bubblewrap, findBubblewrap } from './box/start/bwrap-program.ts'
 import { boxPath, filesPath } from './box/start/places.ts'
+import { assertMountPlaces } from './box/start/mounts.ts'
 import { namespaceWalls } from './box/start/namespace.ts'
 import { ensureRun } from './box/record.ts'
-import { usesStage } from './box/start/user.ts'
+import { chooseUser, futureOwner, usesStage } from './box/start/user.ts'
 import { boxDriver, type BoxOptions, type Found, type LevelPlan } from './boxes.ts'
 import { machine as thisMachine } from './keepers.ts'
 import { planLimits } from './limits.ts'
@@ -19,7 +20,7 @@ import { pathWith } from './path.ts'
 export function namespaceSandbox(options: BoxOptions): SandboxDriver {
   const { run } = options
   const machine = thisMachine()
-  return boxDriver(options, { isolation: 'namespace', machine, find, plan })
+  return boxDriver(options, { isolation: 'namespace', machine, find, check, plan })
 
   async function find(): Promise<Found<Bubblewrap>> {
     ensureRun(run)
@@ -35,9 +36,21 @@ export function namespaceSandbox(options: BoxOptions): SandboxDriver {
     return { usable: true, tools: bwrap, program: bwrap.path, notes }
   }
 
-  function plan(spec: SandboxSpec, bwrap: Bubblewrap): LevelPlan {
+  function check(...[spec, trees]: Parameters<SandboxDriver['check']>): void {
+    decide(spec)
+    chooseUser(futureOwner(trees), spec.uid, { asItself: true })
+  }
+
+  /** All that does not depend on the tree. */
+  function decide(spec: Omit<SandboxSpec, 'attachment'>) {
     const planned = planLimits(spec, machine.keepers('namespace'))
     const network = planNetwork(spec, options.proxy)
+    assertMountPlaces(spec)
+    return { planned, network }
+  }
+
+  function plan(spec: SandboxSpec, bwrap: Bubblewrap): LevelPlan {
+    const { planned, network } = decide(spec)
     const walls = namespaceWalls({ spec, run, bwrap })
     const notes = [...planned.plan.notes, ...walls.notes]
     return {

@@ -27,7 +27,7 @@ export type Way =
     }
   | undefined
 
-export function planNetwork(spec: SandboxSpec, proxy: BoxOptions['proxy']): Way {
+export function planNetwork(spec: Omit<SandboxSpec, 'attachment'>, proxy: BoxOptions['proxy']): Way {
   const { network, networkLog: log, label = '', brokers = [], bridge } = spec
   assertBrokers('namespace', spec)
   const allow = network.mode === 'allowlist' ? network.allow : []
@@ -51,7 +51,7 @@ export function planNetwork(spec: SandboxSpec, proxy: BoxOptions['proxy']): Way 
 }
 
 /** It reads what a box sends, so root has another user do it, who owns nothing and whom nobody else is. */
-function userOf({ proxyUid, uid }: SandboxSpec): number | undefined {
+function userOf({ proxyUid, uid }: Pick<SandboxSpec, 'proxyUid' | 'uid'>): number | undefined {
   if (process.getuid?.() !== 0) return undefined
   if (proxyUid !== undefined && proxyUid > 0 && proxyUid !== uid && hasId(proxyUid)) return proxyUid
   throw new AwError('sandbox_unenforceable', 'There is no user of its own for the proxy of an allow-list', {

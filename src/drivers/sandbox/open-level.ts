@@ -1,44 +1,67 @@
 import { AwError, toAwError } from '../../domain/errors.ts'
-import type { SandboxSpec } from '../../ports/sandbox-driver.ts'
-import { openWalls } from './box/start/open-walls.ts'
+import type { Network } from '../../domain/sandbox/spec.ts'
+import type { SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
+import { openUser, openWalls } from './box/start/open-walls.ts'
+import { futureOwner } from './box/start/user.ts'
 import { ensureRun } from './box/record.ts'
-import type { BoxOptions, Found, LevelPlan } from './boxes.ts'
+import { boxDriver, type BoxOptions, type Found, type LevelPlan } from './boxes.ts'
 import { assertBrokers } from './brokers.ts'
-import type { Machine } from './keepers.ts'
-import { planLimits } from './limits.ts'
+import { machine as thisMachine } from './keepers.ts'
+import { planLimits, type PlannedLimits } from './limits.ts'
 import { pathWith } from './path.ts'
 
+interface OpenLevel {
+  readonly isolation: 'none' | 'guarded'
+  find(): Found<void>
+  /** Refuses a network that it cannot keep. */
+  assertNetwork(network: Network): void
+  /** What it does not hold on this machine, for the notes of every plan. */
+  readonly lacks: () => readonly string[]
+}
+
 /** What `none` and `guarded` have in common: they mount nothing for their commands. */
-export function planOpen(
-  level: 'none' | 'guarded',
-  { run }: BoxOptions,
-  machine: Machine,
-  spec: SandboxSpec,
-): LevelPlan {
-  const planned = planLimits(spec, machine.keepers('open'))
-  assertBrokers(level, spec)
-  const protect = [...spec.protect, ...(spec.protectWithin ?? [])]
-  if (protect.length > 0) {
+export function openDriver(options: BoxOptions, level: OpenLevel): SandboxDriver {
+  const { run } = options
+  const { isolation } = level
+  const machine = thisMachine()
+  return boxDriver(options, { isolation, machine, find: async () => level.find(), check, plan })
+
+  function check(...[spec, trees]: Parameters<SandboxDriver['check']>): void {
+    decide(spec)
+    openUser(futureOwner(trees), spec, isolation)
+  }
+
+  /** All that does not depend on the tree. */
+  function decide(spec: Omit<SandboxSpec, 'attachment'>): PlannedLimits {
+    level.assertNetwork(spec.network)
+    const planned = planLimits(spec, machine.keepers('open'))
+    assertBrokers(isolation, spec)
+    const protect = [...spec.protect, ...(spec.protectWithin ?? [])]
+    if (protect.length === 0) return planned
     throw new AwError(
       'sandbox_unenforceable',
-      `The level ${level} cannot keep a part of the workspace read-only: ${protect.join(', ')}`,
+      `The level ${isolation} cannot keep a part of the workspace read-only: ${protect.join(', ')}`,
       { hint: 'Use the isolation namespace, or protect nothing', data: { protect } },
     )
   }
-  const walls = openWalls({ spec, run, level })
-  const notes = [...planned.plan.notes, ...(walls.note === undefined ? [] : [walls.note])]
-  return {
-    planned: { ...planned, plan: { ...planned.plan, notes } },
-    about(directory) {
-      const { env, ...places } = walls.places(directory)
-      return {
-        ...places,
-        tree: walls.tree,
-        mountedIn: walls.tree,
-        env: { ...env, PATH: pathWith(spec, env['PATH'] ?? ''), ...spec.env },
-      }
-    },
-    open: () => walls.open(),
+
+  function plan(spec: SandboxSpec): LevelPlan {
+    const planned = decide(spec)
+    const walls = openWalls({ spec, run, level: isolation })
+    const notes = [...planned.plan.notes, ...(walls.note === undefined ? [] : [walls.note]), ...level.lacks()]
+    return {
+      planned: { ...planned, plan: { ...planned.plan, notes } },
+      about(directory) {
+        const { env, ...places } = walls.places(directory)
+        return {
+          ...places,
+          tree: walls.tree,
+          mountedIn: walls.tree,
+          env: { ...env, PATH: pathWith(spec, env['PATH'] ?? ''), ...spec.env },
+        }
+      },
+      open: () => walls.open(),
+    }
   }
 }
 
@@ -52,7 +75,3 @@ export function findOpen({ run }: BoxOptions, notes: readonly string[]): Found<v
     return { usable: false, reasons: [message], hint }
   }
 }
-
-/** Whether a network that was asked for is none at all: an empty allow-list allows nothing. */
-export const isOffline = ({ network }: SandboxSpec): boolean =>
-  network.mode === 'none' || (network.mode === 'allowlist' && network.allow.length === 0)

@@ -6,13 +6,12 @@ import { assertCommandTexts } from '../../domain/sandbox/command.ts'
 import { nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import { givenCredential } from '../agents/credentials.ts'
 import { agentOf } from '../agents/profiles.ts'
-import { plannedBox, type BoxWish } from '../sandboxes/plan.ts'
+import { assertEnforceable, plannedBox, type BoxWish } from '../sandboxes/plan.ts'
 import { afterwards, type Core, type Request } from '../core.ts'
 import { destroyUnderLock } from '../trash/destroy.ts'
 import { changesSinceBeginning } from '../diff/baseline.ts'
 import { withWorkspace } from '../kernel/operations.ts'
 import type { PlannedCommand } from './command.ts'
-import { assertEnforceable } from '../templates/setup/plan.ts'
 
 type Input = Inputs['run']
 
@@ -30,7 +29,6 @@ export const wallsFor = (input: Input, { agent, isolation }: PlannedCommand): Bo
  */
 export async function assertPossible(
   core: Core,
-  request: Request,
   input: Input,
   command: PlannedCommand,
   origin?: Workspace,
@@ -40,7 +38,7 @@ export async function assertPossible(
   const workspace = origin ?? { id: '', profile, task: id === undefined ? '' : parseName(id).task }
   const box = await plannedBox(core, workspace, wallsFor(input, command))
   if (box.agent !== undefined) await givenCredential(core, (await agentOf(core, box.agent)).profile, box)
-  await assertEnforceable(core, request, box, workspace.profile)
+  await assertEnforceable(core, box, workspace.profile)
 }
 
 /**

@@ -37,7 +37,7 @@ export async function* runOne(
   const planned = await commandFor(core, input)
   const found = await workspaceFor(core, input)
   await assertRunnable(core, input, found)
-  if (found === undefined) await assertPossible(core, request, input, planned)
+  if (found === undefined) await assertPossible(core, input, planned)
   const asked = planRun(core, {
     agent: planned.agent,
     argv: planned.argv,

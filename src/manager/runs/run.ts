@@ -23,7 +23,7 @@ async function* runMany(core: Core, input: Input, request: Request, count: numbe
   const command = await commandFor(core, input)
   const found = await workspaceFor(core, input)
   await assertRunnable(core, input, found)
-  await assertPossible(core, request, input, command, found)
+  await assertPossible(core, input, command, found)
   const { id: start, notes } = found === undefined ? await startFor(core, input, request) : { id: found.id, notes: [] }
   const { running } = partsOf(input)
   const forks = await forked(core, input, request, start, count).catch(async (error: unknown) => {

@@ -122,22 +122,13 @@ async function sharedMounts(
 /** What the driver is to make of it. */
 export async function specOf(core: Core, workspace: Slotted, box: BoxFacts, once = false): Promise<SandboxSpec> {
   const { settings } = core.config
-  const { metadata, content } = profileOf(workspace.profile)
   const areas = box.shared.length === 0 ? undefined : (await sharedAreas(core)).live
   const instructions = box.agent === undefined ? '' : await toldBeside(core, workspace)
   const equipment = await equipmentOf(core, workspace.id, box, { instructions })
   await core.storage.ready(volumeOf(workspace))
   return {
+    ...wallsOf(core, box, workspace, equipment.protect),
     attachment: core.storage.attachment(volumeOf(workspace)),
-    mount: box.mount,
-    content,
-    ...(box.isolation === 'namespace'
-      ? {
-          protect: [metadata],
-          protectWithin: heldNames(core, workspace, equipment.protect),
-        }
-      : // Nothing can be taken out of a tree without a mount of its own; aw doctor and the docs say so.
-        { protect: [] }),
     label: nameOf(workspace),
     binds: [
       ...box.shared.flatMap(({ name, path: target, writable }) => {
@@ -146,13 +137,9 @@ export async function specOf(core: Core, workspace: Slotted, box: BoxFacts, once
       }),
       ...equipment.binds,
     ],
-    network: box.network,
     networkLog: core.requests.place(workspace.id),
     brokers: equipment.brokers,
     ...bridgePart(core, box),
-    limits: withoutZero(box.limits),
-    defaults: withoutZero({ ...defaultsOf(core), ...box.limits }),
-    cgroupRequired: settings['sandbox.cgroup_required'],
     size: await sizeWatch(core, workspace),
     env: { ...equipment.env, ...bridgeEnv(box) },
     programs: equipment.programs,
@@ -160,11 +147,46 @@ export async function specOf(core: Core, workspace: Slotted, box: BoxFacts, once
       name: workspace.config.git_config.user_name || settings['git.user_name'],
       email: workspace.config.git_config.user_email || settings['git.user_email'],
     },
-    // Without walls a command is what its caller is.
-    uid: box.isolation === 'none' ? undefined : settings['sandbox.first_uid'] + workspace.slot,
-    proxyUid: settings['sandbox.first_uid'] - 1 - workspace.slot,
     once,
   }
+}
+
+/** What a sandbox holds, whatever tree it is around. */
+export type BoxWalls = Pick<BoxFacts, 'isolation' | 'network' | 'limits' | 'mount'>
+
+/** As much of a spec as can be said without a tree. */
+export function wallsOf(
+  core: Core,
+  { isolation, network, limits, mount }: BoxWalls,
+  { profile, slot }: { readonly profile: string; readonly slot: number },
+  ofAgent?: readonly string[],
+): Omit<SandboxSpec, 'attachment'> {
+  const { settings } = core.config
+  const { metadata, content } = profileOf(profile)
+  return {
+    mount,
+    content,
+    ...(isolation === 'namespace'
+      ? { protect: [metadata], protectWithin: heldNames(core, { profile }, ofAgent) }
+      : // Nothing can be taken out of a tree without a mount of its own; aw doctor and the docs say so.
+        { protect: [] }),
+    binds: [],
+    network,
+    limits: withoutZero(limits),
+    defaults: withoutZero({ ...defaultsOf(core), ...limits }),
+    cgroupRequired: settings['sandbox.cgroup_required'],
+    env: {},
+    gitUser: { name: settings['git.user_name'], email: settings['git.user_email'] },
+    // Without walls a command is what its caller is.
+    uid: isolation === 'none' ? undefined : settings['sandbox.first_uid'] + slot,
+    proxyUid: settings['sandbox.first_uid'] - 1 - slot,
+  }
+}
+
+/** Refuses walls that cannot be had, before anything is fetched or made that they are to be around. */
+export async function assertEnforceable(core: Core, box: BoxWalls, profile: string): Promise<void> {
+  const driver = await driverOf(core, box.isolation)
+  await driver.check(wallsOf(core, box, { profile, slot: 0 }), core.storage.capabilities)
 }
 
 /**
@@ -172,7 +194,11 @@ export async function specOf(core: Core, workspace: Slotted, box: BoxFacts, once
  *
  * @param ofAgent those that its agent's profile has besides; undefined if there is none in it
  */
-export function heldNames(core: Core, { profile }: Workspace, ofAgent: readonly string[] | undefined): string[] {
+export function heldNames(
+  core: Core,
+  { profile }: Pick<Workspace, 'profile'>,
+  ofAgent: readonly string[] | undefined,
+): string[] {
   const { content } = profileOf(profile)
   const usual = listOf(core.config.settings['sandbox.protect'])
   return [...new Set([...usual, ...(ofAgent === undefined ? [] : [...configuration, ...ofAgent])])].map((name) =>
@@ -184,7 +210,7 @@ export function heldNames(core: Core, { profile }: Workspace, ofAgent: readonly 
 export const withoutZero = (limits: Limits): Limits =>
   Object.fromEntries(Object.entries(limits).filter(([, value]) => value > 0))
 
-export function defaultsOf({ config: { settings } }: Core): Limits {
+function defaultsOf({ config: { settings } }: Core): Limits {
   return {
     memory_mb: settings['sandbox.memory_mb'],
     cpu_percent: settings['sandbox.cpu_percent'],

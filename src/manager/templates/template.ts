@@ -19,7 +19,9 @@ import { withoutPassing } from '../sandboxes/placeholders.ts'
 import { placeholdersIn } from './variables.ts'
 import { withFrozen } from '../snapshots/present-state.ts'
 import { withScratch } from '../files/scratch.ts'
-import { assertEnforceable, plannedSetup } from './setup/plan.ts'
+import { setupWalls } from './setup/box.ts'
+import { plannedSetup } from './setup/plan.ts'
+import { assertEnforceable } from '../sandboxes/plan.ts'
 import { closeLostSetups, dropOldLogs } from './setup/records.ts'
 import { setUp } from './setup/set-up.ts'
 import { sideOf } from '../diff/operands.ts'
@@ -72,7 +74,7 @@ async function save(
   const wanted = profileOf(input.profile ?? last?.profile ?? core.config.settings['workspaces.profile']).name
   if (plan !== null) {
     await closeLostSetups(core, request)
-    await assertEnforceable(core, request, plan, wanted)
+    await assertEnforceable(core, setupWalls(plan), wanted)
   }
   try {
     await withScratch(core, request, async (place) => {

@@ -15,6 +15,18 @@ export function limitsContract(open: OpenSandbox): void {
     expect(box.plan).toEqual(plan)
   })
 
+  it('refuses without a tree what no tree could change, and leaves nothing behind', async () => {
+    const subject = await open()
+    const { driver } = subject
+    const { attachment: _, ...spec } = subject.spec
+    const trees = { idmap: false, owner: subject.owner }
+    await driver.check(spec, trees)
+    await expect(driver.check({ ...spec, limits: { wall_ms: 0 } }, trees)).rejects.toEqual(code('invalid_input'))
+    const brokers = [{ name: 'model', upstream: 'https://api.example.com', headers: {} }]
+    await expect(driver.check({ ...spec, brokers }, trees)).rejects.toEqual(code('sandbox_unenforceable'))
+    expect(await driver.list()).toEqual([])
+  })
+
   it('throws away what is written beyond the limit, and says so', async () => {
     const subject = await open()
     const { driver, programs } = subject

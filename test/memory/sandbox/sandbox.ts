@@ -60,7 +60,7 @@ export function memorySandboxes(options: MemorySandboxOptions): SandboxDriver {
   const world = options.machine.boxes
   const grades = { ...withGroups, ...options.grades }
   const plans = new WeakMap<Plan, { readonly spec: SandboxSpec; readonly planned: PlannedLimits }>()
-  const planOf = (spec: SandboxSpec): PlannedLimits => {
+  const planOf = (spec: Omit<SandboxSpec, 'attachment'>): PlannedLimits => {
     assertBrokers(isolation, spec)
     return planLimits(spec, { grades, problems: { cpu_percent: 'there is no cgroup' } })
   }
@@ -180,6 +180,9 @@ export function memorySandboxes(options: MemorySandboxOptions): SandboxDriver {
   return {
     isolation,
     probe: async () => ({ usable: true, notes: [] }),
+    async check(spec) {
+      planOf(spec)
+    },
     async plan(spec) {
       const planned = planOf(spec)
       plans.set(planned.plan, { spec, planned })

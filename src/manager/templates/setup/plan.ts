@@ -1,14 +1,10 @@
 import type { Inputs } from '../../../api/table.ts'
 import { AwError } from '../../../domain/errors.ts'
-import { profileOf } from '../../../domain/workspace/profiles.ts'
 import { commonMount, mountWish } from '../../../domain/sandbox/mount.ts'
 import { limitNames, type Limits } from '../../../domain/sandbox/spec.ts'
 import type { SetupPlan } from '../../../domain/sources/template-setup.ts'
-import { driverOf, limitsOf, networkOf } from '../../sandboxes/plan.ts'
-import type { Core, Request } from '../../core.ts'
-import { withScratch } from '../../files/scratch.ts'
-import { openTree } from '../../kernel/trees.ts'
-import { setupSpec, type SetupWalls } from './box.ts'
+import { limitsOf, networkOf } from '../../sandboxes/plan.ts'
+import type { Core } from '../../core.ts'
 
 type Wish = Inputs['template update']
 
@@ -49,21 +45,3 @@ const wrong = (message: string, field: string): AwError =>
     hint: 'Name what is run with --setup COMMAND; see: aw template create --help',
     data: { field },
   })
-
-/** What cannot be enforced is refused before anything is fetched: an empty tree tells. */
-export async function assertEnforceable(
-  core: Core,
-  request: Request,
-  plan: SetupWalls,
-  profileName: string,
-): Promise<void> {
-  const driver = await driverOf(core, plan.isolation)
-  await withScratch(core, request, async (place) => {
-    await core.storage.create(place, { mode: core.config.settings['workspaces.dir_mode'] })
-    {
-      using tree = await openTree(core, place)
-      for (const directory of profileOf(profileName).directories) tree.mkdir(directory, { parents: true })
-    }
-    await driver.plan(await setupSpec(core, { place, plan, profile: profileName, slot: 0 }))
-  })
-}

@@ -21,10 +21,14 @@ export interface PlannedMounts {
   readonly notes: readonly string[]
 }
 
-/** `sandbox_unenforceable` or `invalid_input` for what cannot be mounted; makes nothing. */
-export function planMounts(spec: SandboxSpec, find: Look): PlannedMounts {
+/** What can be said of mounts without a look at the tree: `invalid_input` for places where nothing can be mounted. */
+export function assertMountPlaces(spec: Omit<SandboxSpec, 'attachment'>): void {
   assertPlace(spec.mount, 'The workspace')
   assertTargets(spec)
+}
+
+/** `sandbox_unenforceable` or `invalid_input` for what cannot be mounted; makes nothing. */
+export function planMounts(spec: SandboxSpec, find: Look): PlannedMounts {
   const held = (spec.protectWithin ?? []).map((name) => planWithin(find, name))
   const protect = [
     ...spec.protect.map((name) => planMountedName(find, name)),
@@ -50,7 +54,7 @@ export const placeholdersOf = ({ protect, within }: PlannedMounts): Placeholder[
   [...protect, ...within].filter(({ missing }) => missing).map(({ path, kind }) => ({ path, kind }))
 
 /** No bind hides the tree, what is protected in it, or another bind; nor is it in what is protected. */
-function assertTargets({ mount, protect, protectWithin = [], binds }: SandboxSpec): void {
+function assertTargets({ mount, protect, protectWithin = [], binds }: Omit<SandboxSpec, 'attachment'>): void {
   const held = [...protect, ...protectWithin].map((name) => join(mount, ...protectedNames(name)))
   for (const [index, { target }] of binds.entries()) {
     assertPlace(target, 'What is bound')

@@ -1,5 +1,6 @@
 import { boxHome } from '../../../../domain/sandbox/place.ts'
 import type { SandboxSpec } from '../../../../ports/sandbox-driver.ts'
+import { canMapIds } from '../../../../sys/fs/file-system.ts'
 import { allSockets, seccompFilter } from '../../walls/seccomp.ts'
 import { type BoxMount, bwrapArguments } from './bwrap.ts'
 import type { Bubblewrap } from './bwrap-program.ts'
@@ -36,7 +37,7 @@ function aroundTree(box: NamespaceBox): NamespaceWalls {
   const { spec, run } = box
   const { path } = spec.attachment
   using found = openTree(path)
-  const user = chooseUser({ path, owner: found.owner }, spec.uid, { asItself: true })
+  const user = chooseUser({ path, owner: found.owner, maps: canMapIds(path) }, spec.uid, { asItself: true })
   const planned = planMounts(spec, (names) => lookBelow(found.root, names))
   const place = { path, identity: found.identity }
   return {

@@ -5,6 +5,7 @@ import { AwError } from '../../../../domain/errors.ts'
 import { quotePath } from '../../../../domain/paths.ts'
 import type { SandboxSpec } from '../../../../ports/sandbox-driver.ts'
 import { canonical } from '../../../../sys/fs/canonical.ts'
+import { canMapIds } from '../../../../sys/fs/file-system.ts'
 import { unless } from '../../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import { landlockRuleset } from '../../walls/landlock.ts'
@@ -19,7 +20,7 @@ import { byStage, openSource } from './sources.ts'
 import type { BoxPlan } from './start.ts'
 import { systemPaths } from './system-view.ts'
 import { type BoxTree, openTree } from '../tree.ts'
-import { type BoxUser, canReach, chooseUser, ensureStage } from './user.ts'
+import { type BoxUser, canReach, chooseUser, ensureStage, type TreeOwner } from './user.ts'
 
 /**
  * Levels that mount nothing for their commands: these see the host's files under the host's names. Where root runs a box
@@ -42,13 +43,9 @@ export function openWalls({ spec, run, level }: OpenBox): OpenWalls {
   if (spec.attachment.kind !== 'dir') throw unseen(level)
   const { path } = spec.attachment
   using found = openTree(path)
-  const user =
-    level === 'none' && spec.uid === undefined
-      ? self
-      : chooseUser({ path, owner: found.owner }, spec.uid, { asItself: false })
+  const user = openUser({ path, owner: found.owner, maps: canMapIds(path) }, spec, level)
   const staged = user.uid !== undefined
   const treeStaged = user.uid !== undefined && !(found.owner === user.uid && canReach(path, user.uid))
-  assertBinds(spec, level, user)
   const place = { path, identity: found.identity }
   const own = level === 'guarded' ? ['files', 'home', 'tmp'] : ['files']
   // Files are put without following a link, and a home may be reached through one.
@@ -134,6 +131,17 @@ export function openWalls({ spec, run, level }: OpenBox): OpenWalls {
   }
 }
 
+/** Whom its commands run as: somebody who gets to all that is bound. */
+export function openUser(
+  tree: TreeOwner,
+  { uid, binds }: Pick<SandboxSpec, 'uid' | 'binds'>,
+  level: 'none' | 'guarded',
+): BoxUser {
+  const user = level === 'none' && uid === undefined ? self : chooseUser(tree, uid, { asItself: false })
+  assertBinds(binds, level, user)
+  return user
+}
+
 /** Where our own user's programs are. An entry that may not be entered would hide from a command why it is not found. */
 const ownPath = (): string =>
   (process.env['PATH'] ?? boxPath)
@@ -156,7 +164,7 @@ function makeOwn(path: string, { uid }: BoxUser): void {
 }
 
 /** Without mounts a path means to a command what it means outside, and only rules can make it read-only. */
-function assertBinds({ binds }: SandboxSpec, level: 'none' | 'guarded', { uid }: BoxUser): void {
+function assertBinds(binds: SandboxSpec['binds'], level: 'none' | 'guarded', { uid }: BoxUser): void {
   for (const { source, target, writable } of binds) {
     const why =
       source !== target

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { AwError } from '../../../../domain/errors.ts'
+import type { StorageCapabilities } from '../../../../ports/storage-capabilities.ts'
 import { assertOurs, ensureDirectory } from '../../../../sys/fs/directories.ts'
-import { canMapIds } from '../../../../sys/fs/file-system.ts'
 import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import { hasId, isRootInside } from '../../../../sys/processes/ids.ts'
 
@@ -16,27 +16,41 @@ export interface BoxUser {
   readonly note?: string | undefined
 }
 
+/** Whom a tree belongs to, and whether it can be shown as somebody else's. */
+export interface TreeOwner {
+  /** Undefined as long as it is not there. */
+  readonly path?: string | undefined
+  readonly owner: number
+  readonly maps: boolean
+}
+
+/** Of one that is yet to be made. */
+export const futureOwner = ({ owner, idmap }: Pick<StorageCapabilities, 'idmap' | 'owner'>): TreeOwner => ({
+  owner: owner ?? process.getuid?.() ?? 0,
+  maps: idmap,
+})
+
 /**
  * Root never runs a box as itself: as the user that was asked for, if the file system of the tree can show the tree as
  * that user's; else as the tree's owner. An ordinary user cannot choose. Nor can one who is root only in a user namespace
  * of an ordinary user without other ids: its own tree is shown by `namespace`, whose walls take all its rights away.
  */
 export function chooseUser(
-  tree: { readonly path: string; readonly owner: number },
+  tree: TreeOwner,
   asked: number | undefined,
   { asItself }: { readonly asItself: boolean },
 ): BoxUser {
   if (process.getuid?.() !== 0) return self
-  const maps = canMapIds(tree.path)
-  const fits = asked !== undefined && hasId(asked) && (maps || asked === tree.owner)
-  const uid = fits ? asked : tree.owner
+  const { owner, maps } = tree
+  const fits = asked !== undefined && hasId(asked) && (maps || asked === owner)
+  const uid = fits ? asked : owner
   if (uid === 0 && asItself && isRootInside()) return self
   if (uid === 0 || !hasId(uid)) throw nobodyToBe(tree, uid)
   const note =
     asked === undefined || asked === uid
       ? undefined
       : `it runs as uid ${uid}, the owner of the workspace: ${whyNot(asked)}`
-  return { uid, mapOf: (owner) => (owner === uid || !maps ? '-' : `${owner}:${uid}`), note }
+  return { uid, mapOf: (of) => (of === uid || !maps ? '-' : `${of}:${uid}`), note }
 }
 
 const self: BoxUser = { uid: undefined, mapOf: () => '-' }
@@ -46,14 +60,14 @@ const whyNot = (asked: number): string =>
     ? "its file system cannot show it as another user's"
     : `the user namespace that aw runs in has no uid ${asked}`
 
-function nobodyToBe({ path, owner }: { path: string; owner: number }, uid: number): AwError {
+function nobodyToBe({ path, owner }: TreeOwner, uid: number): AwError {
   const why =
     uid === 0
       ? 'The workspace belongs to root, and a sandbox never runs as root'
       : `The workspace belongs to uid ${owner}, which the user namespace that aw runs in does not have`
   return new AwError('sandbox_unenforceable', why, {
     hint: hasId(usual)
-      ? `Give it to another user: chown -R ${usual}:${usual} ${path}`
+      ? `Give it to another user: ${path === undefined ? 'set workspaces.uid' : `chown -R ${usual}:${usual} ${path}`}`
       : 'This user namespace has too few ids (see /proc/self/uid_map): run aw as an ordinary user, or outside of it',
     data: { path, owner },
   })
