@@ -2,7 +2,7 @@ import { isolations } from '../../domain/sandbox/spec.ts'
 import type { Workspace } from '../../domain/workspace/state.ts'
 import { closeLostCommands } from '../sandboxes/commands.ts'
 import type { Core, Request } from '../core.ts'
-import { closeLostBox } from '../sandboxes/start.ts'
+import { closeLostBox } from '../sandboxes/stop.ts'
 import { settleRun } from '../runs/settle.ts'
 import { isScratchName } from '../files/scratch.ts'
 

@@ -1,35 +1,13 @@
-import type { Inputs, Outputs } from '../../api/table.ts'
+import type { Outputs } from '../../api/table.ts'
 import { AwError } from '../../domain/errors.ts'
 import type { AnyEvent } from '../../domain/log/event.ts'
 import type { RunId } from '../../domain/ids.ts'
 import { labelFrom } from '../../domain/workspace/snapshot-names.ts'
-import { isLive, nameOf, workspaceStates, type Workspace } from '../../domain/workspace/state.ts'
-import type { Core, Request } from '../core.ts'
-import { findWithRun, findWorkspace } from '../kernel/find.ts'
+import { nameOf, type Workspace } from '../../domain/workspace/state.ts'
+import type { Core } from '../core.ts'
 import { overOf, stateOf } from './end.ts'
-import { settle } from './settle.ts'
 
 export type RunView = Outputs['runs'][number]
-
-/** All runs of one workspace, or the last of each. */
-export async function runs(core: Core, input: Inputs['runs']): Promise<RunView[]> {
-  const found =
-    input.id === undefined
-      ? await lastOfEach(core)
-      : [...(await runsOf(core, await findWorkspace(core, input.id))).values()]
-  const wanted = input.state === undefined ? found : found.filter(({ state }) => input.state?.includes(state))
-  return wanted.slice(-(input.limit ?? wanted.length))
-}
-
-async function lastOfEach(core: Core): Promise<RunView[]> {
-  const live = await core.store.list({ states: workspaceStates.filter(isLive) })
-  const last: RunView[] = []
-  for (const workspace of live) {
-    const run = await lastRun(core, workspace)
-    if (run !== undefined) last.push(run)
-  }
-  return last.toSorted((one, other) => (one.requested_at < other.requested_at ? -1 : 1))
-}
 
 /** The run that is under way, or the last one. */
 export async function lastRun(core: Core, workspace: Workspace): Promise<RunView | undefined> {
@@ -58,7 +36,7 @@ export async function findRun(core: Core, workspace: Workspace, run: RunId): Pro
 const types = ['run_requested', 'run_started', 'run_completed', 'run_failed', 'run_cancelled'] as const
 
 /** @param only the one whose prompt is wanted; without it, those of all */
-async function runsOf(core: Core, workspace: Workspace, only?: RunId): Promise<Map<string, RunView>> {
+export async function runsOf(core: Core, workspace: Workspace, only?: RunId): Promise<Map<string, RunView>> {
   const found = new Map<string, RunView>()
   for await (const event of core.store.read(workspace.id, { types: [...types] })) {
     if (event.type === 'run_requested') {
@@ -135,31 +113,6 @@ function viewAfter(view: RunView, event: AnyEvent): RunView {
 type Outcome = Pick<RunView, 'exit' | 'snapshot'> & Partial<Pick<RunView, 'not_kept'>>
 
 const outcome = ({ exit, snapshot, not_kept: notKept = null }: Outcome) => ({ exit, snapshot, not_kept: notKept })
-
-/** Until the last run of a workspace has ended, or the one whose id was given; then it is in the log. */
-export async function wait(core: Core, input: Inputs['wait'], request: Request): Promise<RunView> {
-  const { workspace: found, run: named } = await findWithRun(core, input.id)
-  const { id } = found
-  const run = named ?? found.run?.run ?? found.last_run?.run
-  if (run === undefined) throw noRun(found)
-  const until = input.timeout_ms === undefined ? Infinity : performance.now() + input.timeout_ms
-  for (;;) {
-    const workspace = await core.store.get(id)
-    if (workspace === undefined) throw noRun(found)
-    if (workspace.run?.run !== run) return findRun(core, workspace, run)
-    if ((await overOf(core, workspace, workspace.run)) !== undefined) await settle(core, request, id)
-    else if (performance.now() >= until) throw stillRuns(workspace)
-    else await core.host.pause(50, request.signal)
-    if (request.signal?.aborted)
-      throw new AwError('aborted', 'The caller cancelled this', { cause: request.signal.reason })
-  }
-}
-
-const stillRuns = (workspace: Workspace): AwError =>
-  new AwError('timeout', `The run of ${nameOf(workspace)} goes on`, {
-    hint: `Wait longer, or end it: aw cancel ${nameOf(workspace)}`,
-    data: { id: workspace.id, run: workspace.run?.run },
-  })
 
 export const noRun = (workspace: { task: string; agent: string }, number?: number): AwError =>
   new AwError(

@@ -1,7 +1,7 @@
 import type { RunId, WorkspaceId } from '../../domain/ids.ts'
 import type { Workspace } from '../../domain/workspace/state.ts'
 import { afterwards, type Core, type Request } from '../core.ts'
-import { stopBox } from '../sandboxes/start.ts'
+import { stopBox } from '../sandboxes/stop.ts'
 import { withWorkspace } from '../kernel/operations.ts'
 import { closeRun, isKept, overOf, type RunOver } from './end.ts'
 

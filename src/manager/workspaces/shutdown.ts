@@ -3,7 +3,7 @@ import { AwError, toAwError } from '../../domain/errors.ts'
 import { isLive, nameOf, workspaceStates, type Workspace } from '../../domain/workspace/state.ts'
 import type { Core, Request } from '../core.ts'
 import { destroy } from '../trash/destroy.ts'
-import { endBoxes } from '../sandboxes/start.ts'
+import { endBoxes } from '../sandboxes/stop.ts'
 import { withWorkspace } from '../kernel/operations.ts'
 
 type Result = Outputs['shutdown']['results'][number]
