@@ -7,9 +7,9 @@ import { AwError } from '../../domain/errors.ts'
 /**
  * A folder that can be copied into a workspace: it is one, and it is not a whole home or disk. Nor does it hold a
  * directory of aw's own, or lie in one: which it is, is asked of the directories themselves and not of their names, so
- * that neither a link nor a mount elsewhere makes it another.
+ * that neither a link nor a mount elsewhere makes it another. Answers its canonical path.
  */
-export function assertSource(folder: string, guarded: readonly string[]): void {
+export function assertSource(folder: string, guarded: readonly string[]): string {
   const real = realpathOf(folder)
   if (!statSync(real).isDirectory()) throw refused(folder, 'is not a directory', 'Give a directory')
   if (real === '/') throw refused(folder, 'is the whole machine', 'Give the folder of one project')
@@ -25,6 +25,7 @@ export function assertSource(folder: string, guarded: readonly string[]): void {
   if (inside || around) {
     throw refused(folder, 'holds a directory of aw, or lies in one', 'Give a folder outside the home of aw')
   }
+  return real
 }
 
 /** File systems whose files are made up as they are read: proc and sysfs. */

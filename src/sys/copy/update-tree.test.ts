@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { importFolder } from '../../drivers/storage/root/import-folder.ts'
+import { importFolder } from '../../drivers/storage/root/import.ts'
 import { copyTree } from './tree.ts'
 import type { FolderIndex, IndexWriter } from '../trees/folder-index.ts'
 import type { Print } from '../trees/stat.ts'
@@ -117,7 +117,7 @@ test('wherever it is killed, the old index still tells what the old tree is', as
   for (const name of ['a', 'b', 'd/c', 'd/e']) fs.writeFileSync(source(name), name)
   const storage = { root: join(base, 'root'), guarded: [] }
   const program = `
-    import { importFolder } from ${JSON.stringify(join(import.meta.dirname, '../../drivers/storage/root/import-folder.ts'))}
+    import { importFolder } from ${JSON.stringify(join(import.meta.dirname, '../../drivers/storage/root/import.ts'))}
     const [storage, tree, folder] = ${JSON.stringify([storage, copy(), source()])}
     await importFolder(storage, tree, folder, { into: '.', index: { name: 'new', since: 'old' } })`
   fs.utimesSync(source('a'), 1, 1)

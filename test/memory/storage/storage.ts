@@ -3,7 +3,7 @@ import { AwError } from '../../../src/domain/errors.ts'
 import { diffEntries, type DiffEntry, exactly } from '../../../src/domain/trees/diff.ts'
 import type { Area, Place, StorageCapabilities, StorageDriver } from '../../../src/ports/storage-driver.ts'
 import { walkNodes, type DirectoryNode, type Disk, type FileNode, type Node } from '../disk.ts'
-import { assertOptions } from '../../../src/drivers/storage/root/import-options.ts'
+import { assertOptions } from '../../../src/drivers/storage/root/import.ts'
 import { apartFrom, bytesIn, copyInto, nodeAt, rulesOf } from './copy.ts'
 
 const areas: readonly Area[] = ['volumes', 'snapshots', 'bases', 'trash', 'tmp']

@@ -4,9 +4,9 @@ import { grownBeyond } from './kernel/growth.ts'
 import { infoAt, lastChange } from './kernel/subvolume.ts'
 import { compareTrees } from '../../../sys/trees/compare.ts'
 import { mountedBelow } from '../../../sys/trees/mounted-in.ts'
-import { isFrozen, type TreeRoot } from '../root/tree-root.ts'
+import { isFrozen } from '../root/tree-root.ts'
 import { readable } from './readable.ts'
-import type { Work } from './work.ts'
+import type { Context } from './context.ts'
 
 /**
  * Root reads what btrfs has written since the two parted. What is not yet committed could not be found, and what changes
@@ -15,9 +15,10 @@ import type { Work } from './work.ts'
  * are walked. What others have mounted in a live tree is not seen in a snapshot, and what it hides is.
  */
 export async function diffTrees(
-  { trees, work }: { trees: TreeRoot; work: Work },
-  [from, to]: readonly [Place, Place],
-  options: DiffOptions,
+  { trees, work }: Context,
+  from: Place,
+  to: Place,
+  options: DiffOptions = {},
 ): Promise<Change[]> {
   const [before, after] = [trees.found(from), trees.found(to)]
   const hides = (path: string): boolean => mountedBelow(path).length > 0
@@ -68,7 +69,7 @@ const most = 2000
 
 /** How many paths differ, where that costs no walk and is soon known. */
 export async function countChanges(
-  { trees, work }: { trees: TreeRoot; work: Work },
+  { trees, work }: Context,
   since: Place | undefined,
   frozen: Place,
   options: DiffOptions,
@@ -80,11 +81,7 @@ export async function countChanges(
 }
 
 /** What a tree holds beyond a frozen one, where that costs no walk. */
-export async function bytesBeyond(
-  { trees, work }: { trees: TreeRoot; work: Work },
-  tree: string,
-  base: Place,
-): Promise<number | null> {
+export async function bytesBeyond({ trees, work }: Context, tree: string, base: Place): Promise<number | null> {
   if (process.getuid?.() !== 0 || !isFrozen(base) || !trees.exists(base)) return null
   const grown = await grownBeyond(trees.path(base), tree, work.erased)
   return grown === null ? null : Math.max(0, grown)

@@ -1,28 +1,23 @@
-import { dirname } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Frozen, Place, StorageCapabilities, StorageDriver } from '../../../ports/storage-driver.ts'
+import type { StorageCapabilities, StorageDriver } from '../../../ports/storage-driver.ts'
+import { canMapIds } from '../../../sys/fs/file-system.ts'
+import { measureTree } from '../../../sys/safe-fs/index.ts'
+import { readInTree } from '../../../sys/trees/read.ts'
+import { assertOptions, importFolder, importTree } from '../root/import.ts'
+import { moveTree } from '../root/root.ts'
+import { missing, onHost, treeRoot, type TreeRootOptions } from '../root/tree-root.ts'
+import type { Context } from './context.ts'
+import { assertLimits, canLimit, createTree } from './create.ts'
+import { bytesBeyond, diffTrees } from './diff.ts'
+import { eraseTree } from './erase.ts'
 import { ownBytes, readAllFiles } from './kernel/files.ts'
 import { limitGrowth, roomLeft } from './kernel/quota.ts'
-import { commit, removeSubvolume, snapshotSubvolume, withSubvolume } from './kernel/subvolume.ts'
-import { syncDirectoryLater } from '../../../sys/fs/directories.ts'
-import { hasCode } from '../../../sys/syscalls/errno.ts'
-import { dropFolderIndex } from '../../../sys/trees/folder-index.ts'
-import { canMapIds } from '../../../sys/fs/file-system.ts'
-import { readInTree } from '../../../sys/trees/read.ts'
-import { measureTree } from '../../../sys/safe-fs/index.ts'
-import { moveTree } from '../root/root.ts'
-import { bytesBeyond, countChanges, diffTrees } from './diff.ts'
-import { freeze, written } from './freeze.ts'
-import { assertLimits, buildTree, canLimit, makeEmpty, makeLimited } from './make.ts'
-import { assertWhole, nestedIn } from './nested.ts'
+import { commit, withSubvolume } from './kernel/subvolume.ts'
+import { nestedIn } from './nested.ts'
 import { probeBtrfs } from './probe.ts'
 import { readable, thawed } from './readable.ts'
-import { finishRestore, restoreTree } from './restore.ts'
+import { restoreTree } from './restore.ts'
+import { snapshotTree } from './snapshot.ts'
 import { openWork, workDirectory } from './work.ts'
-import { importFolder } from '../root/import-folder.ts'
-import { assertOptions } from '../root/import-options.ts'
-import { importTree } from '../root/import-tree.ts'
-import { missing, onHost, taken, treeRoot, type TreeRootOptions } from '../root/tree-root.ts'
 
 const isRoot = process.getuid?.() === 0
 
@@ -47,42 +42,15 @@ const capabilities: Omit<StorageCapabilities, 'idmap'> = {
   ],
 }
 
-const frozen = (consistency: Frozen['consistency'], changed: number | null): Frozen => ({
-  mechanism: 'btrfs snapshot',
-  consistency,
-  changed,
-})
-
-/** How often a snapshot of a tree that is being written to is tried. */
-const attempts = 3
-
 /** Trees as btrfs subvolumes: snapshots, forks and restores in one step, whatever their size, while others write. */
 export function btrfsStorage(options: TreeRootOptions): StorageDriver {
   const trees = treeRoot(options, [workDirectory])
   const work = openWork(options.root, options)
   const { path, found } = trees
+  const context: Context = { root: options.root, owner: options.owner, trees, work }
   const assert = (): void => {
     trees.assert()
     work.busy()
-  }
-  const free = async <T>(place: Place, make: () => Promise<T>): Promise<T> => {
-    try {
-      return await make()
-    } catch (error) {
-      throw hasCode(error, 'EEXIST') ? taken(place) : error
-    }
-  }
-  /** Where there is little room left, what was erased is waited for, for a moment: btrfs gives it back commit by commit. */
-  const givenBack = async (erased: string, before: number): Promise<void> => {
-    for (let tries = 0; tries < 10; tries++) {
-      await commit(erased)
-      if (trees.free().bytes > before) return
-      await sleep(100)
-    }
-  }
-  const isScarce = (): boolean => {
-    const { bytes, total } = trees.free()
-    return bytes < total / 10
   }
   return {
     name: 'btrfs',
@@ -94,20 +62,10 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
 
     probe: () => probeBtrfs(trees, work),
 
-    async create(place, { mode = 0o755, from, maxBytes, after } = {}) {
+    async create(place, { after, ...making } = {}) {
       await after
       assert()
-      trees.assertFree(place)
-      const empty = { mode, owner: options.owner }
-      if (maxBytes !== undefined) {
-        assertLimits(options.root)
-        const source = from === undefined ? empty : found(from)
-        await buildTree(work, path(place), (unfinished) => makeLimited(unfinished, source, maxBytes))
-      } else if (from === undefined) await buildTree(work, path(place), (unfinished) => makeEmpty(unfinished, empty))
-      else {
-        const source = found(from)
-        await free(place, () => snapshotSubvolume(source, path(place), { readOnly: false }))
-      }
+      await createTree(context, place, making)
       return { durable: Promise.resolve() }
     },
 
@@ -121,31 +79,20 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
       return thawed(work, [from.tree], ([tree = from.tree]) => importTree(trees, target, { ...from, tree }, options))
     },
 
-    async snapshot(volume, into, { consistent = false, whole, since, exclude, after, signal } = {}) {
+    async snapshot(volume, into, { after, ...freezing } = {}) {
       await after
       assert()
-      const source = found(volume)
-      if (whole !== undefined) assertWhole(source, whole)
-      const counted = () => countChanges({ trees, work }, since, into, { exclude, signal })
-      const { consistency, seen } = await free(into, () => freeze(source, path(into), attempts, counted))
-      if (consistency === 'fuzzy' && consistent) {
-        await removeSubvolume(path(into))
-        throw written(volume)
-      }
-      const left_out = nestedIn(source)
-      return { ...frozen(consistency, seen), ...(left_out.length > 0 && { left_out }) }
+      return snapshotTree(context, volume, into, freezing)
     },
 
-    async restore(volume, to, keep, { resume, since, exclude, maxBytes, signal } = {}) {
+    async restore(volume, to, keep, options) {
       assert()
-      if (resume === undefined) await restoreTree({ trees, work, volume, keep }, to, maxBytes)
-      else if (!(await finishRestore({ trees, work, volume, keep }))) return undefined
-      return frozen('atomic', await countChanges({ trees, work }, since, keep, { exclude, signal }))
+      return restoreTree(context, [volume, to, keep], options)
     },
 
-    async *diff(from, to, options = {}) {
+    async *diff(from, to, options) {
       assert()
-      yield* await diffTrees({ trees, work }, [from, to], options)
+      yield* await diffTrees(context, from, to, options)
     },
 
     async read(place, file, options) {
@@ -169,16 +116,9 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
       await commit(path(place))
     },
 
-    async erase(place, { signal, more = false } = {}) {
+    async erase(place, erasing) {
       assert()
-      const before = trees.free().bytes
-      if (place.area === 'bases') dropFolderIndex(options.root, place.name)
-      await removeSubvolume(path(place), { signal })
-      if (more) return
-      // The log may be flushed without the transaction that removes it: then it would be back after a power cut.
-      if (isScarce()) await givenBack(path(place), before)
-      else if (place.area !== 'tmp') await syncDirectoryLater(dirname(path(place)))
-      await work.sweep(signal)
+      await eraseTree(context, place, erasing)
     },
 
     attachment: (place) => ({ kind: 'dir', path: path(place) }),
@@ -204,7 +144,7 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
       return {
         ...size,
         ...(own && { own: await ownBytes(found(place), limits.maxFiles) }),
-        ...(beyond && { beyond: await bytesBeyond({ trees, work }, found(place), beyond) }),
+        ...(beyond && { beyond: await bytesBeyond(context, found(place), beyond) }),
       }
     },
 

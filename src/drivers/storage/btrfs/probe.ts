@@ -3,7 +3,7 @@ import { destroySubvolume, makeSubvolume, removeSubvolume, snapshotSubvolume } f
 import { fileSystemOf } from '../../../sys/fs/file-system.ts'
 import { nativeHint, nativeProblem } from '../../../sys/syscalls/native.ts'
 import type { TreeRoot } from '../root/tree-root.ts'
-import { canLimit } from './make.ts'
+import { canLimit } from './create.ts'
 import type { Work } from './work.ts'
 
 /** Makes a tree, a snapshot and a copy of it, and removes them again. */

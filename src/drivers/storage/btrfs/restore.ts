@@ -1,17 +1,26 @@
 import { AwError } from '../../../domain/errors.ts'
-import type { Place } from '../../../ports/storage-driver.ts'
+import type { Frozen, Place, RestoreOptions } from '../../../ports/storage-driver.ts'
 import { hasQuota, limitGrowth, passLimit } from './kernel/quota.ts'
 import { exchangeSubvolumes, infoAt, lastChange, snapshotSubvolume, withSubvolume } from './kernel/subvolume.ts'
 import { treeExists } from '../root/root.ts'
 import { assertBare } from '../../../sys/trees/mounted-in.ts'
 import type { TreeRoot } from '../root/tree-root.ts'
-import { freeze, written } from './freeze.ts'
+import type { Context } from './context.ts'
+import { countChanges } from './diff.ts'
+import { freeze, frozen, written } from './snapshot.ts'
 import { assertWhole } from './nested.ts'
-import type { Work } from './work.ts'
 
-interface Restore {
-  readonly trees: TreeRoot
-  readonly work: Work
+export async function restoreTree(
+  context: Context,
+  [volume, to, keep]: readonly [Place, Place, Place],
+  { resume, since, exclude, maxBytes, signal }: RestoreOptions = {},
+): Promise<Frozen | undefined> {
+  if (resume === undefined) await exchange({ ...context, volume, keep }, to, maxBytes)
+  else if (!(await finish({ ...context, volume, keep }))) return undefined
+  return frozen('atomic', await countChanges(context, since, keep, { exclude, signal }))
+}
+
+interface Restore extends Context {
   readonly volume: Place
   readonly keep: Place
 }
@@ -22,11 +31,11 @@ interface Restore {
  * also when the tree is set read-only (found by experiment on 6.18), while a snapshot that is born read-only has been
  * opened by nobody. The commit of that snapshot makes the exchange durable too, so it costs two commits either way.
  */
-export async function restoreTree(restore: Restore, to: Place, maxBytes?: number): Promise<void> {
+async function exchange(restore: Restore, to: Place, maxBytes?: number): Promise<void> {
   const { trees, work, keep } = restore
   const [volume, wanted] = [trees.found(restore.volume), trees.found(to)]
   trees.assertFree(keep)
-  await finishRestore({ ...restore, keep: undefined })
+  await finish({ ...restore, keep: undefined })
   assertWhole(volume)
   // What is mounted in the old tree would go with it.
   assertBare(volume)
@@ -38,7 +47,7 @@ export async function restoreTree(restore: Restore, to: Place, maxBytes?: number
     keepLimit(volume, other, maxBytes)
     exchangeSubvolumes(volume, other)
     try {
-      const { consistency } = await freeze(other, trees.path(keep), attempts, async () => undefined)
+      const { consistency } = await freeze(other, trees.path(keep), async () => undefined)
       if (consistency === 'fuzzy') {
         work.discard(trees.path(keep))
         throw written(restore.volume)
@@ -73,7 +82,7 @@ const attempts = 3
  * After a crash: true if the restore is done now, false if it had not come to the exchange and nothing is left of it.
  * Which it was, the two trees tell themselves: the wanted one was made later, and the ids of subvolumes only grow.
  */
-export async function finishRestore({
+async function finish({
   trees,
   work,
   ...restore

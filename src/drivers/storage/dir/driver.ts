@@ -1,17 +1,16 @@
 import { join } from 'node:path'
 import type { Place, StorageCapabilities, StorageDriver } from '../../../ports/storage-driver.ts'
-import { compareTrees } from '../../../sys/trees/compare.ts'
-import { createFrom } from './store/create.ts'
+import { diffTrees, type Tree } from './diff.ts'
+import { createFrom } from './create.ts'
 import { eraseAside, listAside } from './store/damaged.ts'
-import { differences } from './store/scan/differences.ts'
-import { freeze, lookBeside } from './store/freeze.ts'
+import { freeze } from './snapshot.ts'
 import { usageOfFrozen, verifyFrozen } from './store/inspect.ts'
 import { type Manifest, readIfWhole, readManifest } from './store/manifest.ts'
 import { readFrozen } from './store/scan/read-file.ts'
 import { canMapIds } from '../../../sys/fs/file-system.ts'
 import { dropFolderIndex, indexDirectory } from '../../../sys/trees/folder-index.ts'
 import { readInTree } from '../../../sys/trees/read.ts'
-import { resumeRestore, restoreVolume } from './store/restore.ts'
+import { resumeRestore, restoreVolume } from './restore.ts'
 import { openStore } from './store/store.ts'
 import { measureTree } from '../../../sys/safe-fs/index.ts'
 import {
@@ -27,12 +26,9 @@ import {
   treeExists,
 } from '../root/root.ts'
 import { syncFiles } from '../../../sys/trees/sync.ts'
-import { assertBare } from '../../../sys/trees/mounted-in.ts'
 import { eraseFrozen, eraseTree } from './erase.ts'
 import { importSnapshot } from './import.ts'
-import { importFolder } from '../root/import-folder.ts'
-import { assertOptions } from '../root/import-options.ts'
-import { importTree } from '../root/import-tree.ts'
+import { assertOptions, importFolder, importTree } from '../root/import.ts'
 import { areas, isFrozen, missing, noLimits, onHost, taken, type TreeRootOptions } from '../root/tree-root.ts'
 
 const capabilities: Omit<StorageCapabilities, 'idmap'> = {
@@ -153,19 +149,15 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
       return finished
     },
 
-    async *diff(from, to, { exclude, signal, enough, exact, renames } = {}) {
+    async *diff(from, to, options) {
       assertRoot(root, key)
       assertThere(from)
       assertThere(to)
-      // One of them is taken for the other: then nothing may be hidden.
-      if (exact) for (const place of [from, to]) if (!isFrozen(place)) assertBare(path(place), { exclude })
-      if (!isFrozen(from) && !isFrozen(to))
-        yield* await compareTrees(path(from), path(to), { exclude, signal, enough, exact, renames })
-      else {
-        const told = async (place: Place, other: Place): Promise<Manifest> =>
-          isFrozen(place) ? manifest(place) : lookBeside(store, path(place), manifest(other), { exclude, signal })
-        yield* differences(await told(from, to), await told(to, from), { exclude, exact })
-      }
+      const treeAt = (place: Place): Tree => ({
+        path: path(place),
+        manifest: isFrozen(place) ? manifest(place) : undefined,
+      })
+      yield* await diffTrees(store, treeAt(from), treeAt(to), options)
     },
 
     async read(place, name, options) {

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { native } from '../../../../sys/syscalls/native.ts'
 import { look } from '../../../../sys/trees/stat.ts'
-import { createFrom, importFrozen } from './create.ts'
-import { freeze, lookThrough } from './freeze.ts'
+import { createFrom, importFrozen } from '../create.ts'
+import { freeze, lookThrough } from '../snapshot.ts'
 import { type Manifest, readManifest } from './manifest.ts'
 import { nameOf, openDirectories } from '../../../../sys/trees/directory-cache.ts'
 import { materialise } from './materialise.ts'
@@ -157,7 +157,7 @@ describe('what is odd', () => {
     await frozen()
     const script = `
       import { openStore } from ${JSON.stringify(join(import.meta.dirname, 'store.ts'))}
-      import { createFrom } from ${JSON.stringify(join(import.meta.dirname, 'create.ts'))}
+      import { createFrom } from ${JSON.stringify(join(import.meta.dirname, '../create.ts'))}
       import { readManifest } from ${JSON.stringify(join(import.meta.dirname, 'manifest.ts'))}
       const [root, file] = ${JSON.stringify([root, frozenAt()])}
       for (const [way, how] of ${JSON.stringify(ways)})

@@ -1,17 +1,35 @@
 import { AwError } from '../../../domain/errors.ts'
+import type { CreateOptions, Place } from '../../../ports/storage-driver.ts'
 import { hasQuota, limitGrowth } from './kernel/quota.ts'
 import { makeSubvolume, snapshotSubvolume, withSubvolume } from './kernel/subvolume.ts'
 import { hasCode } from '../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'
 import { moveTree } from '../root/root.ts'
+import { type Context, unlessTaken } from './context.ts'
 import type { Work } from './work.ts'
 
-/** Takes several steps, so it appears at its place when it is whole. Durable when it resolves. */
-export async function buildTree(
-  work: Work,
-  path: string,
-  build: (unfinished: string) => Promise<void> | void,
+/** A new subvolume: empty, or a writable snapshot of a frozen one. */
+export async function createTree(
+  { root, owner, trees, work }: Context,
+  place: Place,
+  { mode = 0o755, from, maxBytes }: CreateOptions,
 ): Promise<void> {
+  trees.assertFree(place)
+  const path = trees.path(place)
+  const empty = { mode, owner }
+  if (maxBytes !== undefined) {
+    assertLimits(root)
+    const source = from === undefined ? empty : trees.found(from)
+    await buildTree(work, path, (unfinished) => makeLimited(unfinished, source, maxBytes))
+  } else if (from === undefined) await buildTree(work, path, (unfinished) => makeEmpty(unfinished, empty))
+  else {
+    const source = trees.found(from)
+    await unlessTaken(place, () => snapshotSubvolume(source, path, { readOnly: false }))
+  }
+}
+
+/** Takes several steps, so it appears at its place when it is whole. Durable when it resolves. */
+async function buildTree(work: Work, path: string, build: (unfinished: string) => Promise<void> | void): Promise<void> {
   const unfinished = work.fresh()
   try {
     await build(unfinished)
@@ -28,7 +46,7 @@ interface Top {
   readonly owner?: number | undefined
 }
 
-export function makeEmpty(path: string, { mode, owner }: Top): void {
+function makeEmpty(path: string, { mode, owner }: Top): void {
   makeSubvolume(path)
   if (owner !== undefined) hostFs.lchownSync(path, owner, owner)
   // The process's umask may have taken bits away.
@@ -36,7 +54,7 @@ export function makeEmpty(path: string, { mode, owner }: Top): void {
 }
 
 /** @param from what it is a copy of; else it is empty and looks so */
-export async function makeLimited(path: string, from: string | Top, maxBytes: number): Promise<void> {
+async function makeLimited(path: string, from: string | Top, maxBytes: number): Promise<void> {
   if (typeof from !== 'string') makeEmpty(path, from)
   else await snapshotSubvolume(from, path, { readOnly: false })
   withSubvolume(path, (fd) => limitGrowth(fd, maxBytes))

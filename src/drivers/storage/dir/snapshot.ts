@@ -1,20 +1,19 @@
-import { hash as hashOf } from 'node:crypto'
 import * as fs from 'node:fs'
 import { dirname } from 'node:path'
-import { AwError } from '../../../../domain/errors.ts'
-import type { Frozen, SnapshotOptions } from '../../../../ports/storage-driver.ts'
-import { hostFs } from '../../../../sys/fs/host-fs.ts'
-import { directoryFlags } from '../../../../sys/safe-fs/descriptors.ts'
-import { hashSteps } from '../../../../sys/trees/content-hash.ts'
-import { assertNothingMounted, isHidden, mountedBelow } from '../../../../sys/trees/mounted-in.ts'
-import { canWriteOut, isRemembered, isSettled } from '../../../../sys/trees/write-out.ts'
-import { countDifferences } from './scan/differences.ts'
-import { byPath, contentOfLine, pathOfLine } from './entry.ts'
-import { formatManifest, type Manifest } from './manifest.ts'
-import { openObjects } from './objects.ts'
-import { type Scanned, scanTree } from './scan/scan.ts'
-import { type Known, nothingStored, readIndex, type StatIndex, writeIndex } from './scan/stat-index.ts'
-import type { Store } from './store.ts'
+import { AwError } from '../../../domain/errors.ts'
+import type { Frozen, SnapshotOptions } from '../../../ports/storage-driver.ts'
+import { hostFs } from '../../../sys/fs/host-fs.ts'
+import { directoryFlags } from '../../../sys/safe-fs/descriptors.ts'
+import { assertNothingMounted, isHidden, mountedBelow } from '../../../sys/trees/mounted-in.ts'
+import { canWriteOut, isRemembered, isSettled } from '../../../sys/trees/write-out.ts'
+import { countDifferences } from './store/scan/differences.ts'
+import { byPath, contentOfLine, pathOfLine } from './store/entry.ts'
+import { formatManifest, type Manifest } from './store/manifest.ts'
+import { hashed } from './store/scan/hashed.ts'
+import { openObjects } from './store/objects.ts'
+import { type Scanned, scanTree } from './store/scan/scan.ts'
+import { type Known, nothingStored, readIndex, type StatIndex, writeIndex } from './store/scan/stat-index.ts'
+import type { Store } from './store/store.ts'
 
 type Options = Pick<SnapshotOptions, 'exclude' | 'signal' | 'consistent' | 'listed' | 'onProgress'> & {
   /** What `changed` counts from. */
@@ -105,18 +104,6 @@ export async function found(store: Store, volume: string, options: Looking = {})
     fs.closeSync(top)
   }
 }
-
-/** For a look at what is not kept. */
-export function* hashed(fd: number): ReturnType<Parameters<typeof scanTree>[1]['read']> {
-  const got = fs.readSync(fd, small, 0, small.length, 0)
-  // Most files end here, at a fraction of the cost.
-  if (got < small.length) return { content: got === 0 ? '' : hashOf('sha256', small.subarray(0, got)), bytes: got }
-  const { hash, bytes } = yield* hashSteps(fd)
-  return { content: bytes === 0 ? '' : hash, bytes }
-}
-
-/** One block: what is shorter has no block of zeros in it. */
-const small = Buffer.allocUnsafeSlow(64 * 1024)
 
 interface How extends Pick<Parameters<typeof scanTree>[1], 'read' | 'onRead'> {
   /** What of an index can be relied on. */

@@ -1,7 +1,39 @@
 import { allDone } from '../../../domain/all-done.ts'
 import { AwError } from '../../../domain/errors.ts'
-import type { Frozen, Place } from '../../../ports/storage-driver.ts'
-import { destroySubvolume, infoAt, lastChange, snapshotSubvolume } from './kernel/subvolume.ts'
+import type { Frozen, Place, SnapshotOptions } from '../../../ports/storage-driver.ts'
+import { type Context, unlessTaken } from './context.ts'
+import { countChanges } from './diff.ts'
+import { destroySubvolume, infoAt, lastChange, removeSubvolume, snapshotSubvolume } from './kernel/subvolume.ts'
+import { assertWhole, nestedIn } from './nested.ts'
+
+/** A read-only snapshot of a volume, and how much has changed since an earlier one. */
+export async function snapshotTree(
+  context: Context,
+  volume: Place,
+  into: Place,
+  { consistent = false, whole, since, exclude, signal }: SnapshotOptions,
+): Promise<Frozen> {
+  const { trees } = context
+  const source = trees.found(volume)
+  if (whole !== undefined) assertWhole(source, whole)
+  const counted = () => countChanges(context, since, into, { exclude, signal })
+  const { consistency, seen } = await unlessTaken(into, () => freeze(source, trees.path(into), counted))
+  if (consistency === 'fuzzy' && consistent) {
+    await removeSubvolume(trees.path(into))
+    throw written(volume)
+  }
+  const left_out = nestedIn(source)
+  return { ...frozen(consistency, seen), ...(left_out.length > 0 && { left_out }) }
+}
+
+export const frozen = (consistency: Frozen['consistency'], changed: number | null): Frozen => ({
+  mechanism: 'btrfs snapshot',
+  consistency,
+  changed,
+})
+
+/** How often a snapshot of a tree that is being written to is tried. */
+const attempts = 3
 
 /**
  * Takes a read-only snapshot. btrfs makes it in one step, but of what has reached its trees: before, it flushes file by
@@ -16,7 +48,6 @@ import { destroySubvolume, infoAt, lastChange, snapshotSubvolume } from './kerne
 export async function freeze<T>(
   source: string,
   path: string,
-  attempts: number,
   look: () => Promise<T>,
 ): Promise<{ readonly consistency: Frozen['consistency']; readonly seen: T }> {
   for (let left = attempts; ; left--) {

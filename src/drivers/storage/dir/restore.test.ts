@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { makeTree, readTree, type Tree } from '../../../../../test/support/tree.ts'
-import { freeze } from './freeze.ts'
-import { verifyFrozen } from './inspect.ts'
+import { makeTree, readTree, type Tree } from '../../../../test/support/tree.ts'
+import { freeze } from './snapshot.ts'
+import { verifyFrozen } from './store/inspect.ts'
 import { restoreVolume, resumeRestore } from './restore.ts'
-import { openStore, type Store } from './store.ts'
+import { openStore, type Store } from './store/store.ts'
 
 let root: string
 let store: Store
@@ -101,7 +101,7 @@ test(
   async () => {
     const seen = new Set<string>()
     const program = `
-    import { openStore } from ${JSON.stringify(join(import.meta.dirname, 'store.ts'))}
+    import { openStore } from ${JSON.stringify(join(import.meta.dirname, 'store/store.ts'))}
     import { restoreVolume } from ${JSON.stringify(join(import.meta.dirname, 'restore.ts'))}
     await restoreVolume(openStore(${JSON.stringify(root)}), ${JSON.stringify(files())}, {})`
     for (let step = 2; ; step += 5) {

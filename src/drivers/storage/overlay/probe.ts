@@ -1,12 +1,12 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import type { Probe } from '../../../../ports/storage-driver.ts'
-import { hasCode } from '../../../../sys/syscalls/errno.ts'
-import { hostFs } from '../../../../sys/fs/host-fs.ts'
-import { mounts, viewOf } from '../../../../sys/fs/mounts.ts'
-import { heldOverlays } from './holder.ts'
-import { removeTree } from '../../../../sys/safe-fs/index.ts'
-import { trySealing } from './sealed-directory.ts'
+import type { Probe } from '../../../ports/storage-driver.ts'
+import { hasCode } from '../../../sys/syscalls/errno.ts'
+import { hostFs } from '../../../sys/fs/host-fs.ts'
+import { mounts, viewOf } from '../../../sys/fs/mounts.ts'
+import { heldOverlays } from './kernel/holder.ts'
+import { removeTree } from '../../../sys/safe-fs/index.ts'
+import { trySealing } from './kernel/sealed-directory.ts'
 
 const overlayMagic = 0x794c7630
 const nfsMagic = 0x6969

@@ -1,12 +1,10 @@
-import { allDone } from '../../../domain/all-done.ts'
 import type { Created, CreateOptions, Place } from '../../../ports/storage-driver.ts'
 import { mounts } from '../../../sys/fs/mounts.ts'
 import { filesOf, ground, isBare, makeLayer, retireWork, syncLayers, upperStack } from './kernel/layers.ts'
-import { lockMounts } from './kernel/mount-lock.ts'
-import { attachTree, clearMountPoint, closeMount, moveMount } from './kernel/mountpoint.ts'
+import { attachTree, closeMount } from './kernel/mountpoint.ts'
 import { lockRecords, syncRecords, taken } from './kernel/records.ts'
 import { missing, noLimits } from '../root/tree-root.ts'
-import { frozenStackOf, isSeen, mountLocked, type Overlay, upperOf } from './context.ts'
+import { frozenStackOf, isSeen, type Overlay, upperOf } from './context.ts'
 
 /** A new layer over those of a snapshot, or over nothing. */
 export async function createTree(
@@ -38,27 +36,5 @@ export async function createTree(
     return { durable }
   } finally {
     if (fd !== undefined) closeMount(fd)
-  }
-}
-
-/** Gives a tree another place. Who has files open in it stays in it, unless it leaves those that are mounted. */
-export async function moveTree(
-  overlay: Overlay,
-  from: Place,
-  to: Place,
-  { later = false }: { later?: boolean | undefined } = {},
-): Promise<void> {
-  const { root, trees } = overlay
-  using _ = overlay.mounts ? await lockMounts(root, [from, to].filter(isSeen)) : undefined
-  using records = await lockRecords(root, 'together')
-  if (records.read(from) === undefined || !records.move(from, to)) throw missing(from)
-  const durable = later ? Promise.resolve() : records.syncLater()
-  await allDone(durable, overlay.mounts ? follow() : undefined)
-
-  async function follow(): Promise<void> {
-    const [before, after] = [trees.path(from), trees.path(to)]
-    const moved = isSeen(from) && isSeen(to) && moveMount(before, after)
-    if (isSeen(from) && !moved) clearMountPoint(before)
-    if (!moved) await mountLocked(overlay, to)
   }
 }

@@ -3,14 +3,14 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { readTree } from '../../../../../test/support/tree.ts'
-import { applySteps } from './apply.ts'
-import { freeze } from './freeze.ts'
-import { entryAt, linesByPath, readManifest } from './manifest.ts'
-import { openObjects } from './objects.ts'
-import { planOf } from './plan.ts'
+import { readTree } from '../../../../test/support/tree.ts'
+import { applySteps } from './store/apply.ts'
+import { freeze } from './snapshot.ts'
+import { entryAt, linesByPath, readManifest } from './store/manifest.ts'
+import { openObjects } from './store/objects.ts'
+import { planOf } from './store/plan.ts'
 import { restoreVolume, resumeRestore } from './restore.ts'
-import { openStore, type Store } from './store.ts'
+import { openStore, type Store } from './store/store.ts'
 
 let base: string
 let root: string
@@ -90,7 +90,7 @@ test.each([
 function dieHalfWay(): void {
   const { resume: _, ...first } = files()
   const program = `
-    import { openStore } from ${JSON.stringify(join(import.meta.dirname, 'store.ts'))}
+    import { openStore } from ${JSON.stringify(join(import.meta.dirname, 'store/store.ts'))}
     import { restoreVolume } from ${JSON.stringify(join(import.meta.dirname, 'restore.ts'))}
     await restoreVolume(openStore(${JSON.stringify(root)}), ${JSON.stringify(first)}, {})`
   for (let step = 30; fs.existsSync(volume('d')); step++) {
@@ -145,7 +145,7 @@ test.each(users)('what user %i may not remove makes it go back, and nothing is l
   expect(spawnSync('chown', ['-R', '0:0', volume('d/theirs')]).status).toBe(0)
   const { resume: _, ...first } = files()
   const program = `
-    import { openStore } from ${JSON.stringify(join(import.meta.dirname, 'store.ts'))}
+    import { openStore } from ${JSON.stringify(join(import.meta.dirname, 'store/store.ts'))}
     import { restoreVolume, resumeRestore } from ${JSON.stringify(join(import.meta.dirname, 'restore.ts'))}
     const store = openStore(${JSON.stringify(root)})
     const told = await restoreVolume(store, ${JSON.stringify(first)}, {}).catch(({ code }) => code)

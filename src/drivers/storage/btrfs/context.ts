@@ -1,0 +1,21 @@
+import type { Place } from '../../../ports/storage-driver.ts'
+import { hasCode } from '../../../sys/syscalls/errno.ts'
+import { taken, type TreeRoot } from '../root/tree-root.ts'
+import type { Work } from './work.ts'
+
+/** What all parts of the driver share. */
+export interface Context {
+  readonly root: string
+  /** Whom new trees belong to, if not whoever runs this. */
+  readonly owner: number | undefined
+  readonly trees: TreeRoot
+  readonly work: Work
+}
+
+export async function unlessTaken<T>(place: Place, make: () => Promise<T>): Promise<T> {
+  try {
+    return await make()
+  } catch (error) {
+    throw hasCode(error, 'EEXIST') ? taken(place) : error
+  }
+}

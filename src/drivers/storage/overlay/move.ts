@@ -1,0 +1,29 @@
+import { allDone } from '../../../domain/all-done.ts'
+import type { Place } from '../../../ports/storage-driver.ts'
+import { missing } from '../root/tree-root.ts'
+import { isSeen, mountLocked, type Overlay } from './context.ts'
+import { lockMounts } from './kernel/mount-lock.ts'
+import { clearMountPoint, moveMount } from './kernel/mountpoint.ts'
+import { lockRecords } from './kernel/records.ts'
+
+/** Gives a tree another place. Who has files open in it stays in it, unless it leaves those that are mounted. */
+export async function moveTree(
+  overlay: Overlay,
+  from: Place,
+  to: Place,
+  { later = false }: { later?: boolean | undefined } = {},
+): Promise<void> {
+  const { root, trees } = overlay
+  using _ = overlay.mounts ? await lockMounts(root, [from, to].filter(isSeen)) : undefined
+  using records = await lockRecords(root, 'together')
+  if (records.read(from) === undefined || !records.move(from, to)) throw missing(from)
+  const durable = later ? Promise.resolve() : records.syncLater()
+  await allDone(durable, overlay.mounts ? follow() : undefined)
+
+  async function follow(): Promise<void> {
+    const [before, after] = [trees.path(from), trees.path(to)]
+    const moved = isSeen(from) && isSeen(to) && moveMount(before, after)
+    if (isSeen(from) && !moved) clearMountPoint(before)
+    if (!moved) await mountLocked(overlay, to)
+  }
+}
