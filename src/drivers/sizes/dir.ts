@@ -2,23 +2,22 @@ import { join } from 'node:path'
 import type { WorkspaceId } from '../../domain/ids.ts'
 import type { Measured, Sizes } from '../../ports/sizes.ts'
 import { memoFile } from '../../sys/fs/cache-file.ts'
-import { memorySizes } from './memory.ts'
 
 /** What took less than this to measure, in milliseconds, is not worth a file: another process measures it itself. */
 const worthKeeping = 5
 
 /** In memory, and one small file for each tree that took long to measure. The directory is made for the first of them. */
 export function dirSizes({ directory }: { directory: string }): Sizes {
-  const near = memorySizes()
+  const near = new Map<WorkspaceId, Measured>()
   const fileOf = (id: WorkspaceId): string => join(directory, `${id}.json`)
   return {
-    get: async (id) => (await near.get(id)) ?? parse(memoFile.read(fileOf(id))),
+    get: async (id) => near.get(id) ?? parse(memoFile.read(fileOf(id))),
     async put(id, measured) {
-      await near.put(id, measured)
+      near.set(id, measured)
       if (measured.took >= worthKeeping) memoFile.write(fileOf(id), JSON.stringify(measured))
     },
     async remove(id) {
-      await near.remove(id)
+      near.delete(id)
       memoFile.remove(fileOf(id))
     },
   }

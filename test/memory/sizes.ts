@@ -1,4 +1,4 @@
-import type { Measured, Sizes } from '../../ports/sizes.ts'
+import type { Measured, Sizes } from '../../src/ports/sizes.ts'
 
 export function memorySizes(): Sizes {
   const sizes = new Map<string, Measured>()
