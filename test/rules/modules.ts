@@ -28,3 +28,26 @@ export function reachedFrom(graph: Graph, entries: readonly string[]): ReadonlyS
   for (const path of reached) for (const target of graph.get(path) ?? []) reached.add(target)
   return reached
 }
+
+/** Modules that import each other, directly or not, one list for each knot of them (Tarjan's components). */
+export function cyclesIn(graph: Graph): readonly (readonly string[])[] {
+  const order = new Map<string, number>()
+  const lowest = new Map<string, number>()
+  const stack: string[] = []
+  const cycles: string[][] = []
+  const lower = (path: string, to: number): void => void lowest.set(path, Math.min(lowest.get(path) ?? Infinity, to))
+  const visit = (path: string): void => {
+    order.set(path, order.size)
+    lower(path, order.size - 1)
+    stack.push(path)
+    for (const target of graph.get(path) ?? []) {
+      if (!order.has(target)) visit(target)
+      if (stack.includes(target)) lower(path, lowest.get(target) ?? Infinity)
+    }
+    if (lowest.get(path) !== order.get(path)) return
+    const knot = stack.splice(stack.indexOf(path))
+    if (knot.length > 1 || graph.get(path)?.includes(path) === true) cycles.push(knot.toSorted())
+  }
+  for (const path of graph.keys()) if (!order.has(path)) visit(path)
+  return cycles
+}
