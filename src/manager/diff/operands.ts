@@ -5,7 +5,7 @@ import { baseNameOf, baseOf, type Workspace } from '../../domain/workspace/state
 import { basePlace } from '../sources/base-trees.ts'
 import type { Core } from '../core.ts'
 import { findWorkspace, lookUp } from '../kernel/find.ts'
-import type { KnownTree } from '../sandboxes/placeholders.ts'
+import type { KnownTree } from '../kernel/known-tree.ts'
 import { snapshotPlace, volumeOf } from '../kernel/places.ts'
 import { isIdStart, resolveSnapshot } from '../snapshots/lookup.ts'
 

@@ -4,7 +4,7 @@ import type { Change, ChangeEntry } from '../../domain/trees/diff.ts'
 import { blocksAt } from '../workspaces/agent-blocks.ts'
 import type { Core } from '../core.ts'
 import { fillingAt } from '../templates/rendered-files.ts'
-import { readKnown, type KnownTree } from '../sandboxes/placeholders.ts'
+import { readKnown, type KnownTree } from '../kernel/known-tree.ts'
 
 /** A difference between two trees, as it is told. */
 export interface ToldChange extends Change {

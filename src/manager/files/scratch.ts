@@ -2,7 +2,8 @@ import { AwError, toAwError } from '../../domain/errors.ts'
 import type { CreateOptions, Place } from '../../ports/storage-driver.ts'
 import { newId, type Core, type Request } from '../core.ts'
 import { withFillings } from '../templates/rendered-files.ts'
-import { withoutPassing, type KnownTree } from '../sandboxes/placeholders.ts'
+import type { KnownTree } from '../kernel/known-tree.ts'
+import { withoutPassing } from '../sandboxes/placeholders.ts'
 
 const prefix = 'scratch_'
 

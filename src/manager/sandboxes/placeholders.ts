@@ -3,10 +3,11 @@ import { isSnapshotId, type SnapshotId } from '../../domain/ids.ts'
 import type { ChangeEntry } from '../../domain/trees/diff.ts'
 import type { Workspace } from '../../domain/workspace/state.ts'
 import type { FileHandle } from '../../ports/files.ts'
-import type { Beside, DiffOptions, Place, ReadOptions } from '../../ports/storage-driver.ts'
+import type { DiffOptions, Place } from '../../ports/storage-driver.ts'
 import { bareChange, type ToldChange } from '../diff/visible-changes.ts'
 import type { Core } from '../core.ts'
 import { excluded, snapshotsOf } from '../snapshots/lookup.ts'
+import type { KnownTree } from '../kernel/known-tree.ts'
 import { openTree } from '../kernel/trees.ts'
 
 /**
@@ -14,30 +15,6 @@ import { openTree } from '../kernel/trees.ts'
  * sandbox; a snapshot that was taken meanwhile has them for good, and says so in the log. They are nobody's work: they
  * are told by no diff, and are in no tree that is made from the snapshot.
  */
-
-/** A tree, and the workspace through which it is known. */
-export interface KnownTree {
-  readonly workspace: Workspace
-  readonly place: Place
-  /** Where to look for contents that it does not have itself. */
-  readonly contents?: (() => Promise<Beside | undefined>) | undefined
-}
-
-/** A file of it, with the content that it was listed with. */
-export async function readKnown(
-  core: Core,
-  { place, contents }: KnownTree,
-  path: string,
-  options: Pick<ReadOptions, 'maxBytes'>,
-): Promise<Buffer> {
-  try {
-    return await core.storage.read(place, path, options)
-  } catch (error) {
-    const beside = toAwError(error).data['reason'] === 'not_kept' ? await contents?.() : undefined
-    if (beside === undefined) throw error
-    return core.storage.read(place, path, { ...options, beside })
-  }
-}
 
 /** What sandboxes need in the tree of a workspace as it is now; also those that are just being started or removed. */
 export async function passingNames(core: Core, workspace: Workspace): Promise<string[]> {
