@@ -44,7 +44,7 @@ const allowed: Readonly<Record<string, string>> = {
     'what is mounted in a sandbox, for its name only and without following a link',
   'src/drivers/sandbox/box/start/start.ts': 'the directory of a sandbox, which is ours alone',
   'src/drivers/sandbox/box/start/system-view.ts': 'nothing: asks what the system has',
-  'src/drivers/sandbox/box/trial-place.ts': 'our own program, and an empty file that it makes to try walls with',
+  'src/drivers/sandbox/trial.ts': 'our own program, and an empty file that it makes to try walls with',
   'src/drivers/sandbox/box/tree.ts': 'nothing: asks about what is open',
   'src/drivers/sandbox/box/unfinished.ts': 'nothing: closes what it has made in the directory for sandboxes',
   'src/drivers/sandbox/box/start/user.ts': 'nothing: asks about directories and file systems',

@@ -46,7 +46,7 @@ export type Found<Tools> =
 
 export interface LevelPlan extends Pick<BoxPlan, 'open'> {
   readonly planned: PlannedLimits
-  /** @param directory the box's own */
+  /** With the level's own environment. @param directory the box's own */
   about(directory: string): Pick<BoxRecord, 'tree' | 'inside' | 'files' | 'env' | 'mountedIn'>
 }
 
@@ -111,6 +111,7 @@ export function boxDriver<Tools>({ run }: BoxOptions, level: Level<Tools>): Sand
   function boxPlan(name: string, spec: SandboxSpec, decided: LevelPlan): BoxPlan {
     const { plan, limits } = decided.planned
     const group = groupOf(name, decided.planned)
+    const { env, ...about } = decided.about(boxDirectory(run, name))
     return {
       group,
       record: {
@@ -122,9 +123,10 @@ export function boxDriver<Tools>({ run }: BoxOptions, level: Level<Tools>): Sand
         cgroups: group === undefined ? [] : groupDirectories(group.places, group.name),
         once: spec.once === true,
         sized: spec.size !== undefined,
-        ...decided.about(boxDirectory(run, name)),
+        ...about,
+        env: { ...env, PATH: [...(spec.programs ?? []), env['PATH']].join(':'), ...spec.env },
       },
-      open: () => decided.open(),
+      open: decided.open,
       tags: [
         ...(group === undefined ? [] : groupTags(group)),
         ...(spec.size === undefined ? [] : sizeTags(spec.size)),

@@ -10,8 +10,7 @@ import { chooseUser, futureOwner, usesStage } from './box/start/user.ts'
 import { boxDriver, type BoxOptions, type Found, type LevelPlan } from './boxes.ts'
 import { machine as thisMachine } from './keepers.ts'
 import { planLimits } from './limits.ts'
-import { networkEnv, networkTags, planNetwork } from './network.ts'
-import { pathWith } from './path.ts'
+import { networkEnv, planNetwork } from './network.ts'
 
 /**
  * A box with namespaces of its own, by bubblewrap: it sees the system read-only, its tree, a home and a /tmp of its own
@@ -51,7 +50,7 @@ export function namespaceSandbox(options: BoxOptions): SandboxDriver {
 
   function plan(spec: SandboxSpec, bwrap: Bubblewrap): LevelPlan {
     const { planned, network } = decide(spec)
-    const walls = namespaceWalls({ spec, run, bwrap })
+    const walls = namespaceWalls({ spec, run, bwrap, network })
     const notes = [...planned.plan.notes, ...walls.notes]
     return {
       planned: { ...planned, plan: { ...planned.plan, notes } },
@@ -60,12 +59,9 @@ export function namespaceSandbox(options: BoxOptions): SandboxDriver {
         mountedIn: walls.mountedIn,
         inside: spec.mount,
         files: filesPath,
-        env: { ...surroundings, PATH: pathWith(spec, boxPath), ...networkEnv(network), ...spec.env },
+        env: { ...surroundings, ...networkEnv(network) },
       }),
-      open() {
-        const tree = walls.open()
-        return { ...tree, tags: (making) => [...tree.tags(making), ...networkTags(network, making)] }
-      },
+      open: walls.open,
     }
   }
 }
@@ -75,6 +71,7 @@ const lacking = (bwrap: Bubblewrap): string | undefined =>
   bwrap.bindsHandles || usesStage() ? undefined : `${bwrap.path} does not know --bind-fd`
 
 const surroundings = {
+  PATH: boxPath,
   HOME: boxHome,
   TMPDIR: '/tmp',
   LANG: 'C.UTF-8',

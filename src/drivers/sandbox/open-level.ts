@@ -8,7 +8,6 @@ import { boxDriver, type BoxOptions, type Found, type LevelPlan } from './boxes.
 import { assertBrokers } from './brokers.ts'
 import { machine as thisMachine } from './keepers.ts'
 import { planLimits, type PlannedLimits } from './limits.ts'
-import { pathWith } from './path.ts'
 
 interface OpenLevel {
   readonly isolation: 'none' | 'guarded'
@@ -51,16 +50,8 @@ export function openDriver(options: BoxOptions, level: OpenLevel): SandboxDriver
     const notes = [...planned.plan.notes, ...(walls.note === undefined ? [] : [walls.note]), ...level.lacks()]
     return {
       planned: { ...planned, plan: { ...planned.plan, notes } },
-      about(directory) {
-        const { env, ...places } = walls.places(directory)
-        return {
-          ...places,
-          tree: walls.tree,
-          mountedIn: walls.tree,
-          env: { ...env, PATH: pathWith(spec, env['PATH'] ?? ''), ...spec.env },
-        }
-      },
-      open: () => walls.open(),
+      about: (directory) => ({ ...walls.places(directory), tree: walls.tree, mountedIn: walls.tree }),
+      open: walls.open,
     }
   }
 }

@@ -1,8 +1,14 @@
+import { closeSync, existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { toAwError } from '../../domain/errors.ts'
 import { proxyPort } from '../../domain/network/proxy-port.ts'
 import type { Grades, Limits, Network } from '../../domain/sandbox/spec.ts'
 import type { Sandbox, SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
-import { type TrialPlace, trialPlace, wallsProgram } from './box/trial-place.ts'
+import { hostFs } from '../../sys/fs/host-fs.ts'
+import { hasId } from '../../sys/processes/ids.ts'
+import { boxProgram } from './box/program.ts'
+import { ensureRun } from './box/record.ts'
+import { passingName } from './box/unfinished.ts'
 import { listenOnLoopback } from './proxy/loopback.ts'
 
 /** One try to get through a wall, from inside. */
@@ -76,7 +82,7 @@ const trialSpec = (driver: SandboxDriver, { tree, uid, proxyUid, proxied }: Tria
 })
 
 async function triesIn(box: Sandbox, { outside }: TrialPlace, port: number, proxy: number): Promise<Try[]> {
-  const program = await box.put('walls', wallsProgram(), 0o500)
+  const program = await box.put('walls', readFileSync(boxProgram()), 0o500)
   const argv = [program, 'walls', outside, String(process.pid), String(port), String(proxy)]
   const { output, exit } = box.exec({ argv, cwd: '.', env: {}, limits: {} })
   const chunks: Uint8Array[] = []
@@ -95,3 +101,46 @@ export const readTries = (text: string): Try[] =>
       const [, wall = '', verdict = 'open', what = ''] = /^(\w+) (held|open|untried) (.+)$/.exec(line) ?? []
       return { wall, verdict: verdict as Try['verdict'], what }
     })
+
+/** Somewhere to try the walls of a box, with something outside of them that must not be reached. */
+interface TrialPlace extends Disposable {
+  readonly name: string
+  /** An empty directory, which is nobody's workspace. */
+  readonly tree: string
+  /** A file that whom the box runs as could read, if there were no walls. */
+  readonly outside: string
+  /** Whom the box runs as, if root starts it; and its proxy. */
+  readonly uid: number | undefined
+  readonly proxyUid: number | undefined
+  /** Whether there is somebody who could be its proxy. */
+  readonly proxied: boolean
+}
+
+function trialPlace(run: string): TrialPlace {
+  ensureRun(run)
+  const uid = process.getuid?.() === 0 && hasId(nobody) ? nobody : undefined
+  const name = passingName('probe')
+  const tree = join(run, `${name}.tree`)
+  const own = join(run, `${name}.outside`)
+  hostFs.mkdirSync(tree, 0o755)
+  closeSync(hostFs.createSync(own, 0o644))
+  if (uid !== undefined) hostFs.lchownSync(tree, uid, uid)
+  return {
+    name,
+    tree,
+    // Root's directory for boxes is closed to others anyway.
+    outside: (uid === undefined ? undefined : openToAll.find((path) => existsSync(path))) ?? own,
+    uid,
+    proxyUid: uid === undefined ? undefined : uid - 1,
+    proxied: uid !== undefined || process.getuid?.() !== 0,
+    [Symbol.dispose]: () => {
+      hostFs.unlinkSync(own)
+      hostFs.rmdirSync(tree)
+    },
+  }
+}
+
+/** Everybody can read them, and boxes do not show them. */
+const openToAll = ['/etc/hostname', '/etc/fstab', '/etc/machine-id']
+
+const nobody = 65_534

@@ -1,3 +1,4 @@
+import type { Inputs } from '../../api/table.ts'
 import { AwError, toAwError } from '../../domain/errors.ts'
 import type { NewEvent } from '../../domain/log/event.ts'
 import type { RunId, WorkspaceId } from '../../domain/ids.ts'
@@ -10,18 +11,10 @@ import { afterwards, newEvent, newId, type Core, type Request } from '../core.ts
 import { cutArguments } from '../sandboxes/commands.ts'
 import { append, whose, withWorkspace } from '../kernel/operations.ts'
 import { refreshMetadata } from '../kernel/metadata.ts'
+import type { PlannedCommand } from './command.ts'
 import { endRun, settleRun } from './settle.ts'
 
 /** What is asked for, before anybody knows in which workspace. */
-export interface RunWish {
-  readonly agent: string | null
-  readonly argv: readonly string[]
-  readonly prompt: string | undefined
-  readonly recordPrompt: boolean
-  readonly labelFromPrompt: boolean
-  readonly snapshot: RunPlan['snapshot']
-}
-
 export interface RunRequest {
   readonly run: RunId
   readonly plan: Omit<RunPlan, 'number' | 'label'>
@@ -30,16 +23,18 @@ export interface RunRequest {
   readonly prompt: string | undefined
 }
 
-export function planRun(core: Core, wish: RunWish): RunRequest {
-  const { agent, argv, prompt, recordPrompt, labelFromPrompt, snapshot } = wish
+export function planRun(core: Core, input: Inputs['run'], { agent, argv }: PlannedCommand): RunRequest {
+  const { settings } = core.config
+  const { prompt, record_prompt: recordPrompt = settings['runs.record_prompt'] } = input
   const run = newId(core, 'run')
-  const label = prompt !== undefined && recordPrompt && labelFromPrompt ? (labelFrom(prompt) ?? undefined) : undefined
+  const isLabel = recordPrompt && settings['runs.label_from_prompt']
+  const label = prompt !== undefined && isLabel ? (labelFrom(prompt) ?? undefined) : undefined
   const plan = {
     run,
     agent,
     ...(agent === null ? cutArguments(argv) : { argv: [], argv_cut: false }),
     prompt: prompt === undefined ? null : textRef(prompt),
-    snapshot,
+    snapshot: input.snapshot ?? settings['runs.snapshot'],
   }
   return { run, plan, label, prompt: recordPrompt ? prompt : undefined }
 }

@@ -38,14 +38,7 @@ export async function* runOne(
   const found = await workspaceFor(core, input)
   await assertRunnable(core, input, found)
   if (found === undefined) await assertPossible(core, input, planned)
-  const asked = planRun(core, {
-    agent: planned.agent,
-    argv: planned.argv,
-    prompt: input.prompt,
-    recordPrompt: input.record_prompt ?? core.config.settings['runs.record_prompt'],
-    labelFromPrompt: core.config.settings['runs.label_from_prompt'],
-    snapshot: input.snapshot ?? core.config.settings['runs.snapshot'],
-  })
+  const asked = planRun(core, input, planned)
   const { id, notes } =
     found === undefined
       ? await createForRun(core, withFiles(input, planned.files), request, asked)

@@ -224,9 +224,9 @@ async function meet(core: Core, { isolation, sandbox }: BoxInside): Promise<NonN
 }
 
 async function boxFor(core: Core, request: Request, begun: Begun): Promise<Sandbox> {
-  const { workspace, box, own, meeting } = begun
+  const { workspace, own, meeting } = begun
   if (own !== undefined) return ownBoxFor(core, request, begun, own)
-  const found = await (meeting ?? (await meet(core, box))).found
+  const found = await meeting?.found
   if (found === undefined) throw boxGone(workspace)
   return found
 }

@@ -2,6 +2,7 @@ import { boxHome } from '../../../../domain/sandbox/place.ts'
 import type { SandboxSpec } from '../../../../ports/sandbox-driver.ts'
 import { canMapIds } from '../../../../sys/fs/file-system.ts'
 import { allSockets, seccompFilter } from '../../walls/seccomp.ts'
+import { networkTags, type Way } from '../../network.ts'
 import { type BoxMount, bwrapArguments } from './bwrap.ts'
 import type { Bubblewrap } from './bwrap-program.ts'
 import type { Tag } from '../frames.ts'
@@ -22,6 +23,7 @@ interface NamespaceBox {
   readonly spec: SandboxSpec
   readonly run: string
   readonly bwrap: Bubblewrap
+  readonly network: Way
 }
 
 /** The walls of a `namespace` box, planned. */
@@ -87,11 +89,8 @@ function overLayers(box: NamespaceBox, layers: Layers): NamespaceWalls {
   }
 }
 
-function wallTags(
-  { spec, run, bwrap }: NamespaceBox,
-  mounts: readonly BoxMount[],
-  { placeholders, held }: Making,
-): Tag[] {
+function wallTags({ spec, run, bwrap, network }: NamespaceBox, mounts: readonly BoxMount[], making: Making): Tag[] {
+  const { placeholders, held } = making
   const part = (content: Buffer): number => held.open(partFile(run, content))
   const ignored = gitIgnore(placeholders, spec.content)
   const data = {
@@ -116,6 +115,7 @@ function wallTags(
     ['k', 'namespace'],
     ...walls.map((argument): Tag => ['A', argument]),
     ...Object.values(data).map((descriptor): Tag => ['H', descriptor]),
+    ...networkTags(network, making),
   ]
 }
 

@@ -32,7 +32,7 @@ export interface BoxPlan {
   /** For its supervisor, beside those of the walls. */
   readonly tags: readonly Tag[]
   /** Opens the tree, if it is still the one that was planned for. */
-  open(): OpenedTree
+  readonly open: () => OpenedTree
 }
 
 const readyMs = 30_000
