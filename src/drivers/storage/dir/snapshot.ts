@@ -9,7 +9,7 @@ import { canWriteOut, isRemembered, isSettled } from '../../../sys/trees/write-o
 import { countDifferences } from './store/scan/differences.ts'
 import { byPath, contentOfLine, pathOfLine } from './store/entry.ts'
 import { formatManifest, type Manifest } from './store/manifest.ts'
-import { hashed } from './store/scan/hashed.ts'
+import { hashed } from './store/scan/read-entry.ts'
 import { openObjects } from './store/objects.ts'
 import { type Scanned, scanTree } from './store/scan/scan.ts'
 import { type Known, nothingStored, readIndex, type StatIndex, writeIndex } from './store/scan/stat-index.ts'
