@@ -20,8 +20,13 @@ export async function probeByStarting(
   notes: readonly string[],
 ): Promise<Probe> {
   try {
-    using place = probePlace(run, driver.isolation, program)
-    if (!place.known) await tryOut(driver, place)
+    const memo = join(run, `.works-${driver.isolation}`)
+    const key = keyOf(program)
+    if (readIfPresent(memo) !== key) {
+      using place = probePlace(run)
+      await tryOut(driver, place)
+      putFile(run, memo, Buffer.from(key))
+    }
     return { usable: true, notes }
   } catch (error) {
     const { message, hint } = toAwError(error)
@@ -47,40 +52,30 @@ async function tryOut(driver: SandboxDriver, place: ProbePlace): Promise<void> {
     const { exit } = box.exec({ argv: ['true'], cwd: '.', env: {}, limits: { wall_ms: 20_000 } })
     const { code, signal } = await exit
     if (code !== 0) throw new Error(`a command in it ended with ${signal ?? code}`)
-    place.remember()
   } finally {
     await box.stop({ graceMs: 0 })
   }
 }
 
+/** What it worked with: the machine since it was started, our user and the programs. */
+function keyOf(program: string | undefined): string {
+  const programs = [boxProgram(), ...(program === undefined ? [] : [program])].map(programKey)
+  return [ownProcess().boot_id, process.getuid?.(), idsKey(), ...programs].join('\n')
+}
+
 interface ProbePlace extends Disposable {
-  /** It worked before, with the same programs, since the machine was started. */
-  readonly known: boolean
   readonly name: string
   /** An empty directory, which is nobody's workspace. */
   readonly tree: string
-  remember(): void
 }
 
 /** Somewhere to try out a box. */
-function probePlace(run: string, isolation: string, program: string | undefined): ProbePlace {
-  const memo = join(run, `.works-${isolation}`)
-  const programs = [boxProgram(), ...(program === undefined ? [] : [program])].map(programKey)
-  const key = [ownProcess().boot_id, process.getuid?.(), idsKey(), ...programs].join('\n')
-  const known = readIfPresent(memo) === key
+function probePlace(run: string): ProbePlace {
   const name = passingName('probe')
   const tree = join(run, `${name}.tree`)
-  if (!known) hostFs.mkdirSync(tree, 0o755)
-  if (!known && process.getuid?.() === 0 && hasId(nobody)) hostFs.lchownSync(tree, nobody, nobody)
-  return {
-    known,
-    name,
-    tree,
-    remember: () => putFile(run, memo, Buffer.from(key)),
-    [Symbol.dispose]: () => {
-      if (!known) hostFs.rmdirSync(tree)
-    },
-  }
+  hostFs.mkdirSync(tree, 0o755)
+  if (process.getuid?.() === 0 && hasId(nobody)) hostFs.lchownSync(tree, nobody, nobody)
+  return { name, tree, [Symbol.dispose]: () => hostFs.rmdirSync(tree) }
 }
 
 const nobody = 65_534
