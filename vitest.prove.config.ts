@@ -3,7 +3,7 @@ import { compileCache } from './test/package/compile-cache.ts'
 
 const minute = 60_000
 
-/** Of these `npm test` takes a part that is drawn anew each time: test/support/drawn.ts. */
+/** Of these `npm test` takes a part that is drawn anew each time: test/support/random-selection.ts. */
 const drawn = [
   'test/agents/run.test.ts',
   'test/crash/recovery.test.ts',

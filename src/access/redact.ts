@@ -1,5 +1,5 @@
 import { AwError } from '../domain/errors.ts'
-import type { Inside } from './inside.ts'
+import type { Inside } from './mount-lookup.ts'
 
 /** What a home calls its places; none of it is told to those who only see a workspace from inside. */
 export interface Places {

@@ -1,4 +1,4 @@
-import { longestMs } from '../domain/text/longest.ts'
+import { longestMs } from '../domain/text/max-values.ts'
 
 /**
  * Schemas of the operation table: plain JSON Schema objects that also carry a TypeScript type. They are data, so every

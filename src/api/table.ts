@@ -1,5 +1,5 @@
 import { agentOperations } from './operations/agents.ts'
-import { careOperations } from './operations/care.ts'
+import { careOperations } from './operations/maintenance.ts'
 import { fileStreamOperations } from './operations/file-streams.ts'
 import { fileOperations } from './operations/files.ts'
 import { leaseOperations } from './operations/leases.ts'

@@ -12,7 +12,7 @@ import { ClosedOutput, type Io } from './io.ts'
 import { progressLine, type ProgressLine } from './output/progress.ts'
 import { rendererFor, streamRendererFor } from './render/renderers.ts'
 import type { Renderer, Shown, View } from './render/view.ts'
-import { exitCodeOf, textDefaults } from './output/verdict.ts'
+import { exitCodeOf, textDefaults } from './output/exit-code.ts'
 
 type Input = Record<string, unknown>
 
@@ -36,7 +36,7 @@ const ownDoors: Readonly<Record<string, () => Promise<Door>>> = {
   run: async () => (await import('./runs/run.ts')).runDoor,
   status: async () => (await import('./runs/status.ts')).statusDoor,
   logs: async () => (await import('./runs/logs.ts')).logsDoor,
-  'fs download': async () => (await import('./input/files.ts')).downloadDoor,
+  'fs download': async () => (await import('./input/file-streams.ts')).downloadDoor,
 }
 
 export const hasOwnDoor = (name: string): boolean => Object.hasOwn(ownDoors, name)
@@ -57,7 +57,7 @@ export async function callOperation(operation: Operation, given: Arguments, glob
     told.add(news.made.name)
     void io.stdout.write(`${news.made.path ?? news.made.name}\n`).catch(() => undefined)
   }
-  const input = operation.takes === 'bytes' ? (await import('./input/files.ts')).givenBytes(io) : undefined
+  const input = operation.takes === 'bytes' ? (await import('./input/file-streams.ts')).givenBytes(io) : undefined
   const context: CallContext = { signal: io.signal, onProgress, input }
   const session: Session = { operation, globals, io, manager, context, progress, told }
   const full = json

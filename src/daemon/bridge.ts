@@ -2,7 +2,7 @@ import type { Server } from 'node:http'
 import { bridgeHost, bridgePath } from '../domain/network/bridge.ts'
 import type { HttpDoor } from '../http/door.ts'
 import { httpServer, type ServerLimits } from '../http/server.ts'
-import { closeBridge, letProxiesIn, prepareBridge } from '../sys/home/bridge-place.ts'
+import { closeBridge, letProxiesIn, prepareBridge } from '../sys/home/bridge-directory.ts'
 import { listening } from './listen.ts'
 
 export interface OpenBridge {

@@ -6,9 +6,9 @@ import type { JsonLimits } from '../domain/text/strict-json.ts'
 import { always } from '../http/answer.ts'
 import { jsonBody } from '../http/limits/body.ts'
 import { whyEnded } from '../http/lines.ts'
-import type { AskedBy, OwnRoute } from '../http/routes/own-routes.ts'
+import type { AskedBy, OwnRoute } from '../http/routes/server-routes.ts'
 import { Refusal } from '../http/refusal.ts'
-import { whenLeft } from '../http/limits/until-left.ts'
+import { whenLeft } from '../http/limits/disconnect.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 
 /**

@@ -5,7 +5,7 @@ import type { DaemonFacts } from '../domain/daemon.ts'
 import { AwError, errorTable, type ErrorCode } from '../domain/errors.ts'
 import { cliCommand } from '../sys/processes/cli-program.ts'
 import { isThere } from '../sys/fs/directories.ts'
-import { logOf, logTail, reachable, socketOf, startDetached, takeHome } from '../sys/home/daemon-place.ts'
+import { logOf, logTail, reachable, socketOf, startDetached, takeHome } from '../sys/home/daemon-files.ts'
 import { prepareHome } from '../sys/home/home.ts'
 
 const startMs = 60_000

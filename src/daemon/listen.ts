@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { AwError } from '../domain/errors.ts'
-import type { TcpPlace } from '../domain/network/tcp-place.ts'
+import type { TcpPlace } from '../domain/network/tcp-address.ts'
 
 /** What Host may say to whoever listens there. */
 export const hostsOf = (port: number): string[] =>

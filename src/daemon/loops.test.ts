@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { Manager } from '../ports/manager.ts'
 import { collect } from '../../test/support/collect.ts'
-import { memoryAnswers } from '../../test/memory/answers.ts'
+import { memoryAnswers } from '../../test/memory/idempotency-store.ts'
 import { memoryCore } from '../../test/memory/core.ts'
 import { startLoops } from './loops.ts'
 

@@ -1,7 +1,7 @@
 import { toAwError } from '../domain/errors.ts'
-import { longestMs } from '../domain/text/longest.ts'
+import { longestMs } from '../domain/text/max-values.ts'
 import { newCorrelationId } from '../http/trace.ts'
-import type { Answers } from '../ports/answers.ts'
+import type { Answers } from '../ports/idempotency-store.ts'
 import type { Manager } from '../ports/manager.ts'
 import type { Log } from './log.ts'
 

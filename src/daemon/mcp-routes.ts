@@ -2,8 +2,8 @@ import { allows } from '../access/principal.ts'
 import type { JsonSchema } from '../api/schema.ts'
 import type { Scope } from '../domain/tokens/scopes.ts'
 import type { JsonLimits } from '../domain/text/strict-json.ts'
-import type { RouteAbout } from '../http/routes/openapi-own.ts'
-import type { ClosedRoute, OwnRoute } from '../http/routes/own-routes.ts'
+import type { RouteAbout } from '../http/routes/openapi-server-routes.ts'
+import type { ClosedRoute, OwnRoute } from '../http/routes/server-routes.ts'
 import { mcpHttp } from '../mcp/http/http.ts'
 
 const message: JsonSchema = { type: 'object', description: 'JSON-RPC 2.0', additionalProperties: true }

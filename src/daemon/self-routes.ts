@@ -1,7 +1,7 @@
 import { boolean, integer, nullable, object, string, type Schema } from '../api/schema.ts'
 import type { DaemonFacts } from '../domain/daemon.ts'
 import { sendJson } from '../http/answer.ts'
-import type { OwnRoute } from '../http/routes/own-routes.ts'
+import type { OwnRoute } from '../http/routes/server-routes.ts'
 
 const about: Schema<DaemonFacts> = object({
   pid: integer('Its process'),

@@ -5,7 +5,7 @@ import { always, jsonText, sendJson } from './answer.ts'
 import type { AskedContext } from './context.ts'
 import { failureLine, lineWriter, ndjson, whyEnded } from './lines.ts'
 import { targetOf } from './routes/routes.ts'
-import { untilLeft } from './limits/until-left.ts'
+import { untilLeft } from './limits/disconnect.ts'
 
 /** One operation that was asked for, with all that it needs. */
 export interface Call {

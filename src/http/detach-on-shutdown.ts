@@ -1,6 +1,6 @@
 import { operations } from '../api/table.ts'
 import type { Manager } from '../ports/manager.ts'
-import { untilLeft } from './limits/until-left.ts'
+import { untilLeft } from './limits/disconnect.ts'
 
 const outliving: readonly string[] = operations.filter((one) => 'outlives' in one).map(({ name }) => name)
 

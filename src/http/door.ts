@@ -5,7 +5,7 @@ import type { Principal } from '../access/principal.ts'
 import type { Operation } from '../api/operation.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import type { JsonLimits } from '../domain/text/strict-json.ts'
-import type { Answers } from '../ports/answers.ts'
+import type { Answers } from '../ports/idempotency-store.ts'
 import type { Manager } from '../ports/manager.ts'
 import {
   addressOf,
@@ -29,7 +29,7 @@ import { leftAlone } from './detach-on-shutdown.ts'
 import { whyEnded } from './lines.ts'
 import type { Metrics } from './metrics.ts'
 import { assertRepeatable, noteOf, onceOnly } from './idempotency.ts'
-import { ownRoutes, type Asked, type ClosedRoute, type OwnRoute } from './routes/own-routes.ts'
+import { ownRoutes, type Asked, type ClosedRoute, type OwnRoute } from './routes/server-routes.ts'
 import { rated } from './limits/rates.ts'
 import { Refusal } from './refusal.ts'
 import type { Found, Query, Target } from './routes/routes.ts'
@@ -38,7 +38,7 @@ import { socketDoor } from './sockets.ts'
 import { assertSame, type Stamps } from './version-check.ts'
 import { sendItems, sendStream, type StreamLimits } from './stream.ts'
 import { traceHeaders, traceOf, type Trace } from './trace.ts'
-import { whenLeft } from './limits/until-left.ts'
+import { whenLeft } from './limits/disconnect.ts'
 
 export interface DoorLimits extends AdmissionLimits, StreamLimits {
   readonly bodyBytes: number

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Operation } from '../api/operation.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
-import type { Answers, KeptAnswer, RequestNote } from '../ports/answers.ts'
+import type { Answers, KeptAnswer, RequestNote } from '../ports/idempotency-store.ts'
 import type { Manager } from '../ports/manager.ts'
 import type { CommandInput } from '../ports/sandbox-driver.ts'
 import { jsonText } from './answer.ts'

@@ -1,7 +1,7 @@
 import { managerContract } from '../../test/contracts/manager.ts'
 import { memoryCore } from '../../test/memory/core.ts'
 import { makeMemoryTree } from '../../test/memory/tree.ts'
-import { served } from '../../test/support/served.ts'
+import { served } from '../../test/support/http-manager.ts'
 import type { Tree } from '../../test/support/tree.ts'
 
 /** The daemon's answers are those of the core itself: the same suite, through both kinds of socket. */

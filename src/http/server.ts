@@ -4,7 +4,7 @@ import { expectSoon } from './limits/request-deadline.ts'
 import { limitConnections, type Peers } from './connections.ts'
 import type { Entrance } from './authenticate.ts'
 import type { HttpDoor } from './door.ts'
-import { endSoon } from './limits/end-soon.ts'
+import { endSoon } from './limits/linger.ts'
 
 export interface ServerLimits {
   readonly connections: number

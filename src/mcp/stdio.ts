@@ -2,7 +2,7 @@ import { Readable, type Writable } from 'node:stream'
 import { serveStdio as serve, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import type { Manager } from '../ports/manager.ts'
 import { limits } from './limits.ts'
-import { onlyText } from './only-text.ts'
+import { onlyText } from './escape-invalid-utf8.ts'
 import { mcpServer, type McpOptions } from './server.ts'
 
 export interface StdioOptions extends Omit<McpOptions, 'calls'> {

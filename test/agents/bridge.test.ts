@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { builtInAgents } from '../../src/domain/agents/built-in.ts'
 import { commandOf } from '../../src/manager/agents/command.ts'
 import { startDaemon } from '../daemon/daemon.ts'
-import { stage, type Stage } from './stage.ts'
+import { stage, type Stage } from './fixture.ts'
 import { standIn, type Turn } from './stand-in.ts'
 
 const use = (tool: string, input: Record<string, unknown>): Turn => ({ tool: `mcp__aw__${tool}`, input })

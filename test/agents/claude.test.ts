@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { standIn, type StandIn, type Turn } from './stand-in.ts'
-import { key, stage, type Stage } from './stage.ts'
+import { key, stage, type Stage } from './fixture.ts'
 
 const bash = (command: string): Turn => ({ tool: 'Bash', input: { command, description: 'look' } })
 

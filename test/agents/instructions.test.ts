@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { standIn } from './stand-in.ts'
-import { credentialAt, key, stage, type Stage } from './stage.ts'
+import { credentialAt, key, stage, type Stage } from './fixture.ts'
 
 const codex = { agent: 'codex', variable: 'OPENAI_API_KEY', model: 'played' } as const
 

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { builtInAgents } from '../../src/domain/agents/built-in.ts'
 import { commandOf } from '../../src/manager/agents/command.ts'
 import { standIn, type Turn } from './stand-in.ts'
-import { credentialAt, key, stage } from './stage.ts'
+import { credentialAt, key, stage } from './fixture.ts'
 
 interface Case {
   readonly agent: 'codex' | 'gemini' | 'opencode'

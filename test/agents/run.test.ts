@@ -8,8 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Outputs } from '../../src/api/table.ts'
 import { inRoot } from '../../tools/root.ts'
-import { drawn } from '../support/drawn.ts'
-import { stage, type Stage } from './stage.ts'
+import { drawn } from '../support/random-selection.ts'
+import { stage, type Stage } from './fixture.ts'
 import { standIn } from './stand-in.ts'
 
 /** Not one that stands in the sources, which are what the agents work on. */

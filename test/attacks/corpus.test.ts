@@ -6,7 +6,7 @@ import type { FileHandle } from '../../src/ports/files.ts'
 import { openRoot } from '../../src/sys/safe-fs/index.ts'
 import { type Attack, corpus } from './corpus.ts'
 import { naive } from './naive.ts'
-import { makePlace, type Place, secret } from './place.ts'
+import { makePlace, type Place, secret } from './fixture.ts'
 import { codeLater } from './workspace.ts'
 
 /** Everything that can be done with a path. `loot` is where things would end up. */

@@ -1,6 +1,6 @@
 import * as fs from 'node:fs'
 import type { CheckName, NaiveOperation } from './naive.ts'
-import type { Place } from './place.ts'
+import type { Place } from './fixture.ts'
 
 /**
  * Attacks by class. Each case sets a trap and names a path. `verdict` is what reading it must answer; every other

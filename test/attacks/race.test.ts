@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { FileHandle } from '../../src/ports/files.ts'
 import { openRoot } from '../../src/sys/safe-fs/index.ts'
 import { checks } from './naive.ts'
-import { makePlace, type Place, secret } from './place.ts'
+import { makePlace, type Place, secret } from './fixture.ts'
 
 /** Enough for the naive check to fall dozens of times; `npm run prove` and nightly runs may raise it. */
 const attempts = Number(process.env['AW_RACE_ATTEMPTS'] ?? 4000)

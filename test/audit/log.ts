@@ -43,7 +43,7 @@ export function copyOf(log: StoredLog): StoredLog {
   return { ...log, ...home }
 }
 
-const outsider = fileURLToPath(new URL('outsider.py', import.meta.url))
+const outsider = fileURLToPath(new URL('independent-verifier.py', import.meta.url))
 
 export function tamper(log: StoredLog, sql: string): void {
   execFileSync('python3', [outsider, 'sql', log.file], { input: sql })

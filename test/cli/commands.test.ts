@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { place, type Ran } from './built.ts'
+import { place, type Ran } from './built-command.ts'
 
 const json = ({ stdout }: Ran): unknown => JSON.parse(stdout)
 

@@ -1,7 +1,7 @@
 /** What other programs rely on, checked from outside the process by a script that knows nothing of ours. */
 import { describe, expect, test } from 'vitest'
 import { inRoot } from '../../tools/root.ts'
-import { launcher, place } from './built.ts'
+import { launcher, place } from './built-command.ts'
 
 describe.each(['same', 'ordinary'] as const)('as the %s user', (user) => {
   test('the contract holds', () => {

@@ -1,6 +1,6 @@
 /** What an agent did, out of its workspace, with the built command line. */
 import { describe, expect, test } from 'vitest'
-import { launcher, place } from './built.ts'
+import { launcher, place } from './built-command.ts'
 
 const repository = `
 git init -q -b main repo; cd repo; git config user.name me; git config user.email me@localhost

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Outputs } from '../../src/api/table.ts'
 import { endBoxes } from '../support/end-boxes.ts'
 import { ownersOf } from '../sandbox/home.ts'
-import { place, type Place } from './built.ts'
+import { place, type Place } from './built-command.ts'
 
 type Run = Outputs['runs'][number]
 

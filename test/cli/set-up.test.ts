@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { place, type Place } from './built.ts'
+import { place, type Place } from './built-command.ts'
 
 const ctrlC = '\u0003'
 

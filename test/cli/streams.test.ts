@@ -1,7 +1,7 @@
 /** Pipes, terminals and signals, as a shell has them. */
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
-import { place } from './built.ts'
+import { place } from './built-command.ts'
 
 test('a reader that leaves early ends the command quietly', () => {
   using here = place()

@@ -1,6 +1,6 @@
 /** Commands on a terminal: keys, sizes, Ctrl-C, and the terminal as it was afterwards. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { place, type Place } from './built.ts'
+import { place, type Place } from './built-command.ts'
 
 const ctrlC = '\u0003'
 const untilKilled = 'echo ready; while :; do sleep 0.1; done'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { startDaemon } from '../daemon/daemon.ts'
-import { place, type Ran } from './built.ts'
+import { place, type Ran } from './built-command.ts'
 
 const json = ({ stdout }: Ran): Record<string, string> => JSON.parse(stdout) as Record<string, string>
 

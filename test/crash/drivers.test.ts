@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { drawn } from '../support/drawn.ts'
+import { drawn } from '../support/random-selection.ts'
 import { onDriver, sweptDrivers } from './on-driver.ts'
 
 /** Every few points here, from a first one that changes; all of them in `npm run prove`. */

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { drawn, takesAll } from '../support/drawn.ts'
+import { drawn, takesAll } from '../support/random-selection.ts'
 import { checkHome, checkReadModel } from './check.ts'
 import { makeHome } from './home.ts'
 import { operations, sweptOperation } from './operations.ts'

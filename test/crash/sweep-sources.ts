@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import { verifyArchive } from '../../src/drivers/archives/archive/inspect.ts'
 import type { CrashHome } from './home.ts'
-import { git as plainGit, stateOf } from '../results/place.ts'
+import { git as plainGit, stateOf } from '../results/fixture.ts'
 import { expectUnchanged, type Swept, workOf } from './sweep.ts'
 
 /** What a repository of the user's was before anything was exported to it. */

@@ -6,7 +6,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import type { Aw } from '../../src/client/facade.ts'
 import { openAw } from '../../src/index.ts'
 import { endBoxes } from '../support/end-boxes.ts'
-import { place, type Place } from '../cli/built.ts'
+import { place, type Place } from '../cli/built-command.ts'
 import { startDaemon, type Served } from './daemon.ts'
 
 const argv = ['sh', '-c', 'trap "" TERM; echo ready; touch begun; while :; do sleep 600; done']

@@ -4,7 +4,7 @@ import { startDaemon, type Daemon } from '../../src/daemon/serve.ts'
 import { openManager } from '../../src/aw.ts'
 import { commandLine } from '../../src/cli/daemon/command-line.ts'
 import { run } from '../../src/cli/run.ts'
-import { place } from '../cli/built.ts'
+import { place } from '../cli/built-command.ts'
 
 const begin = Date.now()
 const hour = 3_600_000

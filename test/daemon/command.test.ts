@@ -4,7 +4,7 @@ import { chownSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from '
 import { createServer, type Server } from 'node:net'
 import { dirname, join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { launcher, place, type Place, type Ran } from '../cli/built.ts'
+import { launcher, place, type Place, type Ran } from '../cli/built-command.ts'
 import { startDaemon } from './daemon.ts'
 
 const command = join(dirname(launcher), 'aw')

@@ -7,9 +7,9 @@ import { toAwError } from '../../src/domain/errors.ts'
 import type { Manager } from '../../src/ports/manager.ts'
 import { checkHome, checkReadModel } from '../crash/check.ts'
 import { sampled } from '../crash/sweep.ts'
-import { takesAll } from '../support/drawn.ts'
+import { takesAll } from '../support/random-selection.ts'
 import { killableHome, until, type KillableDaemon, type KillableHome } from './killable.ts'
-import { asked, checkOrder, checkTold, eventsOf, nothingTold, summary, type Told } from './told.ts'
+import { asked, checkOrder, checkTold, eventsOf, nothingTold, summary, type Told } from './client-record.ts'
 
 const rounds = takesAll ? 50 : 3
 const clients = 8

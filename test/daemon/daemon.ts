@@ -4,7 +4,7 @@ import { connectAw } from '../../src/client/main.ts'
 import type { Aw } from '../../src/client/facade.ts'
 import { processOwner } from '../../src/sys/processes/process.ts'
 import { endBoxes } from '../support/end-boxes.ts'
-import { place, type Place } from '../cli/built.ts'
+import { place, type Place } from '../cli/built-command.ts'
 
 /** A home with its daemon, as a program of its own, both gone at the end of the test. */
 export interface Served extends AsyncDisposable {

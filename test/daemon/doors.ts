@@ -8,7 +8,7 @@ import { toAwError } from '../../src/domain/errors.ts'
 import { openAw } from '../../src/index.ts'
 import { errorCode } from '../support/mcp.ts'
 import type { Manager } from '../../src/ports/manager.ts'
-import { launcher, place, type Place } from '../cli/built.ts'
+import { launcher, place, type Place } from '../cli/built-command.ts'
 import { startDaemon } from './daemon.ts'
 
 /** What came of a step: its answer, or the code of its error. */

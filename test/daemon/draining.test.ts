@@ -8,9 +8,9 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { expect, test } from 'vitest'
 import { toAwError } from '../../src/domain/errors.ts'
 import { connectedTo, type Connected } from '../support/mcp.ts'
-import { place, type Place } from '../cli/built.ts'
+import { place, type Place } from '../cli/built-command.ts'
 import { isAlive, startDaemon, type Served } from './daemon.ts'
-import { eventsOf } from './told.ts'
+import { eventsOf } from './client-record.ts'
 
 const tokenOf = ({ at }: Served): string =>
   (JSON.parse(at.aw('--json', 'token', 'create', '--scope', 'admin').stdout) as { token: string }).token

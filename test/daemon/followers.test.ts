@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { Manager } from '../../src/ports/manager.ts'
 import { killableHome, until } from './killable.ts'
-import { eventsOf } from './told.ts'
+import { eventsOf } from './client-record.ts'
 
 const readers = 1000
 const slowReaders = 20

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
 import { toAwError } from '../../src/domain/errors.ts'
-import { place } from '../cli/built.ts'
+import { place } from '../cli/built-command.ts'
 import { isAlive, startDaemon } from './daemon.ts'
 
 test.each([

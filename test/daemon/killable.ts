@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connectAw } from '../../src/client/main.ts'
 import type { Manager } from '../../src/ports/manager.ts'
 import { endBoxes } from '../support/end-boxes.ts'
-import { launcher, place, type Place } from '../cli/built.ts'
+import { launcher, place, type Place } from '../cli/built-command.ts'
 import { letGo } from '../storage/unmount-below.ts'
 
 /** The built daemon as a child of the test: it can be killed at any moment, and started again in the same home. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { connectAw } from '../../src/client/main.ts'
-import { launcher, place } from '../cli/built.ts'
+import { launcher, place } from '../cli/built-command.ts'
 import { isAlive, startDaemon } from './daemon.ts'
 
 describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {

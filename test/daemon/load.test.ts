@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { Manager } from '../../src/ports/manager.ts'
 import { checkHome, checkReadModel } from '../crash/check.ts'
-import { takesAll } from '../support/drawn.ts'
+import { takesAll } from '../support/random-selection.ts'
 import { killableHome, type KillableDaemon } from './killable.ts'
-import { asked, checkOrder, checkTold, eventsOf, nothingTold, summary, type Told } from './told.ts'
+import { asked, checkOrder, checkTold, eventsOf, nothingTold, summary, type Told } from './client-record.ts'
 
 const clients = 64
 const seconds = takesAll ? 60 : 8

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { place } from '../cli/built.ts'
+import { place } from '../cli/built-command.ts'
 
 test('a socket of another user is not asked, whatever it would answer', async () => {
   using at = place('ordinary')

@@ -3,9 +3,9 @@ import { execFile } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { operations } from '../../src/api/table.ts'
 import { checkHome, checkReadModel } from '../crash/check.ts'
-import { launcher } from '../cli/built.ts'
+import { launcher } from '../cli/built-command.ts'
 import { killableHome, until, type KillableHome } from './killable.ts'
-import { checkOrder, eventsOf } from './told.ts'
+import { checkOrder, eventsOf } from './client-record.ts'
 
 /** Settings of its own make a command work by itself. */
 const ways = { 'by itself': ['--set', 'locks.timeout_ms=20000'], 'through the daemon': [] }

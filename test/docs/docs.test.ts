@@ -13,7 +13,7 @@ import { inputsOf } from '../../src/cli/input/input.ts'
 import { processIo } from '../../src/cli/io.ts'
 import { inRoot, root } from '../../tools/root.ts'
 import { installedAgent } from '../agents/installed.ts'
-import { launcher } from '../cli/built.ts'
+import { launcher } from '../cli/built-command.ts'
 import { anchorsOf, awCallsIn, blocksOf, fileLinksOf, inlineCodeOf, stepsOf, type Step } from './markdown.ts'
 import { readFiles, type SourceFile } from '../rules/source-tree.ts'
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { inRoot } from '../../tools/root.ts'
-import { launcher } from '../cli/built.ts'
+import { launcher } from '../cli/built-command.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'aw-examples-'))
 const bin = join(folder, 'bin')

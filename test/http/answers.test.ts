@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import type { Manager } from '../../src/ports/manager.ts'
 import { collect } from '../support/collect.ts'
 import { memoryCore } from '../memory/core.ts'
-import { served, type Served } from '../support/served.ts'
+import { served, type Served } from '../support/http-manager.ts'
 import { ask, type Answer } from './ask.ts'
 
 /** What a program that speaks plain HTTP gets for a workspace: its id, its parts, and a word when it is in use. */

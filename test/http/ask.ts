@@ -1,7 +1,7 @@
 import { request, type IncomingHttpHeaders } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { owner, type Principal } from '../../src/access/principal.ts'
-import type { Served } from '../support/served.ts'
+import type { Served } from '../support/http-manager.ts'
 
 /** The door as anybody who writes bytes to a socket meets it. */
 

@@ -9,7 +9,7 @@ import type { Inputs } from '../../src/api/table.ts'
 import type { CallContext, Manager } from '../../src/ports/manager.ts'
 import type { CommandInput } from '../../src/ports/sandbox-driver.ts'
 import { memoryCore } from '../memory/core.ts'
-import { served, type Served } from '../support/served.ts'
+import { served, type Served } from '../support/http-manager.ts'
 import { ask, dial, lines, raw, statusIn, until, type Answer } from './ask.ts'
 
 /** What comes in a request: how much of it, and in which form; and requests that never come in whole. */

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { expect, test } from 'vitest'
 import { memoryCore } from '../memory/core.ts'
-import { served } from '../support/served.ts'
+import { served } from '../support/http-manager.ts'
 
 /** How many connections are opened meanwhile. */
 async function connections(work: () => Promise<unknown>): Promise<number> {

@@ -5,7 +5,7 @@ import { WebSocket } from 'ws'
 import type { Manager } from '../../src/ports/manager.ts'
 import { collect } from '../support/collect.ts'
 import { memoryCore } from '../memory/core.ts'
-import { served, type Served } from '../support/served.ts'
+import { served, type Served } from '../support/http-manager.ts'
 import { ask, raw, lines } from './ask.ts'
 
 /** One id ties an answer to the line of the daemon and to the events that came of it. */

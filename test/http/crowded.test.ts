@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { memoryCore } from '../memory/core.ts'
-import { served, type Served, type ServeOptions } from '../support/served.ts'
+import { served, type Served, type ServeOptions } from '../support/http-manager.ts'
 import { ask, until } from './ask.ts'
 
 const closing: (AsyncDisposable | Disposable)[] = []

@@ -7,7 +7,7 @@ import { openManager } from '../../src/aw.ts'
 import type { Manager } from '../../src/ports/manager.ts'
 import { endBoxes } from '../support/end-boxes.ts'
 import { memoryCore } from '../memory/core.ts'
-import { served } from '../support/served.ts'
+import { served } from '../support/http-manager.ts'
 import { admin, held } from './ask.ts'
 import { fuzz, randomRequests, type Tally } from './fuzz.ts'
 

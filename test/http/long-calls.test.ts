@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Principal } from '../../src/access/principal.ts'
 import { memoryCore } from '../memory/core.ts'
-import { served } from '../support/served.ts'
+import { served } from '../support/http-manager.ts'
 import type { CallContext, Manager } from '../../src/ports/manager.ts'
 import { admin, ask, dial, held, lines, until } from './ask.ts'
 

@@ -3,7 +3,7 @@ import type { Operation } from '../../src/api/operation.ts'
 import { operations } from '../../src/api/table.ts'
 import type { Manager } from '../../src/ports/manager.ts'
 import { memoryCore } from '../memory/core.ts'
-import { served, type Served } from '../support/served.ts'
+import { served, type Served } from '../support/http-manager.ts'
 import { ask } from './ask.ts'
 
 /** A list comes in pages: each says where the next one is, and all together are the list. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { rateLimiter } from '../../src/http/limits/rates.ts'
 import { memoryCore } from '../memory/core.ts'
-import { served } from '../support/served.ts'
+import { served } from '../support/http-manager.ts'
 import { admin, ask, dial, held, lines, until } from './ask.ts'
 
 /** How much one token may ask for: by the minute, and at once. Nobody pays for another. */

@@ -1,7 +1,7 @@
 import type { Operation } from '../../src/api/operation.ts'
 import { operations } from '../../src/api/table.ts'
-import { addressed } from '../../src/client/remote/addressed.ts'
-import type { Served } from '../support/served.ts'
+import { addressed } from '../../src/client/remote/request.ts'
+import type { Served } from '../support/http-manager.ts'
 import { ask, type Answer } from './ask.ts'
 
 /** For each operation an input that is well formed, so that it is refused for nothing but what a test is about. */

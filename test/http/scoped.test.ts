@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Principal } from '../../src/access/principal.ts'
 import { openHome, type OpenedHome } from '../../src/aw.ts'
 import { collect } from '../support/collect.ts'
-import { served, type Served } from '../support/served.ts'
+import { served, type Served } from '../support/http-manager.ts'
 import { admin, ask, type Answer } from './ask.ts'
 import { askFor, sampleInput, table } from './samples.ts'
 

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { memoryCore } from '../memory/core.ts'
-import { served, type Served } from '../support/served.ts'
+import { served, type Served } from '../support/http-manager.ts'
 import { admin, ask, held, type Answer } from './ask.ts'
 
 /** The addresses under which an agent finds its own workspace: what they do, and that all that is wrong there is 400. */

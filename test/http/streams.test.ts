@@ -6,7 +6,7 @@ import type { Principal } from '../../src/access/principal.ts'
 import type { Manager } from '../../src/ports/manager.ts'
 import { collect } from '../support/collect.ts'
 import { memoryCore } from '../memory/core.ts'
-import { served, type Served, type ServeOptions } from '../support/served.ts'
+import { served, type Served, type ServeOptions } from '../support/http-manager.ts'
 import { admin, ask, held, until } from './ask.ts'
 
 /** Server-sent events and WebSockets: where they begin, what they lose, and when they end. */

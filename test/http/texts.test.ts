@@ -8,7 +8,7 @@ import { connectAw } from '../../src/client/main.ts'
 import { openAw, type Aw } from '../../src/index.ts'
 import { collect } from '../support/collect.ts'
 import type { Manager } from '../../src/ports/manager.ts'
-import { served, type Served } from '../support/served.ts'
+import { served, type Served } from '../support/http-manager.ts'
 import { admin, ask, type Question } from './ask.ts'
 
 let folder: string

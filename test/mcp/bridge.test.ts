@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { Outputs } from '../../src/api/table.ts'
-import { place, type Place } from '../cli/built.ts'
+import { place, type Place } from '../cli/built-command.ts'
 import { asked, called, ground, question, tokensOf } from './bridge.ts'
 
 type Tokens = Outputs['token list']

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Bridge } from '../../src/domain/network/bridge.ts'
 import { endBoxes } from '../support/end-boxes.ts'
-import { place, type Place } from '../cli/built.ts'
+import { place, type Place } from '../cli/built-command.ts'
 import { startDaemon } from '../daemon/daemon.ts'
 
 /** A plain client, as anybody inside could write it: what it reads is asked of the tools, and what they say is printed. */

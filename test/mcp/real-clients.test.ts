@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { installedAgent, type RealAgent } from '../agents/installed.ts'
 import type { Turn } from '../agents/stand-in.ts'
-import { launcher, place, type Place } from '../cli/built.ts'
+import { launcher, place, type Place } from '../cli/built-command.ts'
 import { model } from '../agents/hooks/model.ts'
 
 const programs = new Map<string, string>()

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { endBoxes } from '../support/end-boxes.ts'
 import { errorCode } from '../support/mcp.ts'
-import { place, type Place } from '../cli/built.ts'
+import { place, type Place } from '../cli/built-command.ts'
 import { firstSdkClient, initialize, stdioClient, toolCall, wire } from './stdio.ts'
 
 let here: Place

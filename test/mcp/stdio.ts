@@ -4,7 +4,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { Client as FirstSdkClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport as FirstSdkTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { connectedTo, type Connected } from '../support/mcp.ts'
-import { launcher, type Place } from '../cli/built.ts'
+import { launcher, type Place } from '../cli/built-command.ts'
 
 /** A client of the official SDK that has started the real `aw mcp`. */
 export async function stdioClient(

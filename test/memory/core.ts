@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { memoryAgents, type MemoryAgents } from './agents.ts'
-import { memoryShelf } from './shelf.ts'
+import { memoryShelf } from './archive-store.ts'
 import { memoryEvents } from './events.ts'
 import { memoryDisk, type Disk } from './disk.ts'
 import { memoryFiles } from './files.ts'
 import { memoryMachine, type Machine } from './host.ts'
-import { memorySizes } from './sizes.ts'
+import { memorySizes } from './size-cache.ts'
 import { memoryStorage } from './storage/storage.ts'
 import { memoryBoxes, memorySandboxes } from './sandbox/sandbox.ts'
 import { memoryTexts } from './texts.ts'
@@ -22,7 +22,7 @@ import type { EventStore } from '../../src/ports/event-store.ts'
 import type { Manager } from '../../src/ports/manager.ts'
 import type { SandboxDriver } from '../../src/ports/sandbox-driver.ts'
 import type { StorageDriver } from '../../src/ports/storage-driver.ts'
-import { mortal, mortalFiles } from '../support/mortal.ts'
+import { mortal, mortalFiles } from '../support/kill-after.ts'
 
 export interface MemoryCore {
   readonly manager: Manager

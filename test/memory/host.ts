@@ -1,5 +1,5 @@
 import { AwError } from '../../src/domain/errors.ts'
-import { longestMs } from '../../src/domain/text/longest.ts'
+import { longestMs } from '../../src/domain/text/max-values.ts'
 import type { Owner } from '../../src/domain/workspace/state.ts'
 import type { Host, ProcessUse } from '../../src/ports/host.ts'
 import { parentOf, type Disk } from './disk.ts'

@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { linkLazily, programFile } from '../../tools/lazy-link.ts'
 import { inRoot } from '../../tools/root.ts'
-import { place, type Place } from '../cli/built.ts'
+import { place, type Place } from '../cli/built-command.ts'
 
 let here: Place
 beforeEach(() => {

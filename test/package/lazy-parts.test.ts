@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { inRoot } from '../../tools/root.ts'
-import { launcher, place, type Place } from '../cli/built.ts'
+import { launcher, place, type Place } from '../cli/built-command.ts'
 
 let here: Place
 beforeAll(() => {

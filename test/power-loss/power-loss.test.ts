@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { drawn } from '../support/drawn.ts'
-import { drivers, expectNothingLost, someSeed } from './fails.ts'
+import { drawn } from '../support/random-selection.ts'
+import { drivers, expectNothingLost, someSeed } from './expect-nothing-lost.ts'
 
 /** A few instants for each; `npm run prove` takes many. */
 it.each(drawn(drivers, () => 'drivers'))(

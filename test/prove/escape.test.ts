@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { makeTools, runAttacks, type Tools } from '../sandbox/escape/outside.ts'
+import { makeTools, runAttacks, type Tools } from '../sandbox/escape/contained-run.ts'
 
 let tools: Tools
 beforeAll(() => {

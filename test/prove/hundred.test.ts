@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
-import { place, type Place, type Ran } from '../cli/built.ts'
+import { place, type Place, type Ran } from '../cli/built-command.ts'
 import { letGo } from '../storage/unmount-below.ts'
 
 const hundred = Array.from({ length: 100 }, (_, i) => `one-${i}`)

@@ -1,5 +1,5 @@
 import { it } from 'vitest'
-import { drivers, expectNothingLost, someSeed } from '../power-loss/fails.ts'
+import { drivers, expectNothingLost, someSeed } from '../power-loss/expect-nothing-lost.ts'
 
 const rounds = Number(process.env['AW_ROUNDS'] ?? 10)
 

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Aw } from '../../src/index.ts'
 import { collect } from '../support/collect.ts'
-import { sh } from '../sandbox/exec/ran.ts'
-import { commit, makeRepository, openGround, type Ground } from '../sources/open.ts'
-import { git, gitBytes } from './place.ts'
+import { sh } from '../sandbox/exec/run-script.ts'
+import { commit, makeRepository, openGround, type Ground } from '../sources/fixture.ts'
+import { git, gitBytes } from './fixture.ts'
 
 /** What aw writes for agents into a tree is nobody's work, as long as nobody has changed it. */
 

@@ -2,9 +2,9 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { sh } from '../sandbox/exec/ran.ts'
-import { codeOf, makeRepository, openGround } from '../sources/open.ts'
-import { git, gitBytes, listing, stateOf } from './place.ts'
+import { sh } from '../sandbox/exec/run-script.ts'
+import { codeOf, makeRepository, openGround } from '../sources/fixture.ts'
+import { git, gitBytes, listing, stateOf } from './fixture.ts'
 
 it('a branch has the commits of the agent, and one more for what is not committed', { timeout: 60_000 }, async () => {
   const ground = await openGround()

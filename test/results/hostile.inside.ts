@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Inputs } from '../../src/api/table.ts'
 import { inRoot } from '../../tools/root.ts'
-import { sh } from '../sandbox/exec/ran.ts'
-import { codeOf, makeRepository, openGround, type Ground } from '../sources/open.ts'
-import { git, gitBytes, listing, stateOf } from './place.ts'
+import { sh } from '../sandbox/exec/run-script.ts'
+import { codeOf, makeRepository, openGround, type Ground } from '../sources/fixture.ts'
+import { git, gitBytes, listing, stateOf } from './fixture.ts'
 
 const secret = 'the secret of somebody else'
 

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { codeOf, openGround } from '../sources/open.ts'
-import { git, gitBytes, seeded, treeHere, type Random } from './place.ts'
+import { codeOf, openGround } from '../sources/fixture.ts'
+import { git, gitBytes, seeded, treeHere, type Random } from './fixture.ts'
 
 const bytes = (text: string): Buffer => Buffer.from(text, 'latin1')
 

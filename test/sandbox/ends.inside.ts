@@ -8,8 +8,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Sandbox } from '../../src/ports/sandbox-driver.ts'
 import { processOwner } from '../../src/sys/processes/process.ts'
 import { code, ran, startPlanned } from '../contracts/sandbox.ts'
-import { openedPlaces } from './opened.ts'
-import { levels, type Place } from './place.ts'
+import { openedPlaces } from './fixtures-per-test.ts'
+import { levels, type Place } from './fixture.ts'
 
 const opened = openedPlaces()
 const program = fileURLToPath(new URL('../support/programs/box-user.ts', import.meta.url))

@@ -3,8 +3,8 @@ import * as fs from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { CommandInput, OutputChunk, Sandbox } from '../../src/ports/sandbox-driver.ts'
 import { code, ran, startPlanned } from '../contracts/sandbox.ts'
-import { openedPlaces, sh } from './opened.ts'
-import { levels } from './place.ts'
+import { openedPlaces, sh } from './fixtures-per-test.ts'
+import { levels } from './fixture.ts'
 
 const opened = openedPlaces()
 const command = { cwd: '.', env: {}, limits: {} }

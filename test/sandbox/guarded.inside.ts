@@ -9,8 +9,8 @@ import type { SandboxSpec } from '../../src/ports/sandbox-driver.ts'
 import { landlockLacks, landlockVersion } from '../../src/drivers/sandbox/walls/landlock.ts'
 import { code, ran, startPlanned } from '../contracts/sandbox.ts'
 import { openSandboxHome } from './home.ts'
-import { openedPlaces, sh } from './opened.ts'
-import { isRoot, type Place } from './place.ts'
+import { openedPlaces, sh } from './fixtures-per-test.ts'
+import { isRoot, type Place } from './fixture.ts'
 
 const opened = openedPlaces()
 

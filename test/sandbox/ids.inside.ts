@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { endBoxes } from '../support/end-boxes.ts'
-import { isRoot } from './place.ts'
+import { isRoot } from './fixture.ts'
 
 const program = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 const script =

@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Outputs } from '../../src/api/table.ts'
 import { code } from '../contracts/sandbox.ts'
 import { alive, openSandboxHome, type SandboxHome, untilOutput } from './home.ts'
-import { isRoot } from './place.ts'
+import { isRoot } from './fixture.ts'
 
 const program = fileURLToPath(new URL('../crash/program.ts', import.meta.url))
 const id = 'killed'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { SandboxSpec } from '../../src/ports/sandbox-driver.ts'
 import { code, ran, startPlanned } from '../contracts/sandbox.ts'
-import { openedPlaces, sh } from './opened.ts'
+import { openedPlaces, sh } from './fixtures-per-test.ts'
 
 const opened = openedPlaces()
 

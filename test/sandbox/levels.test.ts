@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { someUser } from '../support/drawn.ts'
+import { someUser } from '../support/random-selection.ts'
 import { runOnImage } from '../storage/on-image.ts'
 
 /** How many tests each file has: one that is left out would not be missed otherwise. */

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import type { Grade, Limits } from '../../src/domain/sandbox/spec.ts'
 import type { Sandbox, SandboxSpec } from '../../src/ports/sandbox-driver.ts'
 import { code, ran, startPlanned } from '../contracts/sandbox.ts'
-import { openedPlaces, sh } from './opened.ts'
-import { isRoot, levels, type LevelName } from './place.ts'
+import { openedPlaces, sh } from './fixtures-per-test.ts'
+import { isRoot, levels, type LevelName } from './fixture.ts'
 
 const opened = openedPlaces()
 

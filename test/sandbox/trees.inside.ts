@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Sandbox } from '../../src/ports/sandbox-driver.ts'
 import { code, startPlanned } from '../contracts/sandbox.ts'
-import { openedPlaces, sh } from './opened.ts'
-import { isRoot, type Place } from './place.ts'
+import { openedPlaces, sh } from './fixtures-per-test.ts'
+import { isRoot, type Place } from './fixture.ts'
 
 const opened = openedPlaces()
 const protectWithin = ['work/.git/hooks']

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Sandbox, SandboxSpec } from '../../src/ports/sandbox-driver.ts'
 import { code, ran, startPlanned } from '../contracts/sandbox.ts'
-import { openedPlaces, sh } from './opened.ts'
-import { boxUid, isRoot, type Place } from './place.ts'
+import { openedPlaces, sh } from './fixtures-per-test.ts'
+import { boxUid, isRoot, type Place } from './fixture.ts'
 
 const opened = openedPlaces()
 const place = (): Place => opened('namespace')

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { readTree } from '../support/tree.ts'
-import { codeOf, contentOf, openGround } from './open.ts'
+import { codeOf, contentOf, openGround } from './fixture.ts'
 
 it('what holds the workspaces themselves is not copied into one', async () => {
   const { aw, base, home } = await openGround()

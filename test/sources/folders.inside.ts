@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { readTree } from '../support/tree.ts'
-import { commit, contentOf, git, hasBases, makeRepository, namesIn, openGround } from './open.ts'
+import { commit, contentOf, git, hasBases, makeRepository, namesIn, openGround } from './fixture.ts'
 
 const settled = (): Promise<void> => sleep(100)
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { collect } from '../support/collect.ts'
-import { codeOf, commit, contentOf, git, hasBases, makeRepository, namesIn, openGround } from './open.ts'
+import { codeOf, commit, contentOf, git, hasBases, makeRepository, namesIn, openGround } from './fixture.ts'
 
 const execute = promisify(execFile)
 

@@ -2,7 +2,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Aw } from '../../src/index.ts'
-import { codeOf, hasBases, makeRepository, openGround } from './open.ts'
+import { codeOf, hasBases, makeRepository, openGround } from './fixture.ts'
 
 /** A log from a back-up does not know what was made since: what is on disk can be had all the same. */
 

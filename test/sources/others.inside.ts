@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { openAw } from '../../src/index.ts'
 import { readTree } from '../support/tree.ts'
-import { codeOf, contentOf, hasBases, makeRepository, openGround } from './open.ts'
+import { codeOf, contentOf, hasBases, makeRepository, openGround } from './fixture.ts'
 
 it('a workspace begins as another is, or was', async () => {
   const { aw } = await openGround()

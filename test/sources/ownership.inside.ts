@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { codeOf, hasBases, makeRepository, openGround } from './open.ts'
+import { codeOf, hasBases, makeRepository, openGround } from './fixture.ts'
 
 const isRoot = process.getuid?.() === 0
 const own = `${process.getuid?.()}:${process.getgid?.()}`

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, it } from 'vitest'
-import { codeOf, git, type Ground, makeRepository, openGround } from './open.ts'
+import { codeOf, git, type Ground, makeRepository, openGround } from './fixture.ts'
 
 /** A limit on a repository holds for all that comes from it, by whatever way. There is room for one workspace. */
 

@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { collect } from '../support/collect.ts'
-import { codeOf, commit, contentOf, git, hasBases, makeRepository, openGround } from './open.ts'
+import { codeOf, commit, contentOf, git, hasBases, makeRepository, openGround } from './fixture.ts'
 
 /** What a base is called is what it holds, and what a workspace says it was made from is what it was made from. */
 

@@ -4,7 +4,7 @@
  */
 import { expect, it } from 'vitest'
 import { isRoot } from '../contracts/storage/host.ts'
-import { drawn } from '../support/drawn.ts'
+import { drawn } from '../support/random-selection.ts'
 import { runOnImage } from './on-image.ts'
 import { requirements } from './requirements.ts'
 import { subjects } from './subjects.ts'

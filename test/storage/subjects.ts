@@ -10,7 +10,7 @@ import { withSubvolume } from '../../src/drivers/storage/btrfs/kernel/subvolume.
 import { hostSubject, type Look } from '../support/host-subject.ts'
 import type { OpenStorage } from '../contracts/storage.ts'
 import { isRoot } from '../contracts/storage/host.ts'
-import { lookInto } from './look-into.ts'
+import { lookInto } from './mount-tree.ts'
 import { letGo } from './unmount-below.ts'
 
 /** The drivers whose trees are on the host, each with a root of its own below the directory for temporary files. */

@@ -1,6 +1,6 @@
 import { operation } from '../operation.ts'
 import { boolean, bytes, choice, integer, list, nullable, object, optional, string } from '../schema.ts'
-import { absent, host } from './shared.ts'
+import { absent, host } from './shared-fields.ts'
 
 export const exportOperation = operation({
   name: 'export',

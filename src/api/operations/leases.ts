@@ -1,7 +1,7 @@
 import { operation } from '../operation.ts'
 import { boolean, integer, nullable, object, optional, string } from '../schema.ts'
 import { leaseFields, leaseView } from '../views.ts'
-import { absent, id } from './shared.ts'
+import { absent, id } from './shared-fields.ts'
 
 const ttl = { minimum: 1000, maximum: 30 * 24 * 60 * 60 * 1000 }
 

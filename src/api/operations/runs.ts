@@ -16,7 +16,7 @@ import {
   string,
 } from '../schema.ts'
 import { exitView, wallsView } from '../views.ts'
-import { absent, creation, host, id, refused, sources, walls } from './shared.ts'
+import { absent, creation, host, id, refused, sources, walls } from './shared-fields.ts'
 
 const runView = {
   run: string('Its id, run_…'),

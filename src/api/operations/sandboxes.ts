@@ -14,7 +14,7 @@ import {
   string,
 } from '../schema.ts'
 import { exitView, wallsView, workspaceView } from '../views.ts'
-import { absent, host, id, refused, walls } from './shared.ts'
+import { absent, host, id, refused, walls } from './shared-fields.ts'
 
 export const sandboxOperations = [
   operation({

@@ -1,7 +1,7 @@
 import { operation } from '../operation.ts'
 import { boolean, choice, integer, json, list, nullable, object, optional, string } from '../schema.ts'
 import { madeSnapshot, snapshotView } from '../views.ts'
-import { absent, host, id, restoring } from './shared.ts'
+import { absent, host, id, restoring } from './shared-fields.ts'
 
 const which = 'its id snap_… or the beginning of it, its label, head, or base (what a fork began as)'
 

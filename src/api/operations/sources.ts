@@ -2,7 +2,7 @@ import { operation } from '../operation.ts'
 import { boolean, integer, json, list, nullable, object, optional, pairs, string } from '../schema.ts'
 import { workspaceView } from '../views.ts'
 import { exportOperation } from './export.ts'
-import { absent, host, made } from './shared.ts'
+import { absent, host, made } from './shared-fields.ts'
 import { templateOperations } from './templates.ts'
 
 const baseView = object(

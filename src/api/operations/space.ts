@@ -1,7 +1,7 @@
 import { operation } from '../operation.ts'
 import { boolean, choice, integer, list, nullable, object, optional, string } from '../schema.ts'
 import { sizeLimitView, workspaceView } from '../views.ts'
-import { absent, id } from './shared.ts'
+import { absent, id } from './shared-fields.ts'
 
 const amount = {
   bytes: nullable(integer('Bytes; null if they were not counted')),

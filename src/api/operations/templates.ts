@@ -16,7 +16,7 @@ import {
   string,
 } from '../schema.ts'
 import { exitView } from '../views.ts'
-import { beginning, host, made, walls } from './shared.ts'
+import { beginning, host, made, walls } from './shared-fields.ts'
 
 const setupView = object(
   {

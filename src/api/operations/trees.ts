@@ -1,7 +1,7 @@
 import { operation } from '../operation.ts'
 import { boolean, integer, list, nullable, object, optional, pairs, string } from '../schema.ts'
 import { changeView, forkView } from '../views.ts'
-import { absent, host, lifetime } from './shared.ts'
+import { absent, host, lifetime } from './shared-fields.ts'
 
 const side = 'WORKSPACE (as it is now), WORKSPACE@SNAPSHOT (an id, a label, head or base) or a snapshot id'
 

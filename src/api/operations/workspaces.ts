@@ -2,7 +2,7 @@ import { workspaceStates } from '../../domain/workspace/state.ts'
 import { operation } from '../operation.ts'
 import { boolean, choice, hostPath, integer, list, object, optional, pairs, string } from '../schema.ts'
 import { workspaceView } from '../views.ts'
-import { absent, creation, host, id, risks, sources } from './shared.ts'
+import { absent, creation, host, id, risks, sources } from './shared-fields.ts'
 
 export const workspaceOperations = [
   operation({

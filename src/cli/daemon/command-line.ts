@@ -4,7 +4,7 @@ import { AwError } from '../../domain/errors.ts'
 import { bringsSettings, underLease } from '../connect.ts'
 import { ClosedOutput, type Io, type Output } from '../io.ts'
 import type { Run } from '../run.ts'
-import { isServed } from '../served.ts'
+import { isServed } from '../runs-in-daemon.ts'
 
 /** The command line as a daemon runs it for `aw-call`: words go in, and what they show comes out. */
 export const commandLine = (run: Run): CommandLine => ({

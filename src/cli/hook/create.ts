@@ -4,7 +4,7 @@ import { AwError, toAwError } from '../../domain/errors.ts'
 import { generateSegment, sanitizeSegment } from '../../domain/names.ts'
 import type { Manager } from '../../ports/manager.ts'
 import type { Io } from '../io.ts'
-import { realPath, workspaceAround, type View } from './places.ts'
+import { realPath, workspaceAround, type View } from './find-workspace.ts'
 import type { Payload } from './payload.ts'
 
 type Asked = Extract<Payload, { event: 'WorktreeCreate' }>

@@ -6,7 +6,7 @@ import type { Arguments } from '../input/arguments.ts'
 import type { Globals } from '../input/globals.ts'
 import type { Io } from '../io.ts'
 import { changeUserFile } from '../user-file/change.ts'
-import { ownCommand, sharedCommand } from '../user-file/own-program.ts'
+import { ownCommand, sharedCommand } from '../user-file/self-command.ts'
 import { commandsIn, withHooks, withoutHooks } from './claude-settings.ts'
 
 const scopes = ['user', 'project', 'local'] as const

@@ -2,7 +2,7 @@ import { AwError, toAwError } from '../../domain/errors.ts'
 import type { Manager } from '../../ports/manager.ts'
 import type { Io } from '../io.ts'
 import { mark } from './create.ts'
-import { isThere, realPath, workspaceAround, workspaceOnceAt, type View } from './places.ts'
+import { isThere, realPath, workspaceAround, workspaceOnceAt, type View } from './find-workspace.ts'
 
 /**
  * Moves what the create hook has made to the trash, with all that was not pushed or committed. Everything else stays as

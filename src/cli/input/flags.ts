@@ -1,6 +1,6 @@
 import type { Operation } from '../../api/operation.ts'
 import type { JsonSchema } from '../../api/schema.ts'
-import { ownFields, shorts } from './own-flags.ts'
+import { ownFields, shorts } from './cli-only-flags.ts'
 
 /** A field of an operation's input as the command line offers it. */
 export interface Flag {

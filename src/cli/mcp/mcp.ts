@@ -7,7 +7,7 @@ import { placeOf } from '../connect.ts'
 import type { Globals } from '../input/globals.ts'
 import { ClosedOutput, type Io } from '../io.ts'
 import { visible } from '../../domain/text/visible.ts'
-import { loadPart } from '../part.ts'
+import { loadPart } from '../lazy-bundle.ts'
 
 /** `aw mcp`, and what writes it into the configuration of its clients. */
 export const mcpCommand: BuiltinCommand = async (args, globals, io, { fields }) => {

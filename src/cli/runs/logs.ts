@@ -4,8 +4,8 @@ import { placeOf } from '../connect.ts'
 import { inputsOf } from '../input/input.ts'
 import { ClosedOutput } from '../io.ts'
 import { codeOfSignal } from '../sandbox/exit-code.ts'
-import { bytesOf, jsonLine } from '../sandbox/here.ts'
-import { lostText } from '../sandbox/shower.ts'
+import { bytesOf, jsonLine } from '../sandbox/run-command.ts'
+import { lostText } from '../sandbox/output-view.ts'
 
 /** `aw logs`: what the run wrote is written here, byte for byte. Ctrl-C stops following; the run goes on. */
 export const logsDoor: Door = async (operation, given, globals, io) => {

@@ -8,9 +8,9 @@ import { inputsOf } from '../input/input.ts'
 import { ClosedOutput, type TakenSignal } from '../io.ts'
 import { progressLine } from '../output/progress.ts'
 import { codeOfSignal } from '../sandbox/exit-code.ts'
-import { couldNot, type Session } from '../sandbox/here.ts'
-import { jsonShower, lineShower, plainShower } from '../sandbox/shower.ts'
-import { codeOfRun } from './code.ts'
+import { couldNot, type Session } from '../sandbox/run-command.ts'
+import { jsonShower, lineShower, plainShower } from '../sandbox/output-view.ts'
+import { codeOfRun } from './exit-code.ts'
 import { summary, tellStarted, type EndedItem } from './summary.ts'
 
 type Item = Outputs['run']

@@ -2,7 +2,7 @@ import type { Inputs, Outputs } from '../../api/table.ts'
 import { paint, wantsColor } from '../output/color.ts'
 import { columns, type Row } from '../render/columns.ts'
 import { count } from '../render/units.ts'
-import type { Session } from '../sandbox/here.ts'
+import type { Session } from '../sandbox/run-command.ts'
 import { visible } from '../../domain/text/visible.ts'
 
 export type EndedItem = Outputs['run']

@@ -3,7 +3,7 @@ import type { Inputs } from '../../api/table.ts'
 import type { Door } from '../call.ts'
 import { placeOf } from '../connect.ts'
 import { inputsOf } from '../input/input.ts'
-import { bytesOf, jsonLine } from './here.ts'
+import { bytesOf, jsonLine } from './run-command.ts'
 
 /** `aw connect`: standard input goes to the port, what it answers to standard output. */
 export const connectDoor: Door = async (operation, given, globals, io) => {

@@ -4,8 +4,8 @@ import type { Arguments } from '../input/arguments.ts'
 import { placeOf } from '../connect.ts'
 import { inputsOf } from '../input/input.ts'
 import type { Io } from '../io.ts'
-import { runEverywhere } from './everywhere.ts'
-import { onTerminal, runHere, type ExecInput } from './here.ts'
+import { runEverywhere } from './exec-all.ts'
+import { onTerminal, runHere, type ExecInput } from './run-command.ts'
 
 /** `aw exec`: what the command writes is written here, byte for byte, and its end is ours. */
 export const execDoor: Door = async (operation, given, globals, io) => {

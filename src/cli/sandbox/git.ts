@@ -3,7 +3,7 @@ import { placeOf } from '../connect.ts'
 import { inputsOf } from '../input/input.ts'
 import { hasTerminal } from './exec.ts'
 import { gitOperation } from './exec-variants.ts'
-import { onTerminal, runHere, type ExecInput } from './here.ts'
+import { onTerminal, runHere, type ExecInput } from './run-command.ts'
 
 /** `aw git ID status` */
 export const gitCommand: BuiltinCommand = async (_args, globals, io, given) => {

@@ -1,7 +1,7 @@
 import { paint, wantsColor } from '../output/color.ts'
 import { visible } from '../../domain/text/visible.ts'
 import type { Ended } from './exit-code.ts'
-import type { ExecInput, Session } from './here.ts'
+import type { ExecInput, Session } from './run-command.ts'
 
 /** What its exit code does not tell: why `aw`, or the kernel for it, ended a command or left something out. */
 export async function notesOn(session: Session, input: ExecInput, ended: Ended, written: number): Promise<string[]> {

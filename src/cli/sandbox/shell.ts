@@ -4,7 +4,7 @@ import type { BuiltinCommand } from '../builtins.ts'
 import { placeOf } from '../connect.ts'
 import { inputsOf } from '../input/input.ts'
 import { hasTerminal } from './exec.ts'
-import { onTerminal, runHere, type ExecInput } from './here.ts'
+import { onTerminal, runHere, type ExecInput } from './run-command.ts'
 import { shellOperation } from './exec-variants.ts'
 
 /** `aw shell ID [-- COMMAND]` */

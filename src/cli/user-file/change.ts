@@ -3,7 +3,7 @@ import { hunksOf } from '../../domain/text/diff.ts'
 import type { Arguments } from '../input/arguments.ts'
 import type { Globals } from '../input/globals.ts'
 import type { Io } from '../io.ts'
-import { confirmed } from './ask.ts'
+import { confirmed } from './confirm.ts'
 
 /** A file of the user's own that is to become another, at their word. */
 export interface Wanted {

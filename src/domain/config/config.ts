@@ -2,7 +2,7 @@ import { configKeys, type Key } from './keys.ts'
 import { ruleOf } from './kinds.ts'
 import { AwError } from '../errors.ts'
 import { nearest } from '../text/nearest.ts'
-import { slotCount } from '../sandbox/surroundings.ts'
+import { slotCount } from '../sandbox/variables.ts'
 import { watermarksOf } from '../space/watermarks.ts'
 
 export { configKeys }

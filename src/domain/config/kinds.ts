@@ -1,13 +1,13 @@
 import { isAgentName } from '../agents/check.ts'
 import { parseGitRef } from '../git/ref.ts'
-import { longestMs, mostCount } from '../text/longest.ts'
+import { longestMs, mostCount } from '../text/max-values.ts'
 import { isTemplateRef } from '../names.ts'
 import { parseRules } from '../network/rules.ts'
 import { maxPathBytes } from '../paths.ts'
 import { isRandomMount } from '../sandbox/mount.ts'
-import { assertPlace, protectedNames } from '../sandbox/place.ts'
+import { assertPlace, protectedNames } from '../sandbox/mount-target.ts'
 import { parseLabelLimits } from '../space/limits.ts'
-import { tcpPlace } from '../network/tcp-place.ts'
+import { tcpPlace } from '../network/tcp-address.ts'
 
 /** How a setting is written: the name of a kind, a range of whole numbers, or one of a few words. */
 export type Kind = keyof typeof kinds | Range | readonly string[]

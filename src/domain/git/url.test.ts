@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { checkRefName, isRefName, parseGitRef } from './ref.ts'
 import { parseGitUrl } from './url.ts'
-import { secretsOf, shortWords, withoutCredentials } from './words.ts'
+import { secretsOf, shortWords, withoutCredentials } from './error-text.ts'
 
 describe('a url', () => {
   test.each([

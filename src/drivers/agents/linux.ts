@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { CredentialSource } from '../../domain/agents/profile.ts'
 import type { Agents } from '../../ports/agents.ts'
-import { makePlaces, removePlaces } from './host/places.ts'
+import { makePlaces, removePlaces } from './host/directories.ts'
 import { jsonFilesIn, readUserFile } from './host/user-files.ts'
 import { resolveProgram } from './programs/resolve.ts'
 

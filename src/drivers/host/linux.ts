@@ -8,7 +8,7 @@ import { publish, published, unpublish } from '../../sys/fs/links.ts'
 import { lock } from '../../sys/locks/lock.ts'
 import { killProcess, liveness, ownProcess } from '../../sys/processes/process.ts'
 import { processesUsing } from '../../sys/processes/process-use.ts'
-import { assertTarget } from '../../sys/copy/target-place.ts'
+import { assertTarget } from '../../sys/copy/target-path.ts'
 
 interface Places {
   readonly home: string

@@ -1,7 +1,7 @@
 import { AwError } from '../../domain/errors.ts'
 import type { GitResults } from '../../ports/git-results.ts'
 import { gitProgram } from '../../sys/git/program.ts'
-import { openDesk, resultRepository } from './git/result-repository.ts'
+import { openDesk, resultRepository } from './git/staging-repository.ts'
 import { openTarget } from './git/target.ts'
 
 /** Results through the git of this machine. */

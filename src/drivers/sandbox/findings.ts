@@ -2,10 +2,10 @@ import { fixes } from '../../domain/sandbox/fixes.ts'
 import { type Grades, type Isolation, isolations, type LimitName } from '../../domain/sandbox/spec.ts'
 import type { Finding } from '../../sys/home/inspect.ts'
 import { landlockLacks, landlockVersion } from './walls/landlock.ts'
-import type { BoxOptions } from './boxes.ts'
+import type { BoxOptions } from './box-driver.ts'
 import { always as notGuarded } from './guarded.ts'
 import { sandboxDrivers } from './registry.ts'
-import { type Trial, type Try, tryWalls } from './trial.ts'
+import { type Trial, type Try, tryWalls } from './wall-trial.ts'
 
 interface Wanted extends BoxOptions {
   /** Which level commands get if nobody asks for another. */

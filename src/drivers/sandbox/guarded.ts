@@ -1,8 +1,8 @@
 import { AwError } from '../../domain/errors.ts'
 import type { SandboxDriver } from '../../ports/sandbox-driver.ts'
 import { landlockFix, landlockLacks, landlockProblem, landlockVersion } from './walls/landlock.ts'
-import type { BoxOptions } from './boxes.ts'
-import { findOpen, openDriver } from './open-level.ts'
+import type { BoxOptions } from './box-driver.ts'
+import { findOpen, openDriver } from './host-view-level.ts'
 
 /**
  * Rules instead of walls, by Landlock and a filter of system calls, for machines without user namespaces. Files: only the

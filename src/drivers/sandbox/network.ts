@@ -9,7 +9,7 @@ import { keepSettings, settingsPath } from './box/start/proxy-settings.ts'
 import { hasAllIds, hasId } from '../../sys/processes/ids.ts'
 import { extraAuthorities } from './proxy/authorities.ts'
 import { assertSettings, type ProxySettings, settingsText } from './proxy/settings.ts'
-import type { BoxOptions } from './boxes.ts'
+import type { BoxOptions } from './box-driver.ts'
 import { assertBrokers } from './brokers.ts'
 
 /** The program that a box with an allow-list reaches the network through; undefined if it has none. */

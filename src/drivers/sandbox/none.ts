@@ -1,7 +1,7 @@
 import { AwError } from '../../domain/errors.ts'
 import type { SandboxDriver } from '../../ports/sandbox-driver.ts'
-import type { BoxOptions } from './boxes.ts'
-import { findOpen, openDriver } from './open-level.ts'
+import type { BoxOptions } from './box-driver.ts'
+import { findOpen, openDriver } from './host-view-level.ts'
 
 /**
  * No walls at all: a command begins in its tree and may do what its user may. It still has a supervisor, so that it is

@@ -7,7 +7,7 @@ import { hasId, idsKey } from '../../sys/processes/ids.ts'
 import { ownProcess } from '../../sys/processes/process.ts'
 import { boxProgram } from './box/program.ts'
 import { programKey } from './box/start/bwrap-program.ts'
-import { passingName, putFile } from './box/unfinished.ts'
+import { passingName, putFile } from './box/temporary-files.ts'
 
 /**
  * Starts a box for real, runs something in it and ends it. What worked once is remembered until the machine is started

@@ -1,6 +1,6 @@
 import type { Isolation } from '../../domain/sandbox/spec.ts'
 import type { SandboxDriver } from '../../ports/sandbox-driver.ts'
-import type { BoxOptions } from './boxes.ts'
+import type { BoxOptions } from './box-driver.ts'
 
 /** The driver of each level, loaded when it is first used. */
 const drivers: Readonly<Record<Isolation, (options: BoxOptions) => Promise<SandboxDriver>>> = {

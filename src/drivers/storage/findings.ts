@@ -2,10 +2,10 @@ import type { DriverName } from '../../domain/config/storage-drivers.ts'
 import { toAwError } from '../../domain/errors.ts'
 import type { StorageCapabilities } from '../../ports/storage-driver.ts'
 import type { Finding } from '../../sys/home/inspect.ts'
-import { openPlace } from './pool/place.ts'
+import { openPlace } from './pool/location.ts'
 import { inspectPool } from './pool/report.ts'
 import { readClaim } from './root/claim.ts'
-import { tryDriver, wayTo, type Trial } from './choice.ts'
+import { tryDriver, wayTo, type Trial } from './choose-driver.ts'
 import { drivers, storageLock, type StoragePlace } from './registry.ts'
 
 /** What `aw doctor` says about drivers: each is tried for real where this home keeps its trees. */

@@ -67,7 +67,7 @@ export async function makeStorage(
 
 async function choose(place: StoragePlace, wanted: Wanted): Promise<DriverName> {
   if (wanted === 'dir') return wanted
-  const { best, assertWorks } = await import('./choice.ts')
+  const { best, assertWorks } = await import('./choose-driver.ts')
   return wanted === 'auto' ? best(place) : assertWorks(place, wanted)
 }
 

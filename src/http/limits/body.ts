@@ -5,7 +5,7 @@ import { AwError } from '../../domain/errors.ts'
 import { readJson, type JsonLimits } from '../../domain/text/strict-json.ts'
 import type { CommandInput } from '../../ports/sandbox-driver.ts'
 import { expectMore, expectNothing } from './request-deadline.ts'
-import type { Held } from '../held.ts'
+import type { Held } from '../body-memory.ts'
 import { bytesField } from '../input.ts'
 import { Refusal } from '../refusal.ts'
 

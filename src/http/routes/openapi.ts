@@ -5,7 +5,7 @@ import { errorTable, type ErrorCode } from '../../domain/errors.ts'
 import { version } from '../../version.ts'
 import { bytesField } from '../input.ts'
 import { takesKey } from '../idempotency.ts'
-import { ownObject, type RouteAbout } from './openapi-own.ts'
+import { ownObject, type RouteAbout } from './openapi-server-routes.ts'
 import { sessionRoutesOf } from '../session.ts'
 
 type Json = Record<string, unknown>

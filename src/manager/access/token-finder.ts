@@ -5,8 +5,8 @@ import type { Clock } from '../../ports/clock.ts'
 import type { EventStore } from '../../ports/event-store.ts'
 import type { Tokens } from '../../ports/tokens.ts'
 import { standsAround } from '../sandboxes/bridge.ts'
-import { tokenBook } from './token-book.ts'
-import { tokenTime } from './token-time.ts'
+import { tokenBook } from './token-cache.ts'
+import { tokenTime } from './token-clock.ts'
 
 interface FinderParts {
   readonly store: EventStore

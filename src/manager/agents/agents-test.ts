@@ -8,7 +8,7 @@ import type { Place } from '../../ports/storage-driver.ts'
 import type { Core, Finding, Request } from '../core.ts'
 import { withScratch } from '../files/scratch.ts'
 import { credentialOf, sourceText, upstreamOf } from './credentials.ts'
-import { equipmentOf, nameInside, programOf } from './equip.ts'
+import { equipmentOf, nameInside, programOf } from './equipment.ts'
 import { agentOf } from './profiles.ts'
 
 /** Starts an agent in a sandbox of each level and says what is missing. */

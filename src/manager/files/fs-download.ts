@@ -3,7 +3,7 @@ import { AwError } from '../../domain/errors.ts'
 import { quotePath } from '../../domain/paths.ts'
 import type { FileReader } from '../../ports/files.ts'
 import type { Core, Request } from '../core.ts'
-import { absoluteIn, openWithin } from './within.ts'
+import { absoluteIn, openWithin } from './with-tree.ts'
 import { checkpointSignal } from '../kernel/operations.ts'
 
 const pieceBytes = 256 * 1024

@@ -4,7 +4,7 @@ import type { Core, Request } from '../core.ts'
 import { assertFileSize, assertSizesBelow, largestFile } from './file-size.ts'
 import { assertRoom } from '../space/size-limit.ts'
 import { sizeAt, sizeBelow, type Tree } from '../kernel/trees.ts'
-import { absoluteIn, within } from './within.ts'
+import { absoluteIn, within } from './with-tree.ts'
 
 /** Use cases below a workspace's root: each opens the tree, does one thing to it and lets go of it. */
 

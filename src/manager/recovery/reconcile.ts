@@ -15,7 +15,7 @@ import { reconcileHome } from './home.ts'
 import { relocate } from '../workspaces/rename.ts'
 import { removeScratch, strayScratch } from '../files/scratch.ts'
 import { settleDestroyed } from '../trash/settle-destroyed.ts'
-import { whenFree } from './when-free.ts'
+import { whenFree } from './unless-busy.ts'
 
 export interface Reconciled {
   readonly failed: { id: string; name: string; operation: string; message: string }[]

@@ -4,7 +4,7 @@ import type { Place } from '../../ports/storage-driver.ts'
 import { newEvent, type Core, type Request } from '../core.ts'
 import { append, whose } from '../kernel/operations.ts'
 import { snapshotPlace } from '../kernel/places.ts'
-import { whenFree } from './when-free.ts'
+import { whenFree } from './unless-busy.ts'
 import { snapshotsOf } from '../snapshots/lookup.ts'
 
 /** Snapshots on disk that the log does not know are told and kept; those that are gone from disk are taken from the log. */

@@ -8,10 +8,10 @@ import type { Core, Request } from '../core.ts'
 import { exportBranch, exportBundle } from './commits.ts'
 import { exportPatch } from './patch.ts'
 import { leftOutBelow } from '../snapshots/omissions.ts'
-import { withFrozen } from '../snapshots/present-state.ts'
+import { withFrozen } from '../snapshots/current-state.ts'
 import { withCopy } from '../files/scratch.ts'
 import { sideOf, type Side } from '../diff/operands.ts'
-import { aboutWhole } from '../sources/whole-archive.ts'
+import { aboutWhole } from '../sources/workspace-archive.ts'
 
 type Input = Inputs['export']
 type Result = Outputs['export']

@@ -9,7 +9,7 @@ import { mountWish, nextMount, type Mounted } from '../../domain/sandbox/mount.t
 import { nameOf, type BoxFacts, type SharedMount, type Workspace } from '../../domain/workspace/state.ts'
 import type { SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
 import { toldBeside } from '../workspaces/agent-blocks.ts'
-import { agentRules, equipmentOf } from '../agents/equip.ts'
+import { agentRules, equipmentOf } from '../agents/equipment.ts'
 import { bridgeEnv, bridgePart, hasBridge } from './bridge.ts'
 import type { Core } from '../core.ts'
 import { volumeOf } from '../kernel/places.ts'

@@ -10,7 +10,7 @@ import { findWorkspace } from '../kernel/find.ts'
 import { readDocuments } from '../kernel/metadata.ts'
 import { withWorkspace } from '../kernel/operations.ts'
 import { leftOutOf, telling } from './omissions.ts'
-import { presentState } from './present-state.ts'
+import { presentState } from './current-state.ts'
 import { resolveSnapshot, snapshotsOf } from './lookup.ts'
 
 /** What a fork begins as: a snapshot of its origin, and what it takes over from it. */

@@ -10,7 +10,7 @@ import { view } from '../kernel/view.ts'
 import { createFrom } from '../workspaces/create.ts'
 import { assertNameFree, type ForkPoint, forkPoint, forkSettings } from './fork-point.ts'
 import { telling } from './omissions.ts'
-import { forgetState } from './present-state.ts'
+import { forgetState } from './current-state.ts'
 
 type Forks = Outputs['fork']
 

@@ -5,7 +5,7 @@ import { profileOf } from '../../domain/workspace/profiles.ts'
 import { foldSnapshots, snapshotEventTypes, type Snapshot } from '../../domain/workspace/snapshots.ts'
 import { baseNameOf, baseOf, nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import type { Core } from '../core.ts'
-import { keptFold } from '../kernel/kept-fold.ts'
+import { keptFold } from '../kernel/cached-fold.ts'
 import { snapshotView, type SnapshotView } from '../kernel/view.ts'
 
 type Snapshots = ReadonlyMap<SnapshotId, Snapshot>

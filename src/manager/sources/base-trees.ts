@@ -4,7 +4,7 @@ import type { Lock } from '../../ports/host.ts'
 import type { Created, CreateOptions, Place, SnapshotOptions } from '../../ports/storage-driver.ts'
 import { newEvent, type Core, type OperationRef, type Request } from '../core.ts'
 import { appendHome } from '../kernel/home-stream.ts'
-import { keptFold } from '../kernel/kept-fold.ts'
+import { keptFold } from '../kernel/cached-fold.ts'
 
 export const basePlace = (name: string): Place => ({ area: 'bases', name })
 

@@ -7,7 +7,7 @@ import { filledIn, findTemplate } from '../../domain/sources/templates.ts'
 import { ofRepository, type Source } from '../../domain/workspace/state.ts'
 import type { Core } from '../core.ts'
 import { templatesOf } from '../templates/template-tree.ts'
-import { wholeLayout } from './whole-archive.ts'
+import { wholeLayout } from './workspace-archive.ts'
 
 type Creation = Pick<
   Inputs['create'],

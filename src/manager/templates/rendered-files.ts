@@ -1,7 +1,7 @@
 import type { AnyEvent } from '../../domain/log/event.ts'
 import type { Place } from '../../ports/storage-driver.ts'
 import type { Core } from '../core.ts'
-import { keptFold } from '../kernel/kept-fold.ts'
+import { keptFold } from '../kernel/cached-fold.ts'
 import type { KnownTree } from '../kernel/known-tree.ts'
 import { filled, fillPlaceholders } from './variables.ts'
 import { openTree } from '../kernel/trees.ts'

@@ -7,7 +7,7 @@ import { append, begin, giveUp, intentOf, isFenced, whose } from '../kernel/oper
 import { stageOf, trashOf } from '../kernel/places.ts'
 import { settleDestroyed } from './settle-destroyed.ts'
 import { copying } from '../sources/fill.ts'
-import { aboutWhole } from '../sources/whole-archive.ts'
+import { aboutWhole } from '../sources/workspace-archive.ts'
 
 /**
  * A tree that went to the trash because its time was over is packed into a file before it is erased, if that is wanted.

@@ -1,4 +1,4 @@
-import { allDone } from '../../domain/all-done.ts'
+import { allDone } from '../../domain/settle-all.ts'
 import { AwError, toAwError } from '../../domain/errors.ts'
 import type { SnapshotId } from '../../domain/ids.ts'
 import { profileOf, type Profile } from '../../domain/workspace/profiles.ts'

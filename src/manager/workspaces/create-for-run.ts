@@ -1,5 +1,5 @@
 import type { Inputs } from '../../api/table.ts'
-import { allDone } from '../../domain/all-done.ts'
+import { allDone } from '../../domain/settle-all.ts'
 import { toAwError } from '../../domain/errors.ts'
 import { isWorkspaceId, type WorkspaceId } from '../../domain/ids.ts'
 import type { NewEvent } from '../../domain/log/event.ts'

@@ -2,7 +2,7 @@ import type { Inputs, Outputs } from '../../api/table.ts'
 import { isLive } from '../../domain/workspace/state.ts'
 import type { Core } from '../core.ts'
 import { lookUp } from '../kernel/find.ts'
-import { isTreeGone } from '../kernel/tree-gone.ts'
+import { isTreeGone } from '../kernel/missing-tree.ts'
 
 export async function exists(core: Core, input: Inputs['exists']): Promise<Outputs['exists']> {
   const found = await lookUp(core, input.id)

@@ -5,7 +5,7 @@ import { nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import type { Core } from '../core.ts'
 import { findWorkspace } from '../kernel/find.ts'
 import { volumeOf } from '../kernel/places.ts'
-import { isTreeGone, treeGone } from '../kernel/tree-gone.ts'
+import { isTreeGone, treeGone } from '../kernel/missing-tree.ts'
 
 /** Only looks: it waits for no lock and recovers nothing. */
 export async function path(core: Core, input: Inputs['path']): Promise<Outputs['path']> {

@@ -6,7 +6,7 @@ import { profileOf } from '../../domain/workspace/profiles.ts'
 import { nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import type { Core } from '../core.ts'
 import { findWorkspace } from '../kernel/find.ts'
-import { isTreeGone, treeGone } from '../kernel/tree-gone.ts'
+import { isTreeGone, treeGone } from '../kernel/missing-tree.ts'
 import { hasHostPaths, hostPath } from '../kernel/view.ts'
 
 export async function paths(core: Core, input: Inputs['paths']): Promise<Outputs['paths']> {

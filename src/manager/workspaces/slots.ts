@@ -1,5 +1,5 @@
 import { AwError } from '../../domain/errors.ts'
-import { slotCount } from '../../domain/sandbox/surroundings.ts'
+import { slotCount } from '../../domain/sandbox/variables.ts'
 import { isLive, workspaceStates, type Workspace } from '../../domain/workspace/state.ts'
 import type { Lock } from '../../ports/host.ts'
 import { newEvent, type Core, type Request } from '../core.ts'

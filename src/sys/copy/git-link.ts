@@ -4,7 +4,7 @@ import type { State } from './state.ts'
 import { hasCode } from '../syscalls/errno.ts'
 import { readNamed } from './read-named.ts'
 import { at, type Name, namingFlags } from '../safe-fs/descriptors.ts'
-import { openFrom } from '../safe-fs/levels.ts'
+import { openFrom } from '../safe-fs/directory-stack.ts'
 import { nodeName } from '../trees/names.ts'
 
 /** Git takes no longer one for a file that names a repository. */

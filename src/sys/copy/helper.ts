@@ -7,7 +7,7 @@ import { packageFolder } from '../processes/package-folder.ts'
 import { run } from '../processes/run.ts'
 import { systemError } from '../syscalls/system-error.ts'
 import type { Where } from '../trees/attributes.ts'
-import { cancelled } from '../trees/yielding.ts'
+import { cancelled } from '../trees/run-cancellable.ts'
 import type { Print } from '../trees/stat.ts'
 
 /**

@@ -12,7 +12,7 @@ import { ownLike } from './chown-like.ts'
 import { at, directoryFlags } from '../safe-fs/descriptors.ts'
 import { removeTree } from '../safe-fs/index.ts'
 import { assertSource, identitiesIn } from './source-folder.ts'
-import { assertTarget, type OwnPlaces } from './target-place.ts'
+import { assertTarget, type OwnPlaces } from './target-path.ts'
 
 export async function copyIn(
   source: CopySource,

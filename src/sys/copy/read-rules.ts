@@ -6,7 +6,7 @@ import { namedByGitFile } from '../../domain/git/link.ts'
 import { hasCode } from '../syscalls/errno.ts'
 import { readNamed } from './read-named.ts'
 import { at, directoryFlags, namingFlags } from '../safe-fs/descriptors.ts'
-import { openFrom } from '../safe-fs/levels.ts'
+import { openFrom } from '../safe-fs/directory-stack.ts'
 
 /** More is no list of patterns that somebody has written. */
 const mostBytes = 1024 * 1024

@@ -8,9 +8,9 @@ import { type CopyOptions, type Frame, identityOf, pause, reading, record, skip,
 import { makeDirectory } from './target.ts'
 import { monotonicMs } from '../home/monotonic.ts'
 import { directoryFlags, namingFlags } from '../safe-fs/descriptors.ts'
-import { openLevels } from '../safe-fs/levels.ts'
+import { openLevels } from '../safe-fs/directory-stack.ts'
 import { atBytes } from '../trees/names.ts'
-import { openPart } from '../trees/part.ts'
+import { openPart } from '../trees/open-subpath.ts'
 import { kindOf, look, type Looked, sizeIn } from '../trees/stat.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { AwError } from '../../domain/errors.ts'
-import { shortWords } from '../../domain/git/words.ts'
+import { shortWords } from '../../domain/git/error-text.ts'
 
 /** Whose failure it is: the url as it may be shown, and what must not be. */
 export interface About {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { standing } from '../../../test/support/standing.ts'
+import { standing } from '../../../test/support/background-process.ts'
 import { processesUsing, type ProcessUse } from './process-use.ts'
 
 const ordinary = 65534

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { type Native, native } from '../syscalls/native.ts'
-import type { Steps } from '../safe-fs/steps.ts'
+import type { Steps } from '../safe-fs/coroutine.ts'
 import { nextData } from './same-bytes.ts'
 
 /**

@@ -1,6 +1,6 @@
 import * as fs from 'node:fs'
 import type { DiffEntry } from '../../domain/trees/diff.ts'
-import type { Steps } from '../safe-fs/steps.ts'
+import type { Steps } from '../safe-fs/coroutine.ts'
 import { hashSteps } from './content-hash.ts'
 import { factsOf } from './stat.ts'
 import { openSeen } from './unlock.ts'

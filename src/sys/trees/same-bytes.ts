@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { type Native, native, SEEK } from '../syscalls/native.ts'
 import { errnoOf } from '../safe-fs/descriptors.ts'
-import type { Steps } from '../safe-fs/steps.ts'
+import type { Steps } from '../safe-fs/coroutine.ts'
 
 const blockSize = 256 * 1024
 const blocks: [Buffer, Buffer] | [] = []

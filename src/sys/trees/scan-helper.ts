@@ -2,7 +2,7 @@ import { AwError } from '../../domain/errors.ts'
 import { commonArguments, copyProgram, records, takeDirectory } from '../copy/helper.ts'
 import { startProgram } from '../processes/start-program.ts'
 import { isAscii } from './names.ts'
-import { cancelled } from './yielding.ts'
+import { cancelled } from './run-cancellable.ts'
 import type { Print } from './stat.ts'
 
 /** Is given each directory of a tree once, in no order: what is in it, and what the kernel told about each. */

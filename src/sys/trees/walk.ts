@@ -1,6 +1,6 @@
 import * as fs from 'node:fs'
 import { at, directoryFlags } from '../safe-fs/descriptors.ts'
-import { openFrom, openLevels } from '../safe-fs/levels.ts'
+import { openFrom, openLevels } from '../safe-fs/directory-stack.ts'
 import { hasCode } from '../syscalls/errno.ts'
 import { atBytes, nodeName } from './names.ts'
 import { type Print, look } from './stat.ts'

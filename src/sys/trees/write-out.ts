@@ -1,6 +1,6 @@
 import * as fs from 'node:fs'
 import { native } from '../syscalls/native.ts'
-import type { Steps } from '../safe-fs/steps.ts'
+import type { Steps } from '../safe-fs/coroutine.ts'
 import { ctimeMs, type Print, sizeIn } from './stat.ts'
 
 /**

@@ -2,8 +2,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { sampled } from '../../crash/sweep.ts'
-import { takesAll } from '../../support/drawn.ts'
-import type { Ran } from '../../cli/built.ts'
+import { takesAll } from '../../support/random-selection.ts'
+import type { Ran } from '../../cli/built-command.ts'
 import { scene, stateOf, type Scene } from './scene.ts'
 
 /** Stops the hook at a sample of its points, until it is through; answers how often. */

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inRoot } from '../../../tools/root.ts'
-import { place, type Place, type Ran } from '../../cli/built.ts'
+import { place, type Place, type Ran } from '../../cli/built-command.ts'
 
 /** What Claude Code 2.1.197 sent to its hooks, with other paths. */
 type Sample = 'create-session' | 'create-subagent' | 'create-entered' | 'remove'

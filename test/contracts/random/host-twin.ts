@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { openManager } from '../../../src/aw.ts'
 import { liveBoth, lives, type Twin } from '../../support/random-operations.ts'
 import { makeTree, readTree } from '../../support/tree.ts'
-import { memoryTwin, twinSource } from '../../support/twins.ts'
+import { memoryTwin, twinSource } from '../../support/memory-twin.ts'
 
 async function hostTwin(): Promise<Twin & { remove: () => Promise<void> }> {
   const base = mkdtempSync(join(tmpdir(), 'aw-random-'))

@@ -1,5 +1,5 @@
 import type { Sandbox, SandboxDriver, SandboxSpec } from '../../../src/ports/sandbox-driver.ts'
-import { isRoot, type LevelName, type Place } from '../place.ts'
+import { isRoot, type LevelName, type Place } from '../fixture.ts'
 
 /** Where an attack is tried: without any wall first, to see that it is one; then behind those of each level. */
 export type Where = 'plain' | LevelName

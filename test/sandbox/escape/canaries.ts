@@ -7,7 +7,7 @@ import { chownSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type ListenOptions } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { isRoot } from '../place.ts'
+import { isRoot } from '../fixture.ts'
 import type { Ground, Stage } from './attack.ts'
 import { endGroup, startOnHost } from './host-run.ts'
 

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
-import { someUser } from '../../support/drawn.ts'
+import { someUser } from '../../support/random-selection.ts'
 import { attacks } from './corpus.ts'
-import { makeTools, runAttacks, type Tools } from './outside.ts'
-import { wallsFile, wallsPage } from './page.ts'
+import { makeTools, runAttacks, type Tools } from './contained-run.ts'
+import { wallsFile, wallsPage } from './walls-page.ts'
 
 test('the published table is that of the attacks', () => {
   const page = readFileSync(wallsFile, 'utf8')

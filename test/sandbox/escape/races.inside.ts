@@ -1,10 +1,10 @@
 /** The attacks that need luck, often; and those of the corpus in which time plays a part, again and again. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { levels } from '../place.ts'
+import { levels } from '../fixture.ts'
 import { type Outcome, outcomeOf } from './attack.ts'
 import { attacks } from './corpus.ts'
 import { races } from './races.ts'
-import { openTheatre, type Theatre } from './stage.ts'
+import { openTheatre, type Theatre } from './fixture.ts'
 
 const timed = [
   'names-race',

@@ -2,7 +2,7 @@
 import { existsSync, lstatSync, mkdirSync, chownSync, symlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { startPlanned } from '../../contracts/sandbox.ts'
-import { isRoot, openPlace, owner } from '../place.ts'
+import { isRoot, openPlace, owner } from '../fixture.ts'
 import type { Attack, Stage } from './attack.ts'
 import { runOnHost, startOnHost, endGroup } from './host-run.ts'
 

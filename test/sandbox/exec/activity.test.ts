@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openManager } from '../../../src/aw.ts'
 import type { Manager } from '../../../src/ports/manager.ts'
-import { standing } from '../../support/standing.ts'
+import { standing } from '../../support/background-process.ts'
 
 async function makeManager(through: 'directory' | 'link' = 'directory'): Promise<Manager> {
   const base = mkdtempSync(join(tmpdir(), 'aw-activity-'))

@@ -1,8 +1,8 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { codeOf, makeRepository, openGround } from '../../sources/open.ts'
-import { ran, sh } from './ran.ts'
+import { codeOf, makeRepository, openGround } from '../../sources/fixture.ts'
+import { ran, sh } from './run-script.ts'
 
 it('a repository can be worked with inside, and what aw keeps of it is read-only there', async () => {
   const ground = await openGround()

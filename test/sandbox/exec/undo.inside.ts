@@ -1,8 +1,8 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { codeOf, openGround } from '../../sources/open.ts'
-import { sh } from './ran.ts'
+import { codeOf, openGround } from '../../sources/fixture.ts'
+import { sh } from './run-script.ts'
 
 const each = { 'sandbox.snapshot': 'each-exec' }
 

@@ -22,7 +22,7 @@ import {
   until,
 } from '../box/harness.ts'
 import { type } from '../box/raw.ts'
-import { proxyUser, upstream } from './place.ts'
+import { proxyUser, upstream } from './fixture.ts'
 
 const proxyPort = 3128
 const ordinary = 65_534

@@ -10,8 +10,8 @@ import { toAwError } from '../../../src/domain/errors.ts'
 import type { Network } from '../../../src/domain/sandbox/spec.ts'
 import type { Sandbox, SandboxSpec } from '../../../src/ports/sandbox-driver.ts'
 import { code, ran, startPlanned } from '../../contracts/sandbox.ts'
-import { openedPlaces, sh } from '../opened.ts'
-import { upstream } from './place.ts'
+import { openedPlaces, sh } from '../fixtures-per-test.ts'
+import { upstream } from './fixture.ts'
 
 const opened = openedPlaces()
 const secret = `sk-${randomBytes(16).toString('hex')}`

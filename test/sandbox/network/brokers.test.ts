@@ -11,7 +11,7 @@ import type { Broker } from '../../../src/domain/network/broker.ts'
 import { proxyCommand } from '../../../src/drivers/sandbox/proxy/program.ts'
 import { settingsText } from '../../../src/drivers/sandbox/proxy/settings.ts'
 import { ownAuthority, type OwnAuthority } from './own-authority.ts'
-import { type Place, proxyUser, readAll, readUntil, reasonOf, seen, startProxy, statusOf, upstream } from './place.ts'
+import { type Place, proxyUser, readAll, readUntil, reasonOf, seen, startProxy, statusOf, upstream } from './fixture.ts'
 
 const secret = 'sk-very-secret-0123456789'
 

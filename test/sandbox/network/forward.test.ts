@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, it } from 'vitest'
-import { openGround } from '../../sources/open.ts'
+import { openGround } from '../../sources/fixture.ts'
 
 /** Sends much and then waits for ever, whatever the other side does. */
 const stubborn = `

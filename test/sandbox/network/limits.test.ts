@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer as createHttp } from 'node:http'
 import { createServer, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
-import { readAll, readUntil, reasonOf, startProxy, statusOf, upstream, type Place } from './place.ts'
+import { readAll, readUntil, reasonOf, startProxy, statusOf, upstream, type Place } from './fixture.ts'
 
 /** However slow the machine is. */
 const patiently = { timeout: 30_000, interval: 20 }

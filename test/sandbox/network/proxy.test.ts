@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { connect as tlsConnect } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { inRoot } from '../../../tools/root.ts'
-import { type Place, readAll, readUntil, reasonOf, seen, startProxy, statusOf, upstream } from './place.ts'
+import { type Place, readAll, readUntil, reasonOf, seen, startProxy, statusOf, upstream } from './fixture.ts'
 
 /** Says what it was asked. */
 const echo = () => createHttp((request, response) => void echoTo(request, response))

@@ -9,9 +9,9 @@ import { trusting } from '../../../src/drivers/sandbox/proxy/authorities.ts'
 import { defaultLimits } from '../../../src/drivers/sandbox/proxy/limits.ts'
 import type { LogEntry } from '../../../src/drivers/sandbox/proxy/log.ts'
 import { createProxy } from '../../../src/drivers/sandbox/proxy/server.ts'
-import { machine } from '../../../src/drivers/sandbox/proxy/surroundings.ts'
+import { machine } from '../../../src/drivers/sandbox/proxy/host-network.ts'
 import { ownAuthority, type OwnAuthority } from './own-authority.ts'
-import { readAll, readUntil, upstream } from './place.ts'
+import { readAll, readUntil, upstream } from './fixture.ts'
 
 let authority: OwnAuthority
 beforeAll(() => void (authority = ownAuthority()))

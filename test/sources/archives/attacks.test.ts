@@ -1,7 +1,7 @@
 /** Archives that were made to do harm. Each is given to plain tar too: what it does shows what the case is worth. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { attacks } from './attacks.ts'
-import { newPlace, type Place } from './place.ts'
+import { newPlace, type Place } from './fixture.ts'
 
 let place: Place
 beforeEach(() => {

@@ -1,6 +1,6 @@
 /** What people have put into archives to do harm, or what readers disagree about. */
 import { bytesOf } from '../../support/tree.ts'
-import type { Place } from './place.ts'
+import type { Place } from './fixture.ts'
 import { binary, directory, entry, file, global, hardlink, symlink, tarOf } from './tar.ts'
 
 interface Attack {

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { tarArchives } from '../../../src/drivers/archives/tar.ts'
 import { verifyArchive } from '../../../src/drivers/archives/archive/inspect.ts'
 import { unpackArchive } from '../../../src/drivers/archives/archive/unpack.ts'
-import { newPlace, type Place } from './place.ts'
+import { newPlace, type Place } from './fixture.ts'
 import { directory, entry, file, tarOf } from './tar.ts'
 
 let place: Place

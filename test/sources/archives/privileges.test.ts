@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { packTree } from '../../../src/drivers/archives/archive/pack.ts'
 import { unpackArchive } from '../../../src/drivers/archives/archive/unpack.ts'
 import { isRoot } from '../../contracts/storage/host.ts'
-import { newPlace, type Place } from './place.ts'
+import { newPlace, type Place } from './fixture.ts'
 import { directory, entry, file, hardlink, symlink, tarOf } from './tar.ts'
 
 let place: Place

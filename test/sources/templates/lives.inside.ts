@@ -7,8 +7,8 @@ import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Progress } from '../../../src/ports/manager.ts'
-import { codeOf, openGround } from '../open.ts'
-import { assertClean, running, setupsIn } from './clean.ts'
+import { codeOf, openGround } from '../fixture.ts'
+import { assertClean, running, setupsIn } from './assert-clean.ts'
 import { makeProject } from './project.ts'
 
 it('what cannot be enforced is refused before the source is looked at', async () => {

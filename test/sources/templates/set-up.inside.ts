@@ -4,9 +4,9 @@ import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { toAwError } from '../../../src/domain/errors.ts'
-import { sh } from '../../sandbox/exec/ran.ts'
-import { codeOf, openGround } from '../open.ts'
-import { assertClean, logOf, running, setupsIn } from './clean.ts'
+import { sh } from '../../sandbox/exec/run-script.ts'
+import { codeOf, openGround } from '../fixture.ts'
+import { assertClean, logOf, running, setupsIn } from './assert-clean.ts'
 import { makeProject, npmCi, packGreeting } from './project.ts'
 
 const isRoot = process.getuid?.() === 0

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { drawn, twoDrivers } from '../../support/drawn.ts'
+import { drawn, twoDrivers } from '../../support/random-selection.ts'
 import { runOnImage } from '../../storage/on-image.ts'
 import { requirements } from '../../storage/requirements.ts'
 

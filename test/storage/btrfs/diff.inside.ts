@@ -2,14 +2,14 @@ import * as fc from 'fast-check'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { openWork } from '../../../src/drivers/storage/btrfs/work.ts'
+import { openWork } from '../../../src/drivers/storage/btrfs/work-area.ts'
 import type { Change, Place } from '../../../src/ports/storage-driver.ts'
 import { diffSubvolumes } from '../../../src/drivers/storage/btrfs/kernel/diff.ts'
 import { compareTrees } from '../../../src/sys/trees/compare.ts'
 import { collect } from '../../support/collect.ts'
 import { withoutRenames } from '../../contracts/storage/trees.ts'
 import { anyEdits as edits, live } from './edits.ts'
-import { type Opened, openBtrfs, snap, volume } from './open.ts'
+import { type Opened, openBtrfs, snap, volume } from './fixture.ts'
 
 const fork: Place = { area: 'volumes', name: 'ws_2' }
 

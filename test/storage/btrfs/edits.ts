@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import type { Place } from '../../../src/ports/storage-driver.ts'
 import { type Edit, editHost } from '../../support/edits.ts'
-import type { Opened } from './open.ts'
+import type { Opened } from './fixture.ts'
 
 const name = fc.constantFrom('a', 'b', 'c', '\xff', 'a-')
 const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => names.join('/'))

@@ -6,7 +6,7 @@ import type { Place } from '../../../src/ports/storage-driver.ts'
 import { makeSubvolume } from '../../../src/drivers/storage/btrfs/kernel/subvolume.ts'
 import { native } from '../../../src/sys/syscalls/native.ts'
 import { anyEdits, live } from './edits.ts'
-import { type Opened, openBtrfs, snap, volume } from './open.ts'
+import { type Opened, openBtrfs, snap, volume } from './fixture.ts'
 
 const fork: Place = { area: 'volumes', name: 'ws_2' }
 

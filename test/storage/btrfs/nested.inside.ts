@@ -7,7 +7,7 @@ import { expect, it } from 'vitest'
 import { openManager } from '../../../src/aw.ts'
 import { collect } from '../../support/collect.ts'
 import { code } from '../../contracts/storage.ts'
-import { isRoot, openBtrfs, snap, volume } from './open.ts'
+import { isRoot, openBtrfs, snap, volume } from './fixture.ts'
 
 const btrfs = (...args: string[]): void => void execFileSync('btrfs', ['-q', ...args])
 

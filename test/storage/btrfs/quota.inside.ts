@@ -7,7 +7,7 @@ import { enableQuota } from '../../../src/drivers/storage/btrfs/kernel/device.ts
 import { fileSystemId } from '../../../src/drivers/storage/btrfs/kernel/ioctls.ts'
 import { withSubvolume } from '../../../src/drivers/storage/btrfs/kernel/subvolume.ts'
 import { code } from '../../contracts/storage.ts'
-import { openBtrfs, snap, volume } from './open.ts'
+import { openBtrfs, snap, volume } from './fixture.ts'
 
 const MB = 2 ** 20
 const EDQUOT = -122

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { btrfs } from '../../../src/drivers/storage/btrfs/kernel/ioctls.ts'
 import { code } from '../../contracts/storage.ts'
-import { type Opened, openBtrfs, snap, volume } from './open.ts'
+import { type Opened, openBtrfs, snap, volume } from './fixture.ts'
 
 const program = fileURLToPath(new URL('../../support/programs/restore-btrfs.ts', import.meta.url))
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Place, StorageDriver } from '../../../src/ports/storage-driver.ts'
 import { collect } from '../../support/collect.ts'
-import { fork, snap, subject, volume } from './subject.ts'
+import { fork, snap, subject, volume } from './fixture.ts'
 
 async function write(storage: StorageDriver, name: string, content: string): Promise<void> {
   using tree = await storage.reach(volume)

@@ -7,7 +7,7 @@ import type { Place, StorageDriver } from '../../../src/ports/storage-driver.ts'
 import { type Edit, editHost } from '../../support/edits.ts'
 import { edit } from '../../support/random-storage.ts'
 import { readTree, type Tree } from '../../support/tree.ts'
-import { fork, snap, subject, volume } from './subject.ts'
+import { fork, snap, subject, volume } from './fixture.ts'
 
 const base: Place = { area: 'bases', name: 'base' }
 const flattened = 'overlay freeze, layers flattened'

@@ -8,7 +8,7 @@ import { openManager } from '../../../src/aw.ts'
 import type { Place } from '../../../src/ports/storage-driver.ts'
 import { readTree } from '../../support/tree.ts'
 import { overlaySteps } from './steps.ts'
-import { fork, open, snap, subject, volume } from './subject.ts'
+import { fork, open, snap, subject, volume } from './fixture.ts'
 import { letGo, unmountBelow } from '../unmount-below.ts'
 
 const program = fileURLToPath(new URL('../../support/programs/overlay-step.ts', import.meta.url))

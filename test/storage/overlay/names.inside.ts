@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { initHome, openAw } from '../../../src/index.ts'
 import { mountsOf } from '../../../src/sys/fs/mounts.ts'
-import { fork, open, snap, subject, volume } from './subject.ts'
+import { fork, open, snap, subject, volume } from './fixture.ts'
 import { endBoxes } from '../../support/end-boxes.ts'
 
 const isRoot = process.getuid?.() === 0

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import type { Place, StorageDriver } from '../../../src/ports/storage-driver.ts'
-import { snap, subject, volume } from './subject.ts'
+import { snap, subject, volume } from './fixture.ts'
 
 const program = fileURLToPath(new URL('../../support/programs/overlay-reader.ts', import.meta.url))
 const visitor = fileURLToPath(new URL('../../support/programs/overlay-visitor.ts', import.meta.url))

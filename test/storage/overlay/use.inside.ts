@@ -3,10 +3,10 @@ import * as fs from 'node:fs'
 import { cpus, release } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { standing } from '../../support/standing.ts'
+import { standing } from '../../support/background-process.ts'
 import { code } from '../../contracts/storage.ts'
 import { readTree } from '../../support/tree.ts'
-import { fork, snap, subject, volume } from './subject.ts'
+import { fork, snap, subject, volume } from './fixture.ts'
 import { unmountBelow } from '../unmount-below.ts'
 
 /** Who uses a tree, by whatever mount, and what that means for its snapshots. */

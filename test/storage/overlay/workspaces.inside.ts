@@ -9,7 +9,7 @@ import { openManager } from '../../../src/aw.ts'
 import { initHome, openAw, type Aw } from '../../../src/index.ts'
 import { collect } from '../../support/collect.ts'
 import { code } from '../../contracts/manager.ts'
-import { makeRepository } from '../../sources/open.ts'
+import { makeRepository } from '../../sources/fixture.ts'
 
 /** Workspaces of an ordinary user that are overlays: made from everything, looked into, and never at a path. */
 

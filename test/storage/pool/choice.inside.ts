@@ -7,7 +7,7 @@ import { openManager } from '../../../src/aw.ts'
 import { deinitHome, initHome } from '../../../src/init.ts'
 import { removeTree } from '../../../src/sys/safe-fs/index.ts'
 import { inRoot } from '../../../tools/root.ts'
-import { containing } from './place.ts'
+import { containing } from './fixture.ts'
 
 /** Run on ext4 and on btrfs, by root and by an ordinary user. */
 const onBtrfs = process.env['AW_ON'] === 'btrfs'

@@ -1,8 +1,8 @@
 import * as fs from 'node:fs'
 import { expect, test } from 'vitest'
 import { openManager } from '../../../src/aw.ts'
-import { takesAll } from '../../support/drawn.ts'
-import { deinit, poolPlace, small, type PoolPlace } from './place.ts'
+import { takesAll } from '../../support/random-selection.ts'
+import { deinit, poolPlace, small, type PoolPlace } from './fixture.ts'
 
 /** Every fifth step, from one that is drawn anew each time; all of them: `npm run prove`. */
 const stride = takesAll ? 1 : 5

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openManager } from '../../../src/aw.ts'
 import type { Manager } from '../../../src/ports/manager.ts'
-import { standing } from '../../support/standing.ts'
-import { containing, deinit, ordinary, poolPlace, small, type PoolPlace } from './place.ts'
+import { standing } from '../../support/background-process.ts'
+import { containing, deinit, ordinary, poolPlace, small, type PoolPlace } from './fixture.ts'
 
 const open = ({ home }: PoolPlace): Promise<Manager> => openManager({ home, env: {} })
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import type { Aw, Workspace } from '../../../src/index.ts'
-import { openHome, read, sizes, timed, write } from './open.ts'
+import { openHome, read, sizes, timed, write } from './fixture.ts'
 
 const { forks: many, processes } = sizes
 const cli = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Workspace } from '../../../src/index.ts'
-import { names, note, openHome, read, sizes, timed, write } from './open.ts'
+import { names, note, openHome, read, sizes, timed, write } from './fixture.ts'
 
 const { depth } = sizes
 

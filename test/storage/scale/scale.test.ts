@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { drawn, twoDrivers } from '../../support/drawn.ts'
-import { expectScales, grounds } from './on.ts'
+import { drawn, twoDrivers } from '../../support/random-selection.ts'
+import { expectScales, grounds } from './file-systems.ts'
 
 /** `npm run prove` does the same with much more. */
 it.each(drawn(grounds, twoDrivers))(

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { note, openHome, read, sizes, timed, write } from './open.ts'
+import { note, openHome, read, sizes, timed, write } from './fixture.ts'
 
 const { snapshots: many } = sizes
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
-import { launcher } from '../../cli/built.ts'
+import { launcher } from '../../cli/built-command.ts'
 
 /** Mounted in a namespace of its own, they go with the program that is run there, however it ends. */
 const mounts = {

@@ -4,7 +4,7 @@ import * as fs from 'node:fs'
 import { expect, it } from 'vitest'
 import { toAwError } from '../../../src/domain/errors.ts'
 import { fileSystemOf } from '../../../src/sys/fs/file-system.ts'
-import { openHome, outcome, until } from './open.ts'
+import { openHome, outcome, until } from './fixture.ts'
 
 /** On a file system of a few hundred MB. */
 

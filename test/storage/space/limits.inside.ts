@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { collect } from '../../support/collect.ts'
 import { fileSystemOf } from '../../../src/sys/fs/file-system.ts'
-import { MB, openHome, outcome, until, write, type SpaceHome } from './open.ts'
+import { MB, openHome, outcome, until, write, type SpaceHome } from './fixture.ts'
 
 /** A workspace at its size limit: by the kernel on btrfs with quotas as root, else watched. The limit is always 4 MB. */
 

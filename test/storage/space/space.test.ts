@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { drawn } from '../../support/drawn.ts'
+import { drawn } from '../../support/random-selection.ts'
 import { runOnImage } from '../on-image.ts'
 
 /** Only root can mount an image; an ordinary user is tried by root, who can become one. */

@@ -2,7 +2,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { fileSystemOf } from '../../../src/sys/fs/file-system.ts'
-import { MB, openHome } from './open.ts'
+import { MB, openHome } from './fixture.ts'
 
 /** What is shared is told apart from what erasing would give back, wherever the storage can tell. */
 it('tells of each snapshot, base and tree in the trash what is its own and what it shares', async () => {

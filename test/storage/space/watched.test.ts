@@ -7,7 +7,7 @@ import { openManager } from '../../../src/aw.ts'
 import { makeAw } from '../../../src/client/facade.ts'
 import { collect } from '../../support/collect.ts'
 import { endBoxes } from '../../support/end-boxes.ts'
-import { until } from './open.ts'
+import { until } from './fixture.ts'
 
 const homes: AsyncDisposable[] = []
 

@@ -1,5 +1,5 @@
 import type { Outputs } from '../../../api/table.ts'
-import { notHeld, pathless, placeOf } from '../quick.ts'
+import { notHeld, pathless, placeOf } from '../basic.ts'
 import { count } from '../units.ts'
 import type { Shown, View } from '../view.ts'
 

@@ -1,6 +1,6 @@
 import type { Outputs } from '../../../api/table.ts'
 import { columns, type Row } from '../columns.ts'
-import { notHeld } from '../quick.ts'
+import { notHeld } from '../basic.ts'
 import { age, count } from '../units.ts'
 import type { Shown, View } from '../view.ts'
 

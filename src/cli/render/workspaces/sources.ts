@@ -1,6 +1,6 @@
 import type { Outputs } from '../../../api/table.ts'
 import { columns, pairsOf, type Row } from '../columns.ts'
-import { notHeld } from '../quick.ts'
+import { notHeld } from '../basic.ts'
 import { setupRows } from './setup.ts'
 import { age, bytes, count, shortBase } from '../units.ts'
 import type { Shown, View } from '../view.ts'

@@ -1,7 +1,7 @@
 import type { FoundProgram } from '../../../ports/agents.ts'
 import { canonical } from '../../../sys/fs/canonical.ts'
 import { outside, run } from '../../../sys/processes/run.ts'
-import { isProgram, programsOf, type Surroundings } from './look.ts'
+import { isProgram, programsOf, type Surroundings } from './find.ts'
 import { environmentOf, isOlder, librariesOf, oldestNode, packageOf } from './package.ts'
 import { beginningOf } from './script.ts'
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { tarArchives } from '../tar.ts'
 import { hashSteps } from '../../../sys/trees/content-hash.ts'
-import { politely } from '../../../sys/trees/yielding.ts'
+import { politely } from '../../../sys/trees/run-cancellable.ts'
 import { hasDigest } from './digest.ts'
 
 let base: string

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
-import type { Steps } from '../../../sys/safe-fs/steps.ts'
+import type { Steps } from '../../../sys/safe-fs/coroutine.ts'
 import { hashSteps } from '../../../sys/trees/content-hash.ts'
-import { politely } from '../../../sys/trees/yielding.ts'
+import { politely } from '../../../sys/trees/run-cancellable.ts'
 import { openSource } from './source.ts'
 
 /** The SHA-256 of an archive's bytes, whatever they mean: what `sha256sum` tells. */

@@ -9,10 +9,10 @@ import { hasCode, unless } from '../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'
 import { ownLike } from '../../../sys/copy/chown-like.ts'
 import { at } from '../../../sys/safe-fs/descriptors.ts'
-import type { Steps } from '../../../sys/safe-fs/steps.ts'
+import type { Steps } from '../../../sys/safe-fs/coroutine.ts'
 import { atBytes } from '../../../sys/trees/names.ts'
 import { kindOf, look } from '../../../sys/trees/stat.ts'
-import { looksOf } from './looks.ts'
+import { looksOf } from './entry-attributes.ts'
 
 /** Something that an archive has and the tree has not, or not all of it. */
 export interface Omission {

@@ -3,7 +3,7 @@ import type { ArchiveHeader } from '../../../domain/archive/header.ts'
 import { type ArchiveLimits, defaultLimits, noLimits } from '../../../domain/archive/limits.ts'
 import { AwError } from '../../../domain/errors.ts'
 import { directoryFlags } from '../../../sys/safe-fs/descriptors.ts'
-import { politely } from '../../../sys/trees/yielding.ts'
+import { politely } from '../../../sys/trees/run-cancellable.ts'
 import { type MakeOptions, newTreeMaker, type Omission } from './make-tree.ts'
 import { openSource, type ReadOptions, readSource } from './source.ts'
 

@@ -11,7 +11,7 @@ import { formatPackedRefs, nameText, type Ref, type Refs } from '../../../sys/gi
 import { told, type Remote } from './remote.ts'
 import { refsAt } from './remote-resolve.ts'
 import { freshName, sweep } from './scratch.ts'
-import { settle, takeOver, type Brought } from './take-over.ts'
+import { settle, takeOver, type Brought } from './update-mirror.ts'
 
 /** Filling a mirror. All of this is done by who has its lock alone. */
 

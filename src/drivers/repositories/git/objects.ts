@@ -4,7 +4,7 @@ import { AwError } from '../../../domain/errors.ts'
 import { hasCode } from '../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'
 import { contentSteps, shareBlocks } from '../../../sys/safe-fs/write/copy-content.ts'
-import { politely } from '../../../sys/trees/yielding.ts'
+import { politely } from '../../../sys/trees/run-cancellable.ts'
 import type { Folder } from '../../../sys/git/folder.ts'
 
 /** Objects of a repository as the files that they are: packs, each with its index, and single ones. */

@@ -1,4 +1,4 @@
-import { secretsOf } from '../../../domain/git/words.ts'
+import { secretsOf } from '../../../domain/git/error-text.ts'
 import type { RemoteUrl } from '../../../domain/git/url.ts'
 import type { CloneProgress } from '../../../ports/repositories.ts'
 import { run } from '../../../sys/processes/run.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Desk } from './result-repository.ts'
+import type { Desk } from './staging-repository.ts'
 import type { Tracked } from './tree-stream.ts'
 
 /** Larger files are not looked at: nobody edits them line by line. */

@@ -1,4 +1,4 @@
-import type { Desk } from './result-repository.ts'
+import type { Desk } from './staging-repository.ts'
 
 /** Objects of a desk, as many as there are, with a few processes of git. */
 

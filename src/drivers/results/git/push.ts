@@ -2,7 +2,7 @@ import { AwError } from '../../../domain/errors.ts'
 import { isCommitId } from '../../../domain/git/ref.ts'
 import type { BranchOptions, BranchResult } from '../../../ports/git-results.ts'
 import { transferGuards } from '../../../sys/git/environment.ts'
-import type { Desk } from './result-repository.ts'
+import type { Desk } from './staging-repository.ts'
 import { usedBy, type Target } from './target.ts'
 
 /**

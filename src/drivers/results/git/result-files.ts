@@ -6,8 +6,8 @@ import { contentSteps } from '../../../sys/safe-fs/write/copy-content.ts'
 import { makeFile } from '../../../sys/fs/new-file.ts'
 import { ownWholeTree } from '../../../sys/copy/chown-tree.ts'
 import { replaceFile } from '../../../sys/git/layout.ts'
-import { politely } from '../../../sys/trees/yielding.ts'
-import type { Desk } from './result-repository.ts'
+import { politely } from '../../../sys/trees/run-cancellable.ts'
+import type { Desk } from './staging-repository.ts'
 
 /** Results as files. Git writes them beside our repository; from there they come to where they are wanted, whole. */
 

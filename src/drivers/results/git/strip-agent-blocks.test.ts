@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { blocksFor, inject } from '../../../domain/workspace/agent-files.ts'
 import { findProgram } from '../../../sys/processes/run.ts'
-import { openDesk, type Desk } from './result-repository.ts'
+import { openDesk, type Desk } from './staging-repository.ts'
 import { commitsWithout } from './strip-agent-blocks.ts'
 
 let base = ''

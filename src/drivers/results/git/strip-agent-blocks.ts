@@ -2,7 +2,7 @@ import { mostAgentFileBytes, withoutBlocks, type AgentBlock } from '../../../dom
 import { isCommitId } from '../../../domain/git/ref.ts'
 import { newObjects, type NewObjects } from './new-objects.ts'
 import { contentsOf, lookUp, type FoundObject } from './object-batch.ts'
-import type { Desk } from './result-repository.ts'
+import type { Desk } from './staging-repository.ts'
 
 /**
  * Commits anew without what aw had put into files for agents, as somebody who committed everything committed that too.

@@ -18,7 +18,7 @@ import {
   uint32,
 } from './frames.ts'
 import { incoming } from './output.ts'
-import { credits, inputWindow } from './windows.ts'
+import { credits, inputWindow } from './flow-control.ts'
 
 export interface Job {
   readonly argv: readonly string[]

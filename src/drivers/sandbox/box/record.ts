@@ -7,7 +7,7 @@ import type { Plan } from '../../../ports/sandbox-driver.ts'
 import { assertOurs, ensureDirectory, syncDirectory } from '../../../sys/fs/directories.ts'
 import { readIfPresent } from '../../../sys/fs/durable-file.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'
-import { isInTheMaking } from './unfinished.ts'
+import { isInTheMaking } from './temporary-files.ts'
 
 /**
  * What is known of a box outside of it, in a directory of its own: `record.json` is written before anything of it is

@@ -4,7 +4,7 @@ import type { Connection } from '../../../ports/sandbox-driver.ts'
 import type { BoxConnection } from './connection.ts'
 import { answer, encodeTags, type Frame, malformed, readFailure, readUint32, request, uint32 } from './frames.ts'
 import { incoming } from './output.ts'
-import { credits, inputWindow } from './windows.ts'
+import { credits, inputWindow } from './flow-control.ts'
 
 interface StreamOptions {
   readonly timeoutMs: number

@@ -2,13 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { SecureContext } from 'node:tls'
 import type { BrokerRoute } from '../../../domain/network/broker.ts'
 import type { Rule } from '../../../domain/network/rules.ts'
-import type { Owner } from './answers.ts'
+import type { Owner } from './refusal-responses.ts'
 import { openConnections, type Connections } from './connections.ts'
 import { openExchanges, type Exchanges } from './exchange.ts'
 import type { ProxyLimits } from './limits.ts'
 import type { RequestLog } from './log.ts'
 import type { Reason } from './reasons.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { Surroundings } from './host-network.ts'
 
 export interface ProxyParts {
   readonly rules: readonly Rule[]

@@ -9,7 +9,7 @@ import { openBridge } from '../../../sys/home/bridge-socket.ts'
 import { openLog } from './log.ts'
 import { createProxy } from './server.ts'
 import { readSettings } from './settings.ts'
-import { machine } from './surroundings.ts'
+import { machine } from './host-network.ts'
 import { becomeUser } from './user.ts'
 
 const [file = ''] = process.argv.slice(2)

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { Socket } from 'node:net'
-import { answerFor, answerSocket } from './answers.ts'
+import { answerFor, answerSocket } from './refusal-responses.ts'
 import { openDesk, type Desk, type ProxyParts } from './context.ts'
 import { handleRequest } from './plain-requests.ts'
 import type { Reason } from './reasons.ts'

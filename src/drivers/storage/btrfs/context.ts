@@ -1,7 +1,7 @@
 import type { Place } from '../../../ports/storage-driver.ts'
 import { hasCode } from '../../../sys/syscalls/errno.ts'
 import { taken, type TreeRoot } from '../root/tree-root.ts'
-import type { Work } from './work.ts'
+import type { Work } from './work-area.ts'
 
 /** What all parts of the driver share. */
 export interface Context {

@@ -6,7 +6,7 @@ import { hasCode } from '../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'
 import { moveTree } from '../root/root.ts'
 import { type Context, unlessTaken } from './context.ts'
-import type { Work } from './work.ts'
+import type { Work } from './work-area.ts'
 
 /** A new subvolume: empty, or a writable snapshot of a frozen one. */
 export async function createTree(

@@ -17,7 +17,7 @@ import { probeBtrfs } from './probe.ts'
 import { readable, thawed } from './readable.ts'
 import { restoreTree } from './restore.ts'
 import { snapshotTree } from './snapshot.ts'
-import { openWork, workDirectory } from './work.ts'
+import { openWork, workDirectory } from './work-area.ts'
 
 const isRoot = process.getuid?.() === 0
 

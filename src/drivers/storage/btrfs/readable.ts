@@ -1,7 +1,7 @@
 import { withSubvolume } from './kernel/subvolume.ts'
 import { isReadOnly } from './kernel/ioctls.ts'
 import { hasCode } from '../../../sys/syscalls/errno.ts'
-import type { Work } from './work.ts'
+import type { Work } from './work-area.ts'
 
 /**
  * Reads trees that may hold what their owner may not read: in a writable tree it can be allowed for the moment, in a

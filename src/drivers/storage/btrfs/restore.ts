@@ -3,7 +3,7 @@ import type { Frozen, Place, RestoreOptions } from '../../../ports/storage-drive
 import { hasQuota, limitGrowth, passLimit } from './kernel/quota.ts'
 import { exchangeSubvolumes, infoAt, lastChange, snapshotSubvolume, withSubvolume } from './kernel/subvolume.ts'
 import { treeExists } from '../root/root.ts'
-import { assertBare } from '../../../sys/trees/mounted-in.ts'
+import { assertBare } from '../../../sys/trees/mounts-in.ts'
 import type { TreeRoot } from '../root/tree-root.ts'
 import type { Context } from './context.ts'
 import { countChanges } from './diff.ts'

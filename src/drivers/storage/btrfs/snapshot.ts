@@ -1,4 +1,4 @@
-import { allDone } from '../../../domain/all-done.ts'
+import { allDone } from '../../../domain/settle-all.ts'
 import { AwError } from '../../../domain/errors.ts'
 import type { Frozen, Place, SnapshotOptions } from '../../../ports/storage-driver.ts'
 import { type Context, unlessTaken } from './context.ts'

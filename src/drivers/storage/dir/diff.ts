@@ -1,9 +1,9 @@
 import type { Change, DiffOptions } from '../../../ports/storage-driver.ts'
 import { compareTrees } from '../../../sys/trees/compare.ts'
-import { assertBare } from '../../../sys/trees/mounted-in.ts'
+import { assertBare } from '../../../sys/trees/mounts-in.ts'
 import { lookBeside } from './snapshot.ts'
 import type { Manifest } from './store/manifest.ts'
-import { differences } from './store/scan/differences.ts'
+import { differences } from './store/scan/diff-manifests.ts'
 import type { Store } from './store/store.ts'
 
 export interface Tree {

@@ -4,7 +4,7 @@ import { openInto } from '../../../sys/trees/open-into.ts'
 import { noSource, type TreeSource } from '../root/import.ts'
 import { importFrozen } from './create.ts'
 import { readManifest } from './store/manifest.ts'
-import { apartFrom, linesBelow, partOf } from './store/part.ts'
+import { apartFrom, linesBelow, partOf } from './store/subtree.ts'
 import type { Store } from './store/store.ts'
 
 /** `import` of a snapshot, or of one path of it. @param tree the directory of a writable tree */

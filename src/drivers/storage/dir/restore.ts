@@ -5,14 +5,14 @@ import type { Exchanged, Frozen, RestoreOptions } from '../../../ports/storage-d
 import { readIfPresent } from '../../../sys/fs/durable-file.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'
 import { directoryFlags } from '../../../sys/safe-fs/descriptors.ts'
-import { politely } from '../../../sys/trees/yielding.ts'
+import { politely } from '../../../sys/trees/run-cancellable.ts'
 import { applySteps } from './store/apply.ts'
-import { differences } from './store/scan/differences.ts'
+import { differences } from './store/scan/diff-manifests.ts'
 import { found, freeze, type Freezing, lookThrough } from './snapshot.ts'
 import { linesByPath, type Manifest, readIfWhole, readManifest } from './store/manifest.ts'
 import { openObjects } from './store/objects.ts'
 import { type Plan, planOf } from './store/plan.ts'
-import { assertKept, assertPossible } from './store/possible.ts'
+import { assertKept, assertPossible } from './store/preconditions.ts'
 import { type Store, unlinkIfPresent } from './store/store.ts'
 
 /** The volume's directory, and the manifests. */

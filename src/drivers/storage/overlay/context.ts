@@ -4,11 +4,11 @@ import type { Place, Reached } from '../../../ports/storage-driver.ts'
 import { cloneOf, isInUse, type OverlayLayers, viewOf } from '../../../sys/fs/mounts.ts'
 import { filesOf, isBare, missingLayer, retireWork } from './kernel/layers.ts'
 import { lockMounts } from './kernel/mount-lock.ts'
-import { closeMount, isLeft, isThere, mountTree, openFrozen, openThere, openUnmounted } from './kernel/mountpoint.ts'
+import { closeMount, isLeft, isThere, mountTree, openFrozen, openThere, openUnmounted } from './kernel/mount-point.ts'
 import { lockRecords, readRecord, type Stack } from './kernel/records.ts'
-import { mountedBelow } from '../../../sys/trees/mounted-in.ts'
+import { mountedBelow } from '../../../sys/trees/mounts-in.ts'
 import { isFrozen, missing, onHost, type TreeRoot } from '../root/tree-root.ts'
-import { openCopy, reachHeld } from './reach.ts'
+import { openCopy, reachHeld } from './held-views.ts'
 
 /** What all parts of the driver share. */
 export interface Overlay {

@@ -1,7 +1,7 @@
 import type { Created, CreateOptions, Place } from '../../../ports/storage-driver.ts'
 import { mounts } from '../../../sys/fs/mounts.ts'
 import { filesOf, ground, isBare, makeLayer, retireWork, syncLayers, upperStack } from './kernel/layers.ts'
-import { attachTree, closeMount } from './kernel/mountpoint.ts'
+import { attachTree, closeMount } from './kernel/mount-point.ts'
 import { lockRecords, syncRecords, taken } from './kernel/records.ts'
 import { missing, noLimits } from '../root/tree-root.ts'
 import { frozenStackOf, isSeen, type Overlay, upperOf } from './context.ts'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { EraseOptions, Growing, Place } from '../../../ports/storage-driver.ts'
 import { buryLayers, filesOf, retireLayers } from './kernel/layers.ts'
-import { clearMountPoint, sweepMountPoints } from './kernel/mountpoint.ts'
+import { clearMountPoint, sweepMountPoints } from './kernel/mount-point.ts'
 import { lockRecords } from './kernel/records.ts'
 import { measureTree, removeTree } from '../../../sys/safe-fs/index.ts'
 import { hostPath, isSeen, type Overlay, stackOf } from './context.ts'

@@ -1,6 +1,6 @@
 import { syncFileSystemLater, viewOf } from '../../../sys/fs/mounts.ts'
 import { filesOf, ground, lowerStack, makeLayer, type NewLayer, retireWork, upperStack } from './kernel/layers.ts'
-import { closeMount } from './kernel/mountpoint.ts'
+import { closeMount } from './kernel/mount-point.ts'
 import { lockRecords, type Records, type Stack } from './kernel/records.ts'
 import { remakeChanges } from './kernel/replay.ts'
 import type { Overlay } from './context.ts'

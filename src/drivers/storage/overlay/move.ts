@@ -1,9 +1,9 @@
-import { allDone } from '../../../domain/all-done.ts'
+import { allDone } from '../../../domain/settle-all.ts'
 import type { Place } from '../../../ports/storage-driver.ts'
 import { missing } from '../root/tree-root.ts'
 import { isSeen, mountLocked, type Overlay } from './context.ts'
 import { lockMounts } from './kernel/mount-lock.ts'
-import { clearMountPoint, moveMount } from './kernel/mountpoint.ts'
+import { clearMountPoint, moveMount } from './kernel/mount-point.ts'
 import { lockRecords } from './kernel/records.ts'
 
 /** Gives a tree another place. Who has files open in it stays in it, unless it leaves those that are mounted. */

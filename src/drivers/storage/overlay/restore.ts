@@ -4,7 +4,7 @@ import { toAwError } from '../../../domain/errors.ts'
 import type { Frozen, Place, RestoreOptions } from '../../../ports/storage-driver.ts'
 import { filesOf, forgetLayer, makeLayer, retireWork, syncLayers } from './kernel/layers.ts'
 import { areCopies } from './kernel/stale-mounts.ts'
-import { closeMount, othersWith, proveQuiet } from './kernel/mountpoint.ts'
+import { closeMount, othersWith, proveQuiet } from './kernel/mount-point.ts'
 import { lockRecords, type Stack, taken } from './kernel/records.ts'
 import {
   aMomentMs,
@@ -18,9 +18,9 @@ import {
   upperOf,
 } from './context.ts'
 import { countChanges } from './diff.ts'
-import { active } from './live.ts'
-import { quietly } from './quiet.ts'
-import { isHeld } from './reach.ts'
+import { active } from './live-snapshot.ts'
+import { quietly } from './while-unmounted.ts'
+import { isHeld } from './held-views.ts'
 
 /**
  * The volume gets a new upper layer over the layers of the snapshot; what it was made of before becomes `keep`. Both

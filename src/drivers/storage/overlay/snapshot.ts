@@ -5,8 +5,8 @@ import { lockRecords, readRecord, type Stack, taken } from './kernel/records.ts'
 import { ensureMounted, layeredStackOf, type Overlay, upperFiles, upperOf } from './context.ts'
 import { countChanges } from './diff.ts'
 import { flatten, maxLayers } from './flatten.ts'
-import { copyChanges } from './live.ts'
-import { quietly } from './quiet.ts'
+import { copyChanges } from './live-snapshot.ts'
+import { quietly } from './while-unmounted.ts'
 
 /**
  * Freezes a tree. If nothing was changed since it got its upper layer, the snapshot is the layers below. If nobody uses

@@ -1,7 +1,7 @@
 import { AwError } from '../../../domain/errors.ts'
 import { mountedAt } from './mount.ts'
 import { interrupted, mountHint, mountPool } from './pool.ts'
-import { openPlace } from './place.ts'
+import { openPlace } from './location.ts'
 import { readPool } from './record.ts'
 import { storageLock, type StoragePlace } from '../registry.ts'
 

@@ -1,5 +1,5 @@
 import { AwError } from '../../../domain/errors.ts'
-import { slotCount } from '../../../domain/sandbox/surroundings.ts'
+import { slotCount } from '../../../domain/sandbox/variables.ts'
 import type { SetupPlan } from '../../../domain/sources/template-setup.ts'
 import type { SandboxSpec } from '../../../ports/sandbox-driver.ts'
 import type { Place } from '../../../ports/storage-driver.ts'

@@ -2,9 +2,9 @@ import * as fs from 'node:fs'
 import { native } from '../../syscalls/native.ts'
 import { at, directoryFlags, errnoOf, mountId, type Name } from '../descriptors.ts'
 import { named } from '../errors.ts'
-import { openLevels } from '../levels.ts'
+import { openLevels } from '../directory-stack.ts'
 import { readNames } from './list.ts'
-import { runPolitely, type Steps } from '../steps.ts'
+import { runPolitely, type Steps } from '../coroutine.ts'
 
 export interface Measure {
   /** The sizes of all regular files. A file with several names counts once. */

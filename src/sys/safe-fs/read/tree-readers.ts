@@ -4,7 +4,7 @@ import type { FileKind } from '../../../ports/files.ts'
 import { type Native, native, RESOLVE } from '../../syscalls/native.ts'
 import { at, directoryFlags, mountId, readFlags } from '../descriptors.ts'
 import { kindOf } from './info.ts'
-import { openLevels } from '../levels.ts'
+import { openLevels } from '../directory-stack.ts'
 
 /**
  * Reads directory after directory on a way down and up a tree. A *record* is a name, a NUL and a letter for the kind:

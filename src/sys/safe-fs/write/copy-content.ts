@@ -4,7 +4,7 @@ import { counted } from '../../fs/crash-points.ts'
 import { hostFs } from '../../fs/host-fs.ts'
 import { type Native, native, SEEK } from '../../syscalls/native.ts'
 import { at, errnoOf, readFlags } from '../descriptors.ts'
-import { runAll, type Steps } from '../steps.ts'
+import { runAll, type Steps } from '../coroutine.ts'
 
 const { COPYFILE_FICLONE, COPYFILE_FICLONE_FORCE } = fs.constants
 

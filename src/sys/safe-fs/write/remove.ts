@@ -4,10 +4,10 @@ import { hostFs } from '../../fs/host-fs.ts'
 import { unlock } from '../../trees/unlock.ts'
 import { at, directoryFlags, display, errnoOf, mountId, type Name, O_PATH } from '../descriptors.ts'
 import { named, refusal, translate } from '../errors.ts'
-import { type Levels, openLevels } from '../levels.ts'
+import { type Levels, openLevels } from '../directory-stack.ts'
 import { request } from '../request.ts'
 import type { Root } from '../root.ts'
-import { runAll, runPolitely, type Steps } from '../steps.ts'
+import { runAll, runPolitely, type Steps } from '../coroutine.ts'
 import { withSpot } from '../walk.ts'
 
 export function remove(

@@ -1,10 +1,10 @@
 /** The box's own parts, and other boxes. */
 import { readFileSync, writeFileSync, chownSync } from 'node:fs'
 import { join } from 'node:path'
-import { boxUid, isRoot, openPlace, owner } from '../../place.ts'
+import { boxUid, isRoot, openPlace, owner } from '../../fixture.ts'
 import type { Attack, BoxParts, Stage } from '../attack.ts'
 import { canaryFile, canaryProcess, isLooted, listener } from '../canaries.ts'
-import { fileOf, isAlive, patience, processesWith, within } from '../looks.ts'
+import { fileOf, isAlive, patience, processesWith, within } from '../host-processes.ts'
 import { startPlanned } from '../../../contracts/sandbox.ts'
 
 /** Root's boxes run as users of their own, each as another. */

@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { isRoot, openPlace } from '../../place.ts'
+import { isRoot, openPlace } from '../../fixture.ts'
 import type { Attack } from '../attack.ts'
 import { canaryFile, isLooted } from '../canaries.ts'
 import { startPlanned } from '../../../contracts/sandbox.ts'

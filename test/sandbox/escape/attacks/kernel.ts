@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Attack, Expected, Stage } from '../attack.ts'
 import { helper } from '../canaries.ts'
 import { runOnHost } from '../host-run.ts'
-import { descriptorsOf, fileOf, namespaceOf, patience, processesWith, within } from '../looks.ts'
+import { descriptorsOf, fileOf, namespaceOf, patience, processesWith, within } from '../host-processes.ts'
 
 type Levels = Readonly<Record<'none' | 'guarded' | 'namespace', Expected>>
 

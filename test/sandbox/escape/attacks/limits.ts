@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Limits } from '../../../../src/domain/sandbox/spec.ts'
 import type { Attack, Expected, Stage } from '../attack.ts'
-import { isAlive, patience, processesWith, residentKb, within } from '../looks.ts'
+import { isAlive, patience, processesWith, residentKb, within } from '../host-processes.ts'
 
 type Levels = Readonly<Record<'none' | 'guarded' | 'namespace', Expected>>
 

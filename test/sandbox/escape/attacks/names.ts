@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, join } from 'node:path'
-import { isRoot, owner } from '../../place.ts'
+import { isRoot, owner } from '../../fixture.ts'
 import type { Attack, Expected, Ground } from '../attack.ts'
 
 const kept = 'as it was'

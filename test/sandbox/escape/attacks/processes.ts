@@ -2,11 +2,11 @@
 import { chmodSync, chownSync, copyFileSync, existsSync, readFileSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { join } from 'node:path'
-import { isRoot } from '../../place.ts'
+import { isRoot } from '../../fixture.ts'
 import type { Attack, Expected, Stage } from '../attack.ts'
 import { canaryProcess, type CanaryProcess, helper, isLooted } from '../canaries.ts'
 import { runOnHost } from '../host-run.ts'
-import { descriptorsOf, fileOf, isAlive, processesWith } from '../looks.ts'
+import { descriptorsOf, fileOf, isAlive, processesWith } from '../host-processes.ts'
 
 const held = { none: 'not held', guarded: 'held', namespace: 'held' } as const
 

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { readIfPresent } from '../../../../sys/fs/durable-file.ts'
 import { findSystemProgram, run } from '../../../../sys/processes/run.ts'
-import { putFile } from '../unfinished.ts'
+import { putFile } from '../temporary-files.ts'
 
 /** The bubblewrap of this machine and what it can do. */
 export interface Bubblewrap {

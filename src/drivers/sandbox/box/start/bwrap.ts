@@ -1,6 +1,6 @@
-import { boxHome } from '../../../../domain/sandbox/place.ts'
+import { boxHome } from '../../../../domain/sandbox/mount-target.ts'
 import type { Network } from '../../../../domain/sandbox/spec.ts'
-import { boxHostname, gitIgnorePath, initPath, sizes } from './places.ts'
+import { boxHostname, gitIgnorePath, initPath, sizes } from './paths.ts'
 
 /**
  * The walls of a `namespace` box as arguments of bubblewrap. A pure function of what is given: nothing is looked at.

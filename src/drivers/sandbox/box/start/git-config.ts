@@ -1,5 +1,5 @@
 import type { SandboxSpec } from '../../../../ports/sandbox-driver.ts'
-import { gitIgnorePath } from './places.ts'
+import { gitIgnorePath } from './paths.ts'
 import type { Placeholder } from '../record.ts'
 
 /**

@@ -9,10 +9,10 @@ import type { BoxMount } from './bwrap.ts'
 import type { Tag } from '../frames.ts'
 import type { PlannedMounts } from './mounts.ts'
 import type { Look } from './protect.ts'
-import { bySelf, openSource } from './sources.ts'
+import { bySelf, openSource } from './mount-sources.ts'
 import type { Making } from './opened-tree.ts'
 import { lookBelow } from '../tree.ts'
-import { partFile } from '../parts.ts'
+import { partFile } from '../shared-files.ts'
 
 /** A tree of layers, which an ordinary user can mount in a user namespace of the box's own and nowhere else. */
 export type Layers = Extract<Attachment, { kind: 'overlay' }>

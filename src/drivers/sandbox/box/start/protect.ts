@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs'
 import { AwError } from '../../../../domain/errors.ts'
 import { quotePath } from '../../../../domain/paths.ts'
-import { notMountable, protectedNames } from '../../../../domain/sandbox/place.ts'
+import { notMountable, protectedNames } from '../../../../domain/sandbox/mount-target.ts'
 import { unless } from '../../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import { at, identity } from '../../../../sys/safe-fs/descriptors.ts'

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { groupDirectories, groupFacts, makeGroup, removeGroup } from './group.ts'
-import { type CgroupSystem, findCgroups } from './places.ts'
+import { type CgroupSystem, findCgroups } from './hierarchies.ts'
 
 const made: string[] = []
 

@@ -8,7 +8,7 @@ import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import { monotonicMs } from '../../../../sys/home/monotonic.ts'
 import { native } from '../../../../sys/syscalls/native.ts'
 import { control, readControl } from './control.ts'
-import type { CgroupPlaces, Controller } from './places.ts'
+import type { CgroupPlaces, Controller } from './hierarchies.ts'
 
 /** What a group is held to; what is not named is not limited. */
 export interface GroupLimits {

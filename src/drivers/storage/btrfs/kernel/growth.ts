@@ -2,8 +2,8 @@ import { type Entry, entriesOf, inodeOf, inodeTree, touchedInodes } from './inod
 import { nestedSubvolumes } from './ioctls.ts'
 import { type Erased, lastCommonTransaction } from './lineage.ts'
 import { commit, holdSubvolume } from './subvolume.ts'
-import type { Steps } from '../../../../sys/safe-fs/steps.ts'
-import { politely } from '../../../../sys/trees/yielding.ts'
+import type { Steps } from '../../../../sys/safe-fs/coroutine.ts'
+import { politely } from '../../../../sys/trees/run-cancellable.ts'
 
 /**
  * By how many bytes the files of a tree are more than those of a frozen one that it was made from, by way of others

@@ -6,7 +6,7 @@ import { hasCode } from '../../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import { at, directoryFlags, type Name, namingFlags, readFlags } from '../../../../sys/safe-fs/descriptors.ts'
 import { removeTree } from '../../../../sys/safe-fs/index.ts'
-import { openFrom } from '../../../../sys/safe-fs/levels.ts'
+import { openFrom } from '../../../../sys/safe-fs/directory-stack.ts'
 import { unlock } from '../../../../sys/trees/unlock.ts'
 
 /**

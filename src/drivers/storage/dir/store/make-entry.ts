@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { AwError } from '../../../../domain/errors.ts'
 import { hostFs } from '../../../../sys/fs/host-fs.ts'
-import type { Steps } from '../../../../sys/safe-fs/steps.ts'
+import type { Steps } from '../../../../sys/safe-fs/coroutine.ts'
 import { atBytes } from '../../../../sys/trees/names.ts'
 import { dress, dressFile, makeNode } from '../../../../sys/trees/owner-and-mode.ts'
 import type { Entry } from './entry.ts'

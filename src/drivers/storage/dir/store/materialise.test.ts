@@ -11,7 +11,7 @@ import { type Manifest, readManifest } from './manifest.ts'
 import { nameOf, openDirectories } from '../../../../sys/trees/directory-cache.ts'
 import { materialise } from './materialise.ts'
 import { openObjects } from './objects.ts'
-import { partOf } from './part.ts'
+import { partOf } from './subtree.ts'
 import { readIndex } from './scan/stat-index.ts'
 import { openStore, type Store } from './store.ts'
 

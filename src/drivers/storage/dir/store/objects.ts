@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { hasCode } from '../../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import { shareBlocks } from '../../../../sys/safe-fs/write/copy-content.ts'
-import type { Steps } from '../../../../sys/safe-fs/steps.ts'
+import type { Steps } from '../../../../sys/safe-fs/coroutine.ts'
 import { hashSteps } from '../../../../sys/trees/content-hash.ts'
 
 /**

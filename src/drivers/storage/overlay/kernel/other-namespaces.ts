@@ -2,7 +2,7 @@ import * as fs from 'node:fs'
 import { hasCode } from '../../../../sys/syscalls/errno.ts'
 import { mountsWhere } from '../../../../sys/fs/mounts.ts'
 import { at, directoryFlags } from '../../../../sys/safe-fs/descriptors.ts'
-import { openFrom } from '../../../../sys/safe-fs/levels.ts'
+import { openFrom } from '../../../../sys/safe-fs/directory-stack.ts'
 
 /** Overlays that other mount namespaces have, as sandboxes do: found by their upper layer, and gone into. */
 

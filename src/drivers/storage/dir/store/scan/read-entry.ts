@@ -1,7 +1,7 @@
 import { hash as hashOf } from 'node:crypto'
 import * as fs from 'node:fs'
 import { AwError } from '../../../../../domain/errors.ts'
-import type { Steps } from '../../../../../sys/safe-fs/steps.ts'
+import type { Steps } from '../../../../../sys/safe-fs/coroutine.ts'
 import { hasCode } from '../../../../../sys/syscalls/errno.ts'
 import { readFlags } from '../../../../../sys/safe-fs/descriptors.ts'
 import { attributesText } from '../../../../../sys/trees/attributes.ts'

@@ -1,4 +1,4 @@
-import type { Steps } from '../../../../../sys/safe-fs/steps.ts'
+import type { Steps } from '../../../../../sys/safe-fs/coroutine.ts'
 import { factsOf, identityIn, look, type Print } from '../../../../../sys/trees/stat.ts'
 import type { Visit } from '../../../../../sys/trees/walk.ts'
 import { withPath } from '../entry.ts'
